@@ -1,0 +1,61 @@
+"""The exception tree. Imports nothing; every message says what, the value, the limit, the way out.
+
+DiscreetError
+├── InvalidValue       a number, bound or parameter that cannot be used (also a ValueError)
+├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
+├── BudgetExceeded     the filter refused a charge: nothing was run or charged
+└── Unavailable        a service could not answer; the reason is for the custodian only
+"""
+
+__all__ = [
+    "BudgetExceeded",
+    "DiscreetError",
+    "InvalidValue",
+    "Unavailable",
+    "UnprovableRequest",
+]
+
+
+class DiscreetError(Exception):
+    """Root of everything this package raises on purpose.
+
+    Privacy: messages carry public parameters only, never data.
+    >>> issubclass(InvalidValue, DiscreetError)
+    True
+    """
+
+
+class InvalidValue(DiscreetError, ValueError):
+    """A parameter is not a number, not finite or outside its limits.
+
+    Privacy: none (touches no data).
+    >>> issubclass(InvalidValue, ValueError)
+    True
+    """
+
+
+class UnprovableRequest(DiscreetError):
+    """No theorem gives the guarantee that was asked for.
+
+    Privacy: none (touches no data).
+    >>> issubclass(UnprovableRequest, DiscreetError)
+    True
+    """
+
+
+class BudgetExceeded(DiscreetError):
+    """A filter refused a charge; its totals are as they were.
+
+    Privacy: none (touches no data).
+    >>> issubclass(BudgetExceeded, DiscreetError)
+    True
+    """
+
+
+class Unavailable(DiscreetError):
+    """A service could not answer; only the custodian learns why.
+
+    Privacy: the message is fixed and does not depend on data.
+    >>> issubclass(Unavailable, DiscreetError)
+    True
+    """

@@ -1,0 +1,187 @@
+"""Exact numbers in, certified bounds out. Reads parameters as the decimals they print as, and
+brackets exp, log and square root between rationals. Never rounds towards less privacy loss.
+"""
+
+import decimal
+import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+
+from discreet.errors import InvalidValue
+
+__all__ = [
+    "Number",
+    "ceil_float",
+    "rational",
+    "exp_bounds",
+    "floor_float",
+    "log_bounds",
+    "nonnegative",
+    "positive",
+    "probability",
+    "sqrt_up",
+]
+
+Number = int | float | Fraction | Decimal
+"""What a caller may pass where an exact number is read."""
+
+_LARGEST_EXPONENT = 100_000  # e**100000 has 43,430 digits; nothing in this package needs more
+
+
+def rational(value: Number, name: str = "value") -> Fraction:
+    """The rational that `value` denotes; a float is read as the decimal it prints as.
+
+    Privacy: none (touches no data).
+    >>> rational(0.1) + rational(0.2) == rational(0.3)
+    True
+    """
+    given: object = value  # callers outside mypy pass anything, numpy scalars included
+    if type(given).__name__ in {"bool", "bool_"}:
+        raise InvalidValue(f"{name} is the boolean {value!r}; write a number.")
+    if isinstance(given, Integral):
+        return Fraction(int(given))
+    if isinstance(given, Rational):
+        return Fraction(given)
+    if isinstance(given, Decimal | float):
+        if not math.isfinite(given):
+            raise InvalidValue(f"{name} is {given}; it must be finite.")
+        return Fraction(given if isinstance(given, Decimal) else float.__repr__(given))
+    raise InvalidValue(
+        f"{name} is {value!r}, a {type(value).__name__}; "
+        "write an int, a Fraction, a Decimal or a float."
+    )
+
+
+def nonnegative(value: Number, name: str = "value") -> Fraction:
+    """Read a number that may not be negative.
+
+    Privacy: none (touches no data).
+    >>> nonnegative(0)
+    Fraction(0, 1)
+    """
+    number = rational(value, name)
+    if number < 0:
+        raise InvalidValue(f"{name} is {value}; it must not be negative.")
+    return number
+
+
+def positive(value: Number, name: str = "value") -> Fraction:
+    """Read a number that must be above zero.
+
+    Privacy: none (touches no data).
+    >>> positive(0.5)
+    Fraction(1, 2)
+    """
+    number = rational(value, name)
+    if number <= 0:
+        raise InvalidValue(f"{name} is {value}; it must be above 0.")
+    return number
+
+
+def probability(value: Number, name: str = "value") -> Fraction:
+    """Read a number between 0 and 1, both allowed.
+
+    Privacy: none (touches no data).
+    >>> probability(1e-6)
+    Fraction(1, 1000000)
+    """
+    number = rational(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidValue(f"{name} is {value}; it must lie between 0 and 1.")
+    return number
+
+
+def ceil_float(value: Fraction) -> float:
+    """The smallest float that is at least `value`.
+
+    Privacy: none (touches no data).
+    >>> ceil_float(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    near = float(value)  # correctly rounded, so at most one step below
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def floor_float(value: Fraction) -> float:
+    """The largest float that is at most `value`.
+
+    Privacy: none (touches no data).
+    >>> floor_float(Fraction(1, 10)) <= Fraction(1, 10)
+    True
+    """
+    return -ceil_float(-value)
+
+
+def _context(digits: int, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Context:
+    return decimal.Context(
+        prec=digits,
+        rounding=rounding,
+        Emin=decimal.MIN_EMIN,
+        Emax=decimal.MAX_EMAX,
+        traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
+    )
+
+
+def _decimal_bounds(value: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+    numerator, denominator = Decimal(value.numerator), Decimal(value.denominator)
+    return (
+        _context(digits, decimal.ROUND_FLOOR).divide(numerator, denominator),
+        _context(digits, decimal.ROUND_CEILING).divide(numerator, denominator),
+    )
+
+
+def exp_bounds(exponent: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
+    """Rationals below and above exp(exponent), about `digits` decimal digits apart.
+
+    Results under 10**(-4 * digits) get the bracket (0, 10**(-4 * digits)).
+    Privacy: none (touches no data).
+    >>> low, high = exp_bounds(Fraction(1))
+    >>> low < high and abs(float(low) - 2.718281828459045) < 1e-15
+    True
+    """
+    if exponent > _LARGEST_EXPONENT:
+        raise InvalidValue(f"exp of {float(exponent):g}; the limit is {_LARGEST_EXPONENT}.")
+    if exponent < -10 * digits:  # e**-10 < 10**-4
+        return Fraction(0), Fraction(1, 10 ** (4 * digits))
+    context = _context(digits + 6)  # an argument under 1e5 loses at most 5 digits
+    low, high = _decimal_bounds(exponent, digits + 12)
+    # decimal's exp is correctly rounded, so one step outwards is a bound.
+    below = context.next_minus(context.exp(low))
+    above = context.next_plus(context.exp(high))
+    return Fraction(below), Fraction(above)
+
+
+def log_bounds(value: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
+    """Rationals below and above ln(value), for value > 0.
+
+    Privacy: none (touches no data).
+    >>> low, high = log_bounds(Fraction(2))
+    >>> low < high and abs(float(low) - 0.6931471805599453) < 1e-15
+    True
+    """
+    if value <= 0:
+        raise InvalidValue(f"the logarithm of {value}; the argument must be above 0.")
+    context = _context(digits + 6)
+    low, high = _decimal_bounds(value, digits + 12)
+    # decimal's ln is correctly rounded; around 1 the absolute error of its argument dominates.
+    slack = Fraction(1, 10 ** (digits + 4))
+    below = Fraction(context.next_minus(context.ln(low)))
+    above = Fraction(context.next_plus(context.ln(high)))
+    return below - slack, above + slack
+
+
+def sqrt_up(value: Fraction, digits: int = 40) -> Fraction:
+    """A rational at least sqrt(value), exact when the root is rational.
+
+    Privacy: none (touches no data).
+    >>> sqrt_up(Fraction(9, 4))
+    Fraction(3, 2)
+    """
+    if value < 0:
+        raise InvalidValue(f"the square root of {value}; the argument must not be negative.")
+    above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if above * above == value.numerator and below * below == value.denominator:
+        return Fraction(above, below)
+    scale = 10**digits * max(1, value.denominator // value.numerator)
+    return Fraction(math.isqrt(value.numerator * scale**2 // value.denominator) + 1, scale)
