@@ -1,0 +1,1 @@
+"""What several test folders share. Imported as `support`; nothing in src may import it."""
