@@ -1,52 +1,65 @@
 # Two commands do everything on a fresh machine: make demo, make test.
-PYTHON ?= python3
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& echo $$name && break; done)
+JOBS ?= 2
 BIN := .venv/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench soak lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | expand -t 10
 
-$(BIN)/python:
-	$(PYTHON) -m venv .venv
-
-.venv/.demo: pyproject.toml requirements.lock | $(BIN)/python
-	$(BIN)/python -m pip install -q -c requirements.lock -e '.[plots]'
+.venv/.made .venv-bench/.made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python ..."; exit 1; }
+	@echo "creating $(@D) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv $(@D)
 	@touch $@
 
-.venv/.setup: pyproject.toml requirements.lock | $(BIN)/python
-	$(BIN)/python -m pip install -q -c requirements.lock -e '.[plots,dev]'
+.venv/.demo: pyproject.toml requirements.lock | .venv/.made
+	@echo "installing discreet with the demo's packages into .venv ..."
+	@$(BIN)/python $(PIP_INSTALL) -c requirements.lock -e '.[plots]'
+	@touch $@
+
+.venv/.setup: pyproject.toml requirements.lock | .venv/.made
+	@echo "installing discreet with every extra but bench into .venv ..."
+	@$(BIN)/python $(PIP_INSTALL) -c requirements.lock -e '.[plots,dev]'
 	@touch $@ .venv/.demo
+
+.venv-bench/.setup: pyproject.toml requirements-bench.lock | .venv-bench/.made
+	@echo "installing discreet and its peers into .venv-bench ..."
+	@.venv-bench/bin/python $(PIP_INSTALL) -c requirements-bench.lock -e '.[bench]'
+	@touch $@
 
 setup: .venv/.setup ## create .venv with every extra
 
-demo: .venv/.demo ## run the main job on made-up data
-	$(BIN)/discreet demo
+demo: .venv/.demo ## a first look, on made-up data
+	@$(BIN)/discreet demo
 
 test: .venv/.setup ## what it takes to trust a change
-	$(BIN)/python -m pytest -q -n 2 -m 'not soak'
+	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not soak'
 
 check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests
-	$(BIN)/python -m pytest -q -m soak
-
-.venv-bench/.setup: pyproject.toml requirements-bench.lock
-	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install -q -c requirements-bench.lock -e '.[bench]'
-	@touch $@
+	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
 bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py
 	.venv-bench/bin/python benchmarks/accounting.py
 
 lock: .venv/.setup ## pin every dependency again
-	$(BIN)/python -m pip install -q uv
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-header --all-extras --no-emit-package discreet pyproject.toml -o requirements.lock
+	@$(BIN)/python $(PIP_INSTALL) uv
+	$(COMPILE) --extra plots --extra dev --output-file requirements.lock
+	$(COMPILE) --extra bench --output-file requirements-bench.lock
 
 clean: ## remove what the other targets made
-	rm -rf .venv .venv-bench build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench build dist demo-output src/*.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
