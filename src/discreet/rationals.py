@@ -4,6 +4,7 @@ brackets exp, log and square root between rationals. Never rounds towards less p
 
 import decimal
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -12,20 +13,23 @@ from discreet.errors import InvalidValue
 
 __all__ = [
     "Number",
+    "ceil_decimal",
     "ceil_float",
-    "rational",
     "exp_bounds",
+    "floor_decimal",
     "floor_float",
     "log_bounds",
     "nonnegative",
     "positive",
     "probability",
+    "rational",
     "sqrt_up",
 ]
 
 Number = int | float | Fraction | Decimal
 """What a caller may pass where an exact number is read."""
 
+_LARGEST_POWER_OF_TEN = 10_000  # a Decimal of a few bytes can stand for gigabytes of digits
 _LARGEST_EXPONENT = 100_000  # e**100000 has 43,430 digits; nothing in this package needs more
 
 
@@ -43,14 +47,26 @@ def rational(value: Number, name: str = "value") -> Fraction:
         return Fraction(int(given))
     if isinstance(given, Rational):
         return Fraction(given)
-    if isinstance(given, Decimal | float):
+    if isinstance(given, Decimal):
+        return _from_decimal(given, name)
+    if isinstance(given, float):
         if not math.isfinite(given):
-            raise InvalidValue(f"{name} is {given}; it must be finite.")
-        return Fraction(given if isinstance(given, Decimal) else float.__repr__(given))
+            raise InvalidValue(f"{name} is {float(given)}; it must be finite.")
+        return Fraction(float.__repr__(given))
     raise InvalidValue(
         f"{name} is {value!r}, a {type(value).__name__}; "
         "write an int, a Fraction, a Decimal or a float."
     )
+
+
+def _from_decimal(given: Decimal, name: str) -> Fraction:
+    if not given.is_finite():
+        raise InvalidValue(f"{name} is {given}; it must be finite.")
+    if abs(given.adjusted()) > _LARGEST_POWER_OF_TEN:
+        raise InvalidValue(
+            f"{name} is {given}; its power of ten must lie within +-{_LARGEST_POWER_OF_TEN}."
+        )
+    return Fraction(given)
 
 
 def nonnegative(value: Number, name: str = "value") -> Fraction:
@@ -99,7 +115,10 @@ def ceil_float(value: Fraction) -> float:
     >>> ceil_float(Fraction(1, 10)) >= Fraction(1, 10)
     True
     """
-    near = float(value)  # correctly rounded, so at most one step below
+    try:
+        near = float(value)  # correctly rounded, so at most one step below
+    except OverflowError:
+        return math.inf if value > 0 else -sys.float_info.max
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
@@ -111,6 +130,34 @@ def floor_float(value: Fraction) -> float:
     True
     """
     return -ceil_float(-value)
+
+
+def ceil_decimal(value: Fraction, digits: int = 18) -> Fraction:
+    """The smallest decimal of `digits` significant digits that is at least `value`.
+
+    Privacy: none (touches no data).
+    >>> ceil_decimal(Fraction(1, 3), 4)
+    Fraction(1667, 5000)
+    """
+    if not value:
+        return value
+    size = abs(value)
+    bits = size.numerator.bit_length() - size.denominator.bit_length()
+    places = digits - math.floor(bits * math.log10(2))  # at most two too many
+    while size * Fraction(10) ** places >= Fraction(10) ** digits:
+        places -= 1
+    scale = Fraction(10) ** places
+    return math.ceil(value * scale) / scale
+
+
+def floor_decimal(value: Fraction, digits: int = 18) -> Fraction:
+    """The largest decimal of `digits` significant digits that is at most `value`.
+
+    Privacy: none (touches no data).
+    >>> floor_decimal(Fraction(1, 3), 4)
+    Fraction(3333, 10000)
+    """
+    return -ceil_decimal(-value, digits)
 
 
 def _context(digits: int, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Context:
