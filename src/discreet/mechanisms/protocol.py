@@ -1,0 +1,47 @@
+"""What every mechanism offers. A mechanism is a value: it holds no data and no randomness."""
+
+from typing import Any, Protocol
+
+from discreet.loss import Loss, Sensitivity
+from discreet.noise.bits import BitSource, system
+from discreet.rationals import Number
+
+__all__ = ["Mechanism"]
+
+
+class Mechanism(Protocol):
+    """A randomised function with a price: what it costs, what it releases, how far off it is.
+
+    Privacy: `loss` states the guarantee and its theorem; nothing else here touches data.
+    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> mechanism: Mechanism = DiscreteLaplace(scale=2)
+    >>> mechanism.loss(Sensitivity.single(1))
+    Pure(epsilon=Fraction(1, 2))
+    """
+
+    def loss(self, sensitivity: Sensitivity) -> Loss:
+        """The cost of one release of a query with this sensitivity.
+
+        Privacy: none (touches no data).
+        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> DiscreteLaplace(scale=1).loss(Sensitivity.single(3)).epsilon
+        Fraction(3, 1)
+        """
+
+    def release(self, exact: Any, bits: BitSource = system) -> Any:
+        """The noisy version of an exact value.
+
+        Privacy: as `loss` says.
+        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> isinstance(DiscreteLaplace(scale=1).release(7), int)
+        True
+        """
+
+    def error(self, confidence: Number) -> float:
+        """A half-width that holds with this probability, known before any release.
+
+        Privacy: none (touches no data).
+        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> DiscreteLaplace(scale=1).error(0.95)
+        3.0
+        """
