@@ -26,7 +26,7 @@ def _add(exact: Any, draw: Draw) -> Any:
     if isinstance(exact, np.ndarray):
         return _add_to_array(exact, draw)
     if isinstance(exact, list):
-        return _add_to_objects(np.array([_integer(entry) for entry in exact], object), draw)
+        return _add_to_objects(integer_list(exact), draw)
     return _integer(exact) + int(draw(None))
 
 
@@ -36,6 +36,11 @@ def _integer(value: Any) -> int:
     raise _refusal(type(value).__name__)
 
 
+def integer_list(exact: Any) -> list[int]:
+    """The integers of a sequence, refusing everything else."""
+    return [_integer(entry) for entry in exact]
+
+
 def _refusal(name: str) -> InvalidValue:
     return InvalidValue(
         f"the exact value is of type {name}; noise is added to integers only. "
@@ -43,14 +48,14 @@ def _refusal(name: str) -> InvalidValue:
     )
 
 
-def _add_to_objects(exact: Any, draw: Draw) -> list[int]:
+def _add_to_objects(exact: list[int], draw: Draw) -> list[int]:
     noise = draw(len(exact))
     return [value + int(step) for value, step in zip(exact, noise, strict=True)]
 
 
 def _add_to_array(exact: NDArray[Any], draw: Draw) -> NDArray[Any]:
     if exact.dtype.kind == "O" or exact.dtype == np.uint64:  # not all of it fits an int64
-        flat = np.array([_integer(entry) for entry in exact.ravel()], dtype=object)
+        flat = integer_list(exact.ravel())
         noisy = np.empty(len(flat), dtype=object)
         noisy[:] = _add_to_objects(flat, draw)
         return noisy.reshape(exact.shape)

@@ -56,7 +56,7 @@ def gaussian_quantile(variance: Fraction, missed: Fraction) -> int:
     """
     if variance <= _SUMMED_VARIANCE:
         return _summed_quantile(variance, missed)
-    if missed < _SMALLEST_FLOAT_TAIL:  # subgaussian tail [CKS20, Lemma 22]
+    if missed < _SMALLEST_FLOAT_TAIL:  # subgaussian tail [CKS20, Sec. 3]
         return math.ceil(sqrt_up(2 * variance * log_bounds(2 / missed)[1])) - 1
     return _bounded_quantile(variance, missed)
 

@@ -95,7 +95,7 @@ class DiscreteGaussian:
     def accuracy_bound(self, count: int, confidence: Number) -> float:
         """The textbook half-width sigma * sqrt(2 ln(2 count/(1 - confidence))).
 
-        Privacy: none (touches no data); the tail is subgaussian [CKS20, Lemma 22].
+        Privacy: none (touches no data); the tail is subgaussian [CKS20, Sec. 3].
         >>> round(DiscreteGaussian(sigma=10).accuracy_bound(100, 0.95), 3)
         40.728
         """
@@ -105,7 +105,7 @@ class DiscreteGaussian:
 
     @property
     def variance(self) -> float:
-        """The variance of the noise: a little below sigma^2 for small sigma [CKS20, Cor. 9].
+        """The variance of the noise: a little below sigma^2 for small sigma [CKS20, Sec. 3].
 
         Privacy: none (touches no data).
         >>> DiscreteGaussian(sigma=10).variance, round(DiscreteGaussian(sigma=0.5).variance, 4)
