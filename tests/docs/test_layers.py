@@ -31,20 +31,21 @@ def test_the_contract_holds():
 
 
 @pytest.mark.parametrize(
-    ("module", "line"),
+    ("module", "line", "blame"),
     [
-        ("errors.py", "import discreet.loss"),
-        ("loss.py", "import discreet.mechanisms"),
-        ("stray.py", "import discreet.errors"),
+        ("errors.py", "import discreet.loss", "discreet.errors is not allowed to import"),
+        ("loss.py", "import discreet.mechanisms", "discreet.loss is not allowed to import"),
+        ("stray.py", "import discreet.errors", "stray"),
     ],
 )
-def test_a_planted_import_is_caught(module, line, tmp_path):
+def test_a_planted_import_is_caught(module, line, blame, tmp_path):
     shutil.copytree(ROOT / "src" / "discreet", tmp_path / "src" / "discreet")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     with (tmp_path / "src" / "discreet" / module).open("a") as file:
         file.write(f"\n{line}\n")
     result = lint(tmp_path)
     assert result.returncode == 1, result.stdout + result.stderr
+    assert blame in " ".join(result.stdout.split())
 
 
 def test_every_top_level_module_has_a_layer():

@@ -15,10 +15,12 @@ DOCUMENTS = [str(path.relative_to(ROOT)) for path in tracked_files() if path.suf
 
 
 def code(text: str) -> str:
-    """Everything in fences and backticks."""
-    fences = re.findall(r"^ *```\w*\n(.*?)^ *```", text, flags=re.MULTILINE | re.DOTALL)
-    rest = re.sub(r"^ *```\w*\n(.*?)^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
-    return "\n".join([*fences, *re.findall(r"`([^`\n]+)`", rest)])
+    """Every line a reader might type: fences other than Python, indented lines, backticks."""
+    fence = re.compile(r"^ *```(\w*)\n(.*?)^ *```", flags=re.MULTILINE | re.DOTALL)
+    fenced = [body for language, body in fence.findall(text) if language != "python"]
+    rest = fence.sub("", text)
+    indented = re.findall(r"^ {4,}(.+)$", rest, flags=re.MULTILINE)
+    return "\n".join([*fenced, *indented, *re.findall(r"`([^`\n]+)`", rest)])
 
 
 def python_blocks(text: str) -> list[str]:
@@ -41,9 +43,9 @@ def test_make_targets_and_commands_exist(name):
 
 
 def test_the_scanner_sees_commands():
-    text = "`make nothing` and\n```\n.venv/bin/discreet nothing\n```\n"
-    assert re.findall(r"\bmake ([a-z]+)", code(text)) == ["nothing"]
-    assert re.findall(r"(?:^|[/$ ])discreet ([a-z]+)", code(text)) == ["nothing"]
+    text = "`make nothing` and\n```\n.venv/bin/discreet nothing\n```\n\n    make more  # words\n"
+    assert sorted(re.findall(r"\bmake ([a-z]+)", code(text))) == ["more", "nothing"]
+    assert re.findall(r"(?:^|[/$ ])discreet ([a-z]+)", code(text), flags=re.M) == ["nothing"]
     assert python_blocks("```python\nx = 1\n```\n") == ["x = 1\n"]
 
 
