@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 
 Integers = TypeVar("Integers", int, list[int], NDArray[Any])
-Draw = Callable[[int | None], Any]
+Draw = Callable[[int], NDArray[Any]]
 
 _LIMITS = np.iinfo(np.int64)
 
 
 def add(exact: Integers, draw: Draw) -> Integers:
-    """`exact` plus independent draws; `draw(None)` is one integer, `draw(n)` an array of them."""
+    """`exact` plus independent draws; `draw(n)` gives n of them."""
     noisy: Integers = _add(exact, draw)
     return noisy
 
@@ -27,7 +27,7 @@ def _add(exact: Any, draw: Draw) -> Any:
         return _add_to_array(exact, draw)
     if isinstance(exact, list):
         return _add_to_objects(integer_list(exact), draw)
-    return _integer(exact) + int(draw(None))
+    return _integer(exact) + int(draw(1)[0])
 
 
 def _integer(value: Any) -> int:
