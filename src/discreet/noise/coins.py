@@ -4,6 +4,7 @@ Decides by lazily extended uniform bits against certified bounds; no floating po
 
 from collections.abc import Callable
 from fractions import Fraction
+from operator import index
 
 from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
@@ -21,12 +22,13 @@ def uniform(bound: int, bits: BitSource = system) -> int:
     >>> 0 <= uniform(6) < 6
     True
     """
-    if bound < 1:
+    limit = index(bound)
+    if limit < 1:
         raise InvalidValue(f"bound is {bound}; it must be at least 1.")
-    width = (bound - 1).bit_length()
+    width = (limit - 1).bit_length()
     while True:
         drawn = bits.bits(width)
-        if drawn < bound:
+        if drawn < limit:
             return drawn
 
 
@@ -70,6 +72,8 @@ def below(
     >>> below(lambda digits: (Fraction(1), Fraction(1)))
     True
     """
+    if length == 0:
+        prefix, length = bits.bits(_STEP), _STEP
     while True:
         low, high = bounds(20 + length // 3)  # a digit is more than three bits
         if Fraction(prefix + 1, 1 << length) <= low:
