@@ -211,11 +211,13 @@ def log_bounds(value: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
         raise InvalidValue(f"the logarithm of {value}; the argument must be above 0.")
     context = _context(digits + 6)
     low, high = _decimal_bounds(value, digits + 12)
-    # decimal's ln is correctly rounded; around 1 the absolute error of its argument dominates.
-    slack = Fraction(1, 10 ** (digits + 4))
-    below = Fraction(context.next_minus(context.ln(low)))
-    above = Fraction(context.next_plus(context.ln(high)))
-    return below - slack, above + slack
+    # decimal's ln is correctly rounded, so one step outwards is a bound; ln(1) = 0 is exact, and
+    # its neighbours at this range of exponents are too long to write down.
+    below, above = context.ln(low), context.ln(high)
+    return (
+        Fraction(context.next_minus(below) if below else below),
+        Fraction(context.next_plus(above) if above else above),
+    )
 
 
 def sqrt_up(value: Fraction, digits: int = 40) -> Fraction:
