@@ -130,6 +130,33 @@ def gap_law(scores: list[int], ratio: Any, reach: int) -> dict[tuple[int, int], 
     return law
 
 
+def plain_gap_law(scores: list[int], ratio: Any, reach: int) -> dict[tuple[int, int], Any]:
+    """Joint probabilities of the index and the plain difference to the runner-up, 0 for a tie.
+
+    >>> law = plain_gap_law([0, 1], 0.5, 60)
+    >>> abs(sum(law.values()) - 1) < 1e-12
+    True
+    """
+    law = {}
+    for chosen, score in enumerate(scores):
+        rivals = [(r, o < chosen) for o, r in enumerate(scores) if o != chosen]
+
+        def at_most(level: int, before: int, rivals: Any = rivals) -> Any:
+            chance = 1 + 0 * ratio
+            for rival, earlier in rivals:
+                chance *= laplace_cdf(ratio, level - rival - before * earlier)
+            return chance
+
+        for gap in range(reach):
+            total = 0 * ratio
+            for noise in range(-reach, reach + 1):
+                level = score + noise - gap
+                mass = at_most(level, gap == 0) - at_most(level - 1, 0)
+                total += laplace_pmf(ratio, noise) * mass
+            law[chosen, gap] = total
+    return law
+
+
 def top_k_law(weights: list[Any], count: int) -> dict[tuple[int, ...], Any]:
     """Ordered lists without replacement.
 
@@ -147,10 +174,11 @@ def top_k_law(weights: list[Any], count: int) -> dict[tuple[int, ...], Any]:
 
 
 def largest_ratio(first: Any, second: Any) -> Any:
-    """The largest quotient of matching probabilities, both ways.
+    """The largest quotient of matching probabilities, both ways; what is impossible in both
+    cases says nothing.
 
     >>> largest_ratio([Fraction(1, 4), Fraction(3, 4)], [Fraction(1, 2), Fraction(1, 2)])
     Fraction(2, 1)
     """
-    pairs = zip(first, second, strict=True)
+    pairs = [(p, q) for p, q in zip(first, second, strict=True) if p or q]
     return max(max(p / q, q / p) for p, q in pairs)
