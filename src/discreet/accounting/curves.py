@@ -106,7 +106,7 @@ def laplace_shares(point: Any) -> tuple[Any, Any]:
 def pure_shares(point: Any) -> tuple[Any, Any]:
     """Coefficients of exp(z e) and exp(-(1 + z) e) for two outcomes, up to their common scale.
 
-    Privacy: the worst pair of epsilon-DP has losses +-epsilon only [KOV15, Thm. 3.4].
+    Privacy: the worst pair of epsilon-DP has losses +-epsilon only [MV16, Lemma 3.2].
     >>> pure_shares(1.0)
     (1.0, 1.0)
     """

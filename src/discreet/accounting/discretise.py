@@ -158,7 +158,7 @@ def _recomputed(losses: Array, masses: Array) -> tuple[NDArray[Any], NDArray[Any
 def above(cells: Cells) -> tuple[Array, Array, float, float]:
     """Losses and masses of a dominating discrete loss, its infinite mass, and its slack.
 
-    Privacy: curve <= curve of the result + slack, at every point [DGKKM22, Lemma 5].
+    Privacy: curve <= curve of the result + slack, at every point [DGKKM22, Sec. 3].
     >>> losses, masses, infinite, slack = above(subsampled_remove(0.1, 1.0, 100))
     >>> infinite < 1e-15 and slack < 1e-15
     True

@@ -128,7 +128,7 @@ class LaplaceNoise:
 class TwoPoint:
     """Losses +epsilon and -epsilon, and an infinite loss with probability delta.
 
-    Privacy: dominates every (epsilon, delta)-DP mechanism [KOV15, Thm. 3.4]; with delta = 0 it
+    Privacy: dominates every (epsilon, delta)-DP mechanism [MV16, Lemma 3.2]; with delta = 0 it
     is randomized response itself.
     >>> TwoPoint(Fraction(1), Fraction(0)).delta
     Fraction(0, 1)
