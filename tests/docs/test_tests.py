@@ -60,12 +60,22 @@ def test_skips_have_reasons(name):
     assert without_reason(ast.parse((ROOT / name).read_text())) == []
 
 
+def chosen_seeds(tree: ast.AST) -> list[int]:
+    """Lines that draw from a seed somebody picked."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            fixed = bool(node.args) and isinstance(node.args[0], ast.Constant)
+            if called(node) in {"SeededBits", "seed", "RandomState"} or (
+                called(node) in {"default_rng", "Random"} and fixed
+            ):
+                lines.append(node.lineno)
+    return lines
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if "/statistical/" in name])
 def test_statistical_tests_use_fresh_bits(name):
-    tree = ast.parse((ROOT / name).read_text())
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert not names & {"SeededBits", "default_rng", "seed", "RandomState"}
+    assert chosen_seeds(ast.parse((ROOT / name).read_text())) == []
 
 
 def test_file_names_are_unique():
@@ -79,6 +89,9 @@ def test_the_scanners_see_planted_faults():
     assert without_reason(ast.parse("import pytest\n@pytest.mark.skip\ndef test(): pass")) == [2]
     assert without_reason(ast.parse("pytest.importorskip('numpy')")) == [1]
     assert without_reason(ast.parse("pytest.mark.xfail(reason='x')")) == []
+    assert chosen_seeds(ast.parse("np.random.default_rng(7)")) == [1]
+    assert chosen_seeds(ast.parse("SeededBits(seed)")) == [1]
+    assert chosen_seeds(ast.parse("np.random.default_rng(system.bits(128))")) == []
 
 
 def test_pytest_is_strict_and_reports_skips():
