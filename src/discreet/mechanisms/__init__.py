@@ -8,9 +8,20 @@ import pkgutil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see; a mechanism that is not listed is seen as Any
+    from discreet.mechanisms.exponential import Exponential as Exponential
     from discreet.mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian
+    from discreet.mechanisms.hamming import HammingNoise as HammingNoise
     from discreet.mechanisms.laplace import DiscreteLaplace as DiscreteLaplace
+    from discreet.mechanisms.lattice import Lattice as Lattice
+    from discreet.mechanisms.lattice import Rounded as Rounded
+    from discreet.mechanisms.metric import MetricNoise as MetricNoise
+    from discreet.mechanisms.noisy_max import MaxNoise as MaxNoise
+    from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
+    from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from discreet.mechanisms.protocol import Mechanism as Mechanism
+    from discreet.mechanisms.randomized_response import Estimate as Estimate
+    from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from discreet.mechanisms.top_k import TopK as TopK
 
     def __getattr__(name: str) -> Any: ...
 

@@ -74,5 +74,4 @@ def saturating_sum(exact: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.
     total: NDArray[np.int64] = exact + noise
     # Overflow happened where both terms have one sign and the wrapped sum has the other.
     wrapped = ((exact ^ total) & (noise ^ total)) < 0
-    np.copyto(total, np.where(noise < 0, _LIMITS.min, _LIMITS.max), where=wrapped)
-    return total
+    return np.where(wrapped, np.where(noise < 0, _LIMITS.min, _LIMITS.max), total)

@@ -1,0 +1,71 @@
+"""The package finds its mechanisms, and each has the shape of one."""
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import fields, is_dataclass
+
+import pytest
+
+from discreet import mechanisms
+from discreet.loss import ZCDP, BoundedRange, Pure, Sensitivity
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.hamming import HammingNoise
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.lattice import Lattice, Rounded
+from discreet.mechanisms.metric import MetricNoise
+from discreet.mechanisms.noisy_max import NoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.top_k import TopK
+
+EXAMPLES = [
+    DiscreteLaplace(scale=2),
+    DiscreteGaussian(sigma=2),
+    Exponential(scale=2, candidates=5),
+    HammingNoise(scale=2, dimension=4),
+    MetricNoise(distances=[[0, 1], [1, 0]], scale=2),
+    NoisyMax(scale=2, candidates=5),
+    PermuteAndFlip(scale=2, candidates=5),
+    RandomizedResponse(epsilon=1),
+    Rounded(mechanism=DiscreteLaplace(scale=2), lattice=Lattice(step=1, lower=0, upper=1)),
+    TopK(scale=2, count=2, candidates=5),
+]
+
+
+def test_every_public_sibling_is_re_exported():
+    expected = set()
+    for sibling in pkgutil.iter_modules(mechanisms.__path__):
+        if not sibling.name.startswith("_"):
+            expected |= set(importlib.import_module(f"discreet.mechanisms.{sibling.name}").__all__)
+    assert mechanisms.__all__ == sorted(expected)
+    assert {type(example).__name__ for example in EXAMPLES} <= expected
+    assert mechanisms.DiscreteLaplace is DiscreteLaplace
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES, ids=lambda m: type(m).__name__)
+def test_a_mechanism_is_a_frozen_value_with_three_methods(mechanism):
+    kind = type(mechanism)
+    assert is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen
+    assert not hasattr(mechanism, "__dict__")
+    assert hash(mechanism) == hash(mechanism)
+    for field in fields(kind):
+        with pytest.raises(AttributeError):
+            setattr(mechanism, field.name, 1)
+    assert "bits" in inspect.signature(mechanism.release).parameters
+    assert isinstance(mechanism.loss(Sensitivity.single(1)), Pure | BoundedRange | ZCDP)
+    error = mechanism.error(0.95)
+    assert isinstance(error, float)
+    assert 0 <= error <= mechanism.error(0.99)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES, ids=lambda m: type(m).__name__)
+def test_loss_grows_with_sensitivity(mechanism):
+    def price(sensitivity):
+        loss = mechanism.loss(sensitivity)
+        return loss.rho if isinstance(loss, ZCDP) else loss.epsilon
+
+    small, large = Sensitivity(groups=1, per_group=1), Sensitivity(groups=3, per_group=2)
+    assert 0 < price(small) < price(large)
