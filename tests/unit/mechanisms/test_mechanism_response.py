@@ -78,9 +78,8 @@ def test_answers_that_are_not_integers_are_refused(exact):
 def test_the_estimate_inverts_the_expectation():
     mechanism = RandomizedResponse.of_truth(Fraction(7, 10), categories=4)
     # 1000 people: 400, 300, 200, 100 by category; the expected reports are exact integers.
-    expected = [
-        int(n * Fraction(7, 10) + (1000 - n) * Fraction(1, 10)) for n in (400, 300, 200, 100)
-    ]
+    holders = (400, 300, 200, 100)
+    expected = [int(n * Fraction(7, 10) + (1000 - n) * Fraction(1, 10)) for n in holders]
     reports = np.repeat(np.arange(4), expected)
     estimate = mechanism.estimate(reports)
     assert estimate.counts == pytest.approx(holders)
