@@ -2,6 +2,8 @@
 
 DiscreetError
 ├── InvalidValue       a number, bound or parameter that cannot be used (also a ValueError)
+│   └── SchemaError    a schema file, table or column that cannot be used
+├── UnsafeQuery        SQL that is refused before data is touched: nothing was run or charged
 ├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
 ├── BudgetExceeded     the filter refused a charge: nothing was run or charged
 └── Unavailable        a service could not answer; the reason is for the custodian only
@@ -11,8 +13,10 @@ __all__ = [
     "BudgetExceeded",
     "DiscreetError",
     "InvalidValue",
+    "SchemaError",
     "Unavailable",
     "UnprovableRequest",
+    "UnsafeQuery",
 ]
 
 
@@ -30,6 +34,24 @@ class InvalidValue(DiscreetError, ValueError):
 
     Privacy: none (touches no data).
     >>> issubclass(InvalidValue, ValueError)
+    True
+    """
+
+
+class SchemaError(InvalidValue):
+    """A schema file, table or column cannot be used as it is written.
+
+    Privacy: none (touches no data).
+    >>> issubclass(SchemaError, InvalidValue)
+    True
+    """
+
+
+class UnsafeQuery(DiscreetError):
+    """A question is not one of the safe ones; it was refused before data was touched.
+
+    Privacy: none (touches no data).
+    >>> issubclass(UnsafeQuery, DiscreetError)
     True
     """
 
