@@ -1,0 +1,175 @@
+"""Reads the custodian's schema file (TOML) into a Table, or says what to write instead.
+Opens the schema file only, never the source it names.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import SchemaError, UnprovableRequest
+from discreet.loss import Relation
+from discreet.schema import Budget, Table
+from discreet.schema_column import identifier, nearest
+from discreet.schema_entry import known_keys, read_column
+
+__all__ = ["FILL_IN", "read_schema", "read_schema_text"]
+
+FILL_IN = "FILL-IN"
+"""The mark a skeleton has where the custodian must write; TOML with a mark left is refused."""
+
+_SECTIONS = ("table", "columns", "budget")
+_TABLE = ("name", "source", "population", "unit", "rows_per_unit", "neighbours", "kind")
+_BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
+
+
+def read_schema(source: Path | str | Mapping[str, Any]) -> Table:
+    """Read a schema from a TOML file, by its path, or from a mapping of the same shape.
+
+    A relative `source` inside a file is taken from the file's folder.
+    Privacy: none (touches no data).
+    >>> region = {"type": "category", "keys": ["north", "south"]}
+    >>> read_schema({"table": {"name": "visits"}, "columns": {"region": region}}).columns[0].upper
+    1
+    """
+    if isinstance(source, Mapping):
+        return _table(source)
+    path = Path(source)
+    if "\n" in str(source):
+        raise SchemaError("A path has several lines. For TOML text use read_schema_text.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not UTF-8 text. A schema is a TOML file.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise SchemaError(f"{path}: the schema cannot be read ({reason}).") from None
+    document = _toml(text, path.name)
+    section = document.get("table")
+    if isinstance(section, dict) and isinstance(section.get("source"), str):
+        section["source"] = _from_folder(section["source"], path.parent)
+    return _table(document)
+
+
+def read_schema_text(text: str) -> Table:
+    """Read a schema from TOML text.
+
+    Privacy: none (touches no data).
+    >>> read_schema_text('table = { name = "visits" }\\ncolumns.child = { type = "boolean" }').name
+    'visits'
+    """
+    return _table(_toml(text, "schema"))
+
+
+def _from_folder(source: str, folder: Path) -> str:
+    if not source or "://" in source:
+        return source
+    return os.path.abspath(folder / source)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"the number {text} is too large or too small") from None
+
+
+def _toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=_decimal)
+    except RecursionError:
+        raise SchemaError(f"{where}: brackets are nested too deeply.") from None
+    except ValueError as error:  # malformed TOML, or an integer of thousands of digits
+        left = [
+            str(number)
+            for number, line in enumerate(text.splitlines(), start=1)
+            if FILL_IN in line.split("#")[0]
+        ]
+        if left:
+            raise SchemaError(
+                f"{where}: {FILL_IN} is left on line {', '.join(left)}. "
+                "Write a value in its place, or delete the line."
+            ) from None
+        raise SchemaError(f"{where}: not valid TOML: {error}.") from None
+
+
+def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = document[name]
+    if not isinstance(section, Mapping):
+        raise SchemaError(f"{name} is {section!r}; it must be a section, [{name}].")
+    return section
+
+
+def _table(document: Mapping[str, Any]) -> Table:
+    known_keys(document, _SECTIONS, "schema", "section")
+    for name in ("table", "columns"):
+        if name not in document:
+            raise SchemaError(f"schema: the section [{name}] is missing. Add it.")
+    facts = _section(document, "table")
+    if "name" not in facts:
+        raise SchemaError('schema: [table] has no name. Write name = "...".')
+    name = identifier(facts["name"], "schema: name")
+    known_keys(facts, _TABLE, f"{name}: [table]", "key")
+    _refuse_kind(name, facts)
+    for key in ("source", "population", "unit"):
+        if key in facts and (not isinstance(facts[key], str) or not facts[key]):
+            raise SchemaError(f"{name}: {key} is {facts[key]!r}; it must be text, in quotes.")
+    columns = _section(document, "columns")
+    return Table(
+        name=name,
+        source=facts.get("source"),
+        population=facts.get("population", name),
+        unit=facts.get("unit"),
+        rows_per_unit=_rows_per_unit(name, facts),
+        neighbours=_relation(name, facts),
+        columns=tuple(read_column(name, key, entry) for key, entry in columns.items()),
+        budget=_budget(name, _section(document, "budget")) if "budget" in document else None,
+    )
+
+
+def _refuse_kind(name: str, facts: Mapping[str, Any]) -> None:
+    if facts.get("kind") == "public":
+        raise UnprovableRequest(
+            f'{name}: kind = "public" is not supported yet. Leave it out: the table is '
+            "then protected like any other."
+        )
+    if "kind" in facts:
+        raise SchemaError(f"{name}: kind is {facts['kind']!r}. Leave it out.")
+
+
+def _rows_per_unit(name: str, facts: Mapping[str, Any]) -> Any:
+    unit, rows = facts.get("unit"), facts.get("rows_per_unit")
+    if unit is not None and rows is None:
+        raise SchemaError(
+            f"{name}: no bound on how many rows one {unit!r} contributes. "
+            "Set rows_per_unit in the schema."
+        )
+    if unit is None and rows is not None:
+        raise SchemaError(
+            f"{name}: rows_per_unit is {rows!r} but no unit is named. Name the unit's column, "
+            "or leave rows_per_unit out: each row is then one person."
+        )
+    return 1 if rows is None else rows
+
+
+def _relation(name: str, facts: Mapping[str, Any]) -> Relation:
+    given = facts.get("neighbours", Relation.ADD_REMOVE)
+    known = [relation.value for relation in Relation]
+    if given not in known:
+        raise SchemaError(f"{name}: neighbours is {given!r}. {nearest(str(given), known)}")
+    return Relation(given)
+
+
+def _budget(name: str, limits: Mapping[str, Any]) -> Budget:
+    known_keys(limits, _BUDGET, f"{name}: [budget]", "key")
+    if "epsilon" not in limits:
+        raise SchemaError(
+            f"{name}: [budget] has no epsilon. Write epsilon = 1.0, say, or leave the section "
+            "out where the population already has a budget."
+        )
+    try:
+        return Budget(**limits)
+    except SchemaError as error:
+        raise SchemaError(f"{name}: {error}") from None
