@@ -16,6 +16,7 @@ from discreet.schema_column import KINDS, LARGEST, OTHER, Column, identifier, ne
 __all__ = ["KINDS", "LARGEST", "OTHER", "Budget", "Column", "Table", "identifier", "nearest"]
 
 _MOST_ROWS_PER_UNIT = 10**9
+_MOST_BITS = 4096  # far longer integers cannot be written as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Budget:
             object.__setattr__(self, "delta_for_conversion", share)
         except InvalidValue as error:
             raise SchemaError(f"budget: {error}") from None
+        if max(part.bit_length() for part in self._parts()) > _MOST_BITS:
+            raise SchemaError("budget: a number has too many digits. Write a shorter one.")
         if self.delta >= 1:
             raise SchemaError(f"budget: delta is {delta}; it must be below 1.")
         if share >= 1:
@@ -59,6 +62,10 @@ class Budget:
         if not isinstance(sharing, bool):
             raise SchemaError(f"budget: sharing is {sharing!r}; write true or false.")
         object.__setattr__(self, "sharing", sharing)
+
+    def _parts(self) -> list[int]:
+        numbers = (self.epsilon, self.delta, self.delta_for_conversion)
+        return [part for number in numbers for part in number.as_integer_ratio()]
 
 
 @dataclass(frozen=True, slots=True)

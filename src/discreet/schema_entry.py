@@ -15,6 +15,7 @@ from discreet.schema_column import EPOCH, KINDS, OTHER, Column, identifier, near
 __all__ = ["known_keys", "read_column"]
 
 _ENDS = ("lower", "upper")
+_HUGE = 10**36  # above LARGEST times the largest step; printing far longer integers fails
 _RULES = ("drop", "error")
 _KEYS = {
     "integer": ("type", "lower", "upper", "step", "null"),
@@ -73,9 +74,12 @@ def _exact(value: Any, what: str) -> Fraction:
     if isinstance(value, date):
         raise SchemaError(f"{what} is the date {value}; write a number.")
     try:
-        return rational(value, what)
+        number = rational(value, what)
     except InvalidValue as error:
         raise SchemaError(str(error)) from None
+    if abs(number) > _HUGE or number.denominator > _HUGE:
+        raise SchemaError(f"{what} has too many digits. Write a number of at most 36.")
+    return number
 
 
 def _plain(value: Fraction) -> str:

@@ -1,0 +1,150 @@
+"""Writes the commented schema file a custodian starts from, out of names and type names only.
+Never sees a value; the marks it leaves keep the file invalid until somebody has decided.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from discreet.errors import SchemaError
+from discreet.schema_column import identifier, nearest
+from discreet.schema_file import FILL_IN
+
+__all__ = ["skeleton"]
+
+_INTEGERS = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|INT[1248]?|INT(16|32|64)|LONG|SHORT"
+_NUMBERS = r"DOUBLE|DOUBLE PRECISION|FLOAT[48]?|REAL|(DECIMAL|NUMERIC)(\(.*\))?"
+_TEXTS = r"VARCHAR|TEXT|STRING|(CHAR|BPCHAR|VARCHAR|CHARACTER VARYING)(\(\d+\))?|ENUM\(.*\)|UUID"
+_TIMES = r"DATE|DATETIME|TIMESTAMP.*"
+_LARGEST_SCALE = 18
+
+_HEAD = """\
+# What Discreet may know about {name}.
+# Write a value in place of every {mark}; the file is refused while one is left. Everything
+# here is public: analysts see it, and answers follow it.
+#
+# DO NOT LOOK AT THE DATA to choose bounds, keys or rows_per_unit. Take them from the form, the
+# law, a code book or common sense: a bound taken from the data gives away whoever set it.
+# Values outside the bounds are clamped to them, so wide bounds mean more noise and narrow ones
+# more bias.
+"""
+_UNIT = """\
+unit = {unit}
+# The most rows of one unit that are used, chosen by a hash; the rest are left out. A larger
+# number means more noise, a smaller one more rows left out.
+rows_per_unit = {mark}
+"""
+_NO_UNIT = """\
+# Each row is one person. If somebody can have several rows, name the column that says whose
+# they are, and how many rows of one person are used at most:
+# unit = "..."
+# rows_per_unit = 1
+"""
+_COLUMNS = """\
+# Delete the line of a column that analysts need not see: what is not declared cannot be asked.
+#   lower, upper  values outside are clamped to these
+#   step          values are rounded to multiples of it; it must divide both bounds
+#   keys          the groups a result shows; a value not listed falls into no group,
+#                 or with other = true into the group "other"
+#   null          "drop" (the default) leaves NULL out of an aggregate, a constant replaces it,
+#                 "error" refuses the source
+"""
+_BUDGET = """\
+# What all answers together may cost everybody in the population, for ever. Delete this section
+# if the population already has a budget. Below 1 is strong protection, above 10 little.
+epsilon = {mark}
+# The chance, per person, that the guarantee fails; far below 1 / number of people. It buys less
+# noise when many questions are asked. Without it the account is pure.
+# delta = 1e-7
+"""
+
+
+def skeleton(
+    name: str, source: str, columns: Sequence[tuple[str, str]], unit: str | None = None
+) -> str:
+    """The schema file to fill in, from column names and the engine's names of their types.
+
+    Characters that a table's name cannot have become underscores.
+    Privacy: none (touches no data).
+    >>> text = skeleton("visits", "visits.csv", [("age", "BIGINT")])
+    >>> print(*[line for line in text.splitlines() if line.startswith("age")])
+    age = { type = "integer", lower = FILL-IN, upper = FILL-IN }  # BIGINT
+    """
+    names = [column for column, _ in columns]
+    if unit is not None:
+        if unit not in names:
+            raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
+        identifier(unit, f"{source}: unit")
+    entries = [_entry(column, kind) for column, kind in columns if column != unit]
+    title = _table_name(name)
+    who = _NO_UNIT if unit is None else _UNIT.format(unit=_text(unit), mark=FILL_IN)
+    parts = [
+        _HEAD.format(name=_text(source), mark=FILL_IN),
+        "[table]",
+        f"name = {_text(title)}",
+        f"source = {_text(source)}",
+        "# Tables about the same people name one population and share its budget.",
+        f"population = {_text(title)}",
+        who.rstrip(),
+        '# Neighbours: "add-remove" hides whether somebody is in the table; "replace" makes the',
+        "# number of people public.",
+        'neighbours = "add-remove"',
+        "",
+        "[columns]",
+        _COLUMNS + "\n".join(entries),
+        "",
+        "[budget]",
+        _BUDGET.format(mark=FILL_IN).rstrip(),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _text(value: str) -> str:
+    """A TOML basic string; JSON's escapes are TOML's, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _table_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60] or "table"
+    return f"t_{plain}" if plain[0].isdigit() else plain
+
+
+def _entry(column: str, type_name: str) -> str:
+    try:
+        identifier(column, "a column's name")
+    except SchemaError:
+        return (
+            f"# {_text(column)} cannot be declared: a name has letters, digits and underscores. "
+            "Rename it in the source."
+        )
+    declared = _declared(type_name.upper().strip())
+    # An ENUM's type name lists its values, which may be the data's own.
+    shown = _text(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[1:-1]
+    if declared is None:
+        return f"# {column} cannot be declared: its type is {shown}."
+    note = ", taken by the day" if re.match(r"DATETIME|TIMESTAMP", type_name.upper()) else ""
+    return f"{column} = {{ {declared} }}  # {shown}{note}"
+
+
+def _declared(type_name: str) -> str | None:
+    bounds = f"lower = {FILL_IN}, upper = {FILL_IN}"
+    if re.fullmatch(_INTEGERS, type_name):
+        return f'type = "integer", {bounds}'
+    if re.fullmatch(_NUMBERS, type_name):
+        return f'type = "number", {bounds}, step = {_step(type_name)}'
+    if re.fullmatch(_TEXTS, type_name, flags=re.DOTALL):
+        return f'type = "category", keys = {FILL_IN}'
+    if type_name in ("BOOLEAN", "BOOL"):
+        return 'type = "boolean"'
+    if re.fullmatch(_TIMES, type_name):
+        return f'type = "date", {bounds}'
+    return None
+
+
+def _step(type_name: str) -> str:
+    """What the type itself says about precision, or a mark."""
+    scale = re.search(r"\(\s*\d+\s*,\s*(\d+)\s*\)", type_name)
+    if scale is None or int(scale[1]) > _LARGEST_SCALE:
+        return FILL_IN
+    places = int(scale[1])
+    return "1" if places == 0 else f"0.{'0' * (places - 1)}1"
