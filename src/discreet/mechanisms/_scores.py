@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.loss import Relation, Sensitivity
 from discreet.rationals import Number, rational
 
 Scores = Sequence[Number] | NDArray[Any]
@@ -140,3 +141,13 @@ def declared(candidates: int | None, name: str) -> int:
             "declare it with candidates=..."
         )
     return candidates
+
+
+def monotone_epsilon(sensitivity: Sensitivity, scale: Fraction, relation: Relation) -> Fraction:
+    """linf/scale, where one unit moves all scores the same way; refused under replace."""
+    if relation is not Relation.ADD_REMOVE:
+        raise UnprovableRequest(
+            f"the monotone loss under the relation {relation.value}: replacing a unit moves "
+            "scores both ways. Use loss(sensitivity). Nothing was released."
+        )
+    return sensitivity.linf / scale

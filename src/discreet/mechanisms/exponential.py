@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.errors import InvalidValue
 from discreet.loss import BoundedRange, Relation, Sensitivity
 from discreet.mechanisms._scores import (
     Scores,
     check_candidates,
     declared,
+    monotone_epsilon,
     read_candidates,
     read_gaps,
 )
@@ -95,18 +96,3 @@ class Exponential:
         if not 1 <= best <= count:
             raise InvalidValue(f"best is {best}; it must lie between 1 and {count}.")
         return ceil_float(self.scale * log_bounds(count / (best * tail(confidence)))[1])
-
-
-def monotone_epsilon(sensitivity: Sensitivity, scale: Fraction, relation: Relation) -> Fraction:
-    """linf/scale, where one unit moves all scores the same way; refused under replace.
-
-    Privacy: none (touches no data).
-    >>> monotone_epsilon(Sensitivity.single(1), Fraction(4), Relation.ADD_REMOVE)
-    Fraction(1, 4)
-    """
-    if relation is not Relation.ADD_REMOVE:
-        raise UnprovableRequest(
-            f"the monotone loss under the relation {relation.value}: replacing a unit moves "
-            "scores both ways. Use loss(sensitivity). Nothing was released."
-        )
-    return sensitivity.linf / scale

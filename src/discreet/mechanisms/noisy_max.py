@@ -13,9 +13,15 @@ import numpy as np
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import BoundedRange, Pure, Relation, Sensitivity
 from discreet.mechanisms._integers import integer_list
-from discreet.mechanisms._scores import Scores, check_candidates, declared, read_candidates
+from discreet.mechanisms._scores import (
+    Scores,
+    check_candidates,
+    declared,
+    monotone_epsilon,
+    read_candidates,
+)
 from discreet.mechanisms._tails import tail
-from discreet.mechanisms.exponential import Exponential, monotone_epsilon
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace

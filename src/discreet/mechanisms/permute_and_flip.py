@@ -11,12 +11,12 @@ from discreet.mechanisms._scores import (
     Scores,
     check_candidates,
     declared,
+    monotone_epsilon,
     read_candidates,
     read_gaps,
 )
 from discreet.mechanisms._selection import flip
 from discreet.mechanisms._tails import tail
-from discreet.mechanisms.exponential import monotone_epsilon
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import uniform
 from discreet.rationals import Number, positive
