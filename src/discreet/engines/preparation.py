@@ -1,0 +1,136 @@
+"""Preparation: one SELECT over a source becomes a DuckDB file in the vault, whole or not at all.
+A custodian's step; nothing here is released. Messages never quote a row.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.engines.child import Child, Failed, Order
+from discreet.engines.scratch import Scratch
+from discreet.engines.sources import opening
+from discreet.errors import InvalidValue, SchemaError
+
+__all__ = ["TABLE", "prepare", "write_frame"]
+
+TABLE = "prepared"
+"""The one table of a prepared file."""
+
+
+def _settle(made: Path, target: Path) -> None:
+    """Move a finished file to its place so that a crash shows the old one or the new one."""
+    os.chmod(made, 0o600)
+    for path in (made, None):
+        if path is None:
+            os.replace(made, target)
+        descriptor = os.open(path or target.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _build(order: Order, statement: str, on_progress: Callable[[float], None] | None) -> str | None:
+    """Run it in a child of its own; the reason if that fails."""
+    try:
+        with Child(order) as child:
+            child.ask("execute", statement, limit_seconds=None, on_progress=on_progress)
+            child.ask("execute", "CHECKPOINT", limit_seconds=None)
+    except (Failed, OSError) as failure:
+        return str(failure)
+    return None
+
+
+def prepare(
+    *,
+    source: str,
+    select_sql: str,
+    target: Path,
+    on_progress: Callable[[float], None] | None = None,
+    on_failure: Callable[[str], None] | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> None:
+    """Write `CREATE TABLE prepared AS select_sql` to `target`, with the source read as `source`.
+
+    `on_progress` gets the share done, up to 1; `on_failure` the engine's own reason, which may
+    quote rows and is for the custodian alone.
+    Privacy: none: the file is exact, of mode 0600. The child may read the source and nothing else.
+    >>> prepare(source="absent.csv", select_sql="FROM source", target=Path("x.duckdb"))
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
+    """
+    statements = opening(source)
+    settings = {"enable_progress_bar": "true", "enable_progress_bar_print": "false"}
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    if threads is not None:
+        settings["threads"] = str(threads)
+    with Scratch(target.parent) as scratch:
+        made = scratch.path / "made.duckdb"
+        order = Order(
+            database=str(made), commands=("execute",), statements=statements, settings=settings
+        ).spilling(scratch.path / "spill")
+        reason = _build(order, f"CREATE TABLE {TABLE} AS {select_sql}", on_progress)
+        if reason is None and (log := Path(f"{made}.wal")).exists() and log.stat().st_size:
+            reason = "the write-ahead log was not emptied"
+        if reason is None:
+            _settle(made, target)
+    if reason is not None:
+        if on_failure is not None:
+            on_failure(reason)
+        raise SchemaError(
+            f"source {source!r} could not be prepared ({_kind(reason)}); nothing was changed."
+        )
+    if on_progress is not None:
+        on_progress(1.0)
+
+
+def _kind(reason: str) -> str:
+    """The class of the engine's error, which quotes nothing."""
+    name = reason.partition(":")[0]
+    return name if name.isidentifier() else "the child process was lost"
+
+
+def write_frame(frame: object, target: Path) -> None:
+    """Write a pandas, polars or Arrow table to a Parquet file of mode 0600.
+
+    Privacy: none: the file is exact.
+    >>> write_frame([1, 2], Path("x.parquet"))
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: data is a list; give a pandas or polars frame or an Arrow table.
+    """
+    library = type(frame).__module__.partition(".")[0]
+    if library not in ("pandas", "polars", "pyarrow"):
+        raise InvalidValue(
+            f"data is a {type(frame).__name__}; give a pandas or polars frame or an Arrow table."
+        )
+    missing = kind = None
+    with Scratch(target.parent) as scratch:
+        made = scratch.path / "made.parquet"
+        try:
+            _copy(frame, made)
+        except ImportError as error:
+            missing = error.name or "pyarrow"
+        except Exception as error:  # noqa: BLE001  the text may quote rows
+            kind = type(error).__name__
+        else:
+            _settle(made, target)
+    if missing is not None:
+        raise InvalidValue(f"data from {library} needs the package {missing}; install it.")
+    if kind is not None:
+        raise SchemaError(f"the {library} table could not be written ({kind}); check its columns.")
+
+
+def _copy(frame: object, made: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET autoload_known_extensions = false")
+        if hasattr(frame, "collect"):  # a lazy polars frame
+            frame = frame.collect()
+        rows = len(frame) if hasattr(frame, "__len__") else 0
+        # Types of pandas' object columns are found by looking at values: at all of them.
+        connection.execute(f"SET pandas_analyze_sample = {max(rows, 1)}")
+        connection.register("frame", frame)
+        connection.sql("FROM frame").write_parquet(str(made))

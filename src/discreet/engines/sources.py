@@ -1,0 +1,220 @@
+"""Source files: what they are called in SQL, which columns they have, whether they changed.
+Parquet, CSV and DuckDB files. Messages name files, tables and columns, never a row.
+"""
+
+import csv
+import hmac
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.child import Child, Failed, Order, quoted, text
+from discreet.errors import InvalidValue, SchemaError
+
+__all__ = ["changed", "describe", "fingerprint", "opening", "relation"]
+
+_KINDS = {
+    ".csv": "CSV",
+    ".db": "DuckDB",
+    ".ddb": "DuckDB",
+    ".duckdb": "DuckDB",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".tsv": "CSV",
+}
+_ORIGIN = "origin"
+_LIMIT_SECONDS = 60.0
+_STAMP = struct.Struct("<Qq")
+_CHUNK_BYTES = 1 << 20
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A source that exists: the text it was given as, its real path, its kind, the table in it."""
+
+    given: str
+    path: str
+    kind: str
+    table: str | None
+
+
+def _file(source: str) -> _File:
+    name, table = source, None
+    before, mark, after = source.rpartition("#")
+    if mark and _KINDS.get(Path(before).suffix.lower()) == "DuckDB":
+        name, table = before, after
+    kind = _KINDS.get(Path(name).suffix.lower())
+    if kind is None:
+        known = ", ".join(sorted(_KINDS))
+        raise SchemaError(f"source {source!r} is of no known kind; a file must end in {known}.")
+    if not os.path.isfile(name):
+        raise SchemaError(f"source {source!r} does not exist; check the path.")
+    path = os.path.realpath(name)
+    if any(sign in path for sign in "*?[]") and kind != "DuckDB":
+        raise SchemaError(f"source {source!r} has one of * ? [ ] in its path; rename it.")
+    return _File(given=source, path=path, kind=kind, table=table)
+
+
+def _unreadable(file: _File) -> SchemaError:
+    return SchemaError(f"source {file.given!r} cannot be read as a {file.kind} file; check it.")
+
+
+def _ask(order: Order, command: str, argument: str) -> Any | None:
+    """A child's answer, or None: its reasons may quote rows."""
+    try:
+        with Child(order) as child:
+            return child.ask(command, argument, limit_seconds=_LIMIT_SECONDS)
+    except (Failed, OSError):
+        return None
+
+
+def _attach(file: _File) -> str:
+    return f"ATTACH {text(file.path)} AS {_ORIGIN} (TYPE duckdb, READ_ONLY)"
+
+
+def _allow(file: _File) -> str:
+    return f"SET allowed_paths = [{text(file.path)}]"
+
+
+def _table(file: _File) -> str:
+    """The one table of a DuckDB file, or the one that was named, as quoted SQL."""
+    order = Order(database=":memory:", commands=("tables",), statements=(_attach(file),))
+    tables = _ask(order, "tables", _ORIGIN)
+    if tables is None:
+        raise _unreadable(file)
+    names = [name if schema == "main" else f"{schema}.{name}" for schema, name in tables]
+    if file.table is None and len(names) == 1:
+        schema, name = tables[0]
+    elif file.table in names:
+        schema, name = tables[names.index(file.table)]
+    else:
+        raise SchemaError(
+            f"source {file.given!r}: the file has the tables {names}; write '#' and one of them "
+            "after the file's name."
+        )
+    return f"{_ORIGIN}.{quoted(schema)}.{quoted(name)}"
+
+
+def _header(file: _File) -> tuple[str, list[str]]:
+    """Delimiter and column names of a CSV file, from its first line alone."""
+    try:
+        with open(file.path, encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline(_CHUNK_BYTES)
+            counts = {sign: first.count(sign) for sign in _DELIMITERS}
+            delimiter = max(_DELIMITERS, key=lambda sign: counts[sign])
+            lines.seek(0)
+            names = next(csv.reader(lines, delimiter=delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        names = []
+    if not names or not all(names):
+        raise SchemaError(
+            f"source {file.given!r}: the first line must hold the column names, in UTF-8."
+        )
+    if len({name.lower() for name in names}) < len(names):
+        raise SchemaError(f"source {file.given!r}: two columns have the same name; rename one.")
+    return delimiter, names
+
+
+def _csv(file: _File, columns: str) -> str:
+    return f"read_csv({text(file.path)}, header = true, quote = '\"', escape = '\"', {columns})"
+
+
+def relation(source: str) -> str:
+    """The text that stands after FROM for a source; a CSV file's columns are all VARCHAR.
+
+    Nothing about a CSV file is guessed from its rows, so that one row cannot change how others
+    are read: casts belong to the statement and should be TRY_CAST.
+    Privacy: none: reads the header line of a CSV file, the table names of a DuckDB file.
+    >>> relation("visits.xlsx")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'visits.xlsx' is of no known kind; a file must end in \
+.csv, .db, .ddb, .duckdb, .parquet, .pq, .tsv.
+    """
+    file = _file(source)
+    if file.kind == "Parquet":
+        return f"read_parquet({text(file.path)}, hive_partitioning = false)"
+    if file.kind == "DuckDB":
+        return _table(file)
+    delimiter, names = _header(file)
+    columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
+    options = f"delim = {text(delimiter)}, auto_detect = false, columns = {{{columns}}}"
+    return _csv(file, options)
+
+
+def opening(source: str) -> tuple[str, ...]:
+    """The statements after which a child may read this source, and it alone, as `source`.
+
+    Privacy: none (touches no data).
+    >>> opening("absent.csv")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
+    """
+    file = _file(source)
+    view = f"CREATE TEMP VIEW source AS SELECT * FROM {relation(source)}"
+    return (_attach(file) if file.kind == "DuckDB" else _allow(file), view)
+
+
+def describe(source: str) -> list[tuple[str, str]]:
+    """Names and DuckDB types of a source's columns, for a schema skeleton.
+
+    A CSV file has no types: those given are a guess from its first rows (`relation` reads text).
+    Privacy: none: column names and types only.
+    >>> describe("absent.parquet")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
+    """
+    file = _file(source)
+    found: list[tuple[str, str]] | None
+    if file.kind == "CSV":
+        delimiter, _ = _header(file)
+        order = Order(database=":memory:", commands=("names",), statements=(_allow(file),))
+        found = _ask(order, "names", f"FROM {_csv(file, f'delim = {text(delimiter)}')}")
+    else:
+        order = Order(database=":memory:", commands=("names",), statements=opening(source))
+        found = _ask(order, "names", "FROM source")
+    if found is None:
+        raise _unreadable(file)
+    return found
+
+
+def _stamp(path: str) -> bytes:
+    status = os.stat(path)
+    return _STAMP.pack(status.st_size, status.st_mtime_ns)
+
+
+def fingerprint(source: str, *, key: bytes) -> bytes:
+    """Size, time of last change and keyed SHA-256 of a source file, in 48 bytes.
+
+    Privacy: an exact function of the data: keyed, kept in the vault, never shown.
+    >>> fingerprint("absent.parquet", key=b"secret")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
+    """
+    if not key:
+        raise InvalidValue("the key of a fingerprint is empty; give random bytes.")
+    file = _file(source)
+    stamp = _stamp(file.path)
+    digest = hmac.new(key, digestmod="sha256")
+    with open(file.path, "rb") as content:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    if _stamp(file.path) != stamp:
+        raise SchemaError(f"source {source!r} changed while it was read; try again.")
+    return stamp + digest.digest()
+
+
+def changed(source: str, recorded: bytes) -> bool:
+    """Whether size or time of last change differ from a recorded fingerprint; quick.
+
+    A file that is gone has changed.
+    Privacy: none: looks at the file's size and time, not at its content.
+    >>> changed("absent.parquet", bytes(48))
+    True
+    """
+    try:
+        return _stamp(_file(source).path) != recorded[: _STAMP.size]
+    except (OSError, SchemaError):
+        return True

@@ -1,0 +1,168 @@
+"""The child process that holds DuckDB: reads one request at a time, answers, exits with its parent.
+Run as a script in an isolated interpreter; imports nothing of this package, so that it starts
+quickly. Never answers a query with anything but integers and NULL.
+"""
+
+import json
+import marshal
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__: list[str] = []
+
+_HEADER = struct.Struct("<cQ")
+_READY, _RESULT, _FAILURE, _PROGRESS = b"S", b"R", b"E", b"P"
+_WIDTHS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_INTEGERS = {*_WIDTHS, *(f"U{width}" for width in _WIDTHS), '"NULL"', "NULL"}
+_SECONDS_BETWEEN_PROGRESS = 0.1
+
+
+class _Pipe:
+    """Frames to and from the parent: a tag and a length, then that many bytes."""
+
+    def __init__(self) -> None:
+        self._requests = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
+        self._replies = os.dup(1)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):  # whatever a library prints must not reach anybody
+            os.dup2(nowhere, descriptor)
+        threading.Thread(target=self._exit_with_parent, daemon=True).start()
+
+    def _exit_with_parent(self) -> None:
+        poll = select.poll()
+        poll.register(self._requests.fileno(), 0)  # wakes for a hang-up only
+        poll.poll()
+        os._exit(1)
+
+    def receive(self) -> Any:
+        header = self._requests.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+            os._exit(0)
+        return json.loads(self._requests.read(_HEADER.unpack(header)[1]))
+
+    def send(self, tag: bytes, payload: bytes = b"") -> None:
+        left = memoryview(_HEADER.pack(tag, len(payload)) + payload)
+        while left:
+            left = left[os.write(self._replies, left) :]
+
+
+def _protect() -> None:
+    """No core file, no debugger, no file that others can read, no interrupt from a terminal."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o077)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        import ctypes
+
+        # PR_SET_DUMPABLE: a core pattern that is a pipe does not look at the limit above.
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+
+
+def _open(order: dict[str, Any]) -> "DuckDBPyConnection":
+    """Connect, attach and allow what the order names, then shut the door and lock it."""
+    sys.path.append(order["library"])
+    import duckdb
+
+    connection = duckdb.connect(
+        order["database"], read_only=order["read_only"], config=order["settings"]
+    )
+    for statement in order["statements"]:
+        connection.execute(statement)
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _rows(connection: "DuckDBPyConnection", sql: str) -> bytes:
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type.name != "SELECT":
+        raise ValueError("the engine runs one SELECT statement and nothing else")
+    connection.execute(sql)
+    types = {str(column[1]) for column in connection.description}
+    if not types <= _INTEGERS:
+        raise TypeError(f"the statement yields {sorted(types - _INTEGERS)}; integers only")
+    return marshal.dumps(connection.fetchall())
+
+
+def _names(connection: "DuckDBPyConnection", sql: str) -> bytes:
+    """Names and types of the columns a SELECT would yield; no row is kept."""
+    connection.execute(f"SELECT * FROM ({sql}) LIMIT 0")
+    return marshal.dumps([(column[0], str(column[1])) for column in connection.description])
+
+
+def _tables(connection: "DuckDBPyConnection", database: str) -> bytes:
+    found = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND "
+        "NOT internal UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+        "WHERE database_name = ? AND NOT internal ORDER BY ALL",
+        [database, database],
+    )
+    return marshal.dumps(found.fetchall())
+
+
+def _execute(connection: "DuckDBPyConnection", sql: str, pipe: _Pipe) -> bytes:
+    """Run statements for their effect, with the share done so far sent along."""
+    finished = threading.Event()
+
+    def report() -> None:
+        while not finished.wait(_SECONDS_BETWEEN_PROGRESS):
+            percent = connection.query_progress()
+            if percent >= 0:
+                pipe.send(_PROGRESS, marshal.dumps(min(percent / 100, 1.0)))
+
+    reporter = threading.Thread(target=report)
+    reporter.start()
+    try:
+        connection.execute(sql)
+    finally:
+        finished.set()
+        reporter.join()
+    return marshal.dumps(None)
+
+
+def _answer(connection: "DuckDBPyConnection", request: list[str], pipe: _Pipe) -> bytes:
+    command, text = request
+    if command == "rows":
+        return _rows(connection, text)
+    if command == "names":
+        return _names(connection, text)
+    if command == "tables":
+        return _tables(connection, text)
+    if command == "execute":
+        return _execute(connection, text, pipe)
+    raise ValueError(f"unknown command {command!r}")
+
+
+def _serve() -> None:
+    pipe = _Pipe()
+    _protect()
+    order = pipe.receive()
+    try:
+        connection = _open(order)
+    except BaseException as error:  # noqa: BLE001  every reason goes to the custodian
+        pipe.send(_FAILURE, f"{type(error).__name__}: {error}".encode())
+        return
+    pipe.send(_READY)
+    while True:
+        request = pipe.receive()
+        try:
+            if request[0] not in order["commands"]:
+                raise ValueError(f"this child does not take {request[0]!r}")
+            reply = _answer(connection, request, pipe)
+        except BaseException as error:  # noqa: BLE001
+            pipe.send(_FAILURE, f"{type(error).__name__}: {error}".encode(errors="replace"))
+        else:
+            pipe.send(_RESULT, reply)
+
+
+if __name__ == "__main__":
+    _serve()
