@@ -1,0 +1,287 @@
+"""An account: a budget, what was spent of it, and the filter that admits or refuses a charge.
+Exact arithmetic on frozen values; knows no file and no clock.
+"""
+
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
+from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
+from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
+from discreet.rationals import ceil_decimal, floor_decimal
+from discreet.schema import Budget
+
+__all__ = ["Account", "Holder", "Remaining", "account_name", "rounded_up"]
+
+_GRID = 10**64  # denominators beyond this are rounded up to a multiple of 1/_GRID
+_LARGEST_EPSILON = 10**6
+_NAME = re.compile(r"\w[\w.@+-]{0,63}")
+_EPSILON_DIGITS = 12
+
+
+class Holder(StrEnum):
+    """Whose budget it is: the people in the data, or the one who asks.
+
+    Privacy: none (touches no data).
+    >>> Holder("population").value
+    'population'
+    """
+
+    POPULATION = "population"
+    ANALYST = "analyst"
+
+
+def account_name(name: str) -> str:
+    """Check the name of an account and hand it back.
+
+    Privacy: none (touches no data).
+    >>> account_name("ana@example.org")
+    'ana@example.org'
+    """
+    given: object = name
+    if (
+        not isinstance(given, str)
+        or not _NAME.fullmatch(given)
+        or not unicodedata.is_normalized("NFKC", given)
+    ):
+        raise InvalidValue(
+            f"the account name {name!r:.80} cannot be used; write 1 to 64 letters, digits "
+            "and _ . @ + -, and begin with a letter, a digit or _."
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What an account can still admit.
+
+    `epsilon` is the largest single further query; `delta` is left for delta-priced steps; `rho`
+    is what the zCDP filter has left, None in a pure account, where epsilon simply adds up.
+    Privacy: none (touches no data).
+    >>> Remaining(epsilon=Fraction(1), delta=Fraction(0), rho=None).epsilon
+    Fraction(1, 1)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A budget and what was spent of it; a charge makes a new value or is refused.
+
+    A pure account (delta = 0) adds epsilon up. Any other adds rho up, as long as the total
+    converts to at most epsilon at the reserved conversion delta, and the losses' own deltas up to
+    the rest of delta. `limit` is the most epsilon or rho, fixed when the account is opened.
+    Privacy: the sum of pure losses chosen adaptively under a fixed limit is epsilon-DP
+    [RRUV16]; that of rho (and delta) is zCDP, also under a filter [WRRW23],
+    and converts by [CKS20, Prop. 7], under the neighbouring relation of the losses.
+    >>> account = Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.3))
+    >>> spent = account.admit(Pure(epsilon=0.1)).admit(Pure(epsilon=0.2))
+    >>> spent.remaining.epsilon
+    Fraction(0, 1)
+    """
+
+    holder: Holder
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    conversion_delta: Fraction
+    limit: Fraction
+    spent: Fraction = Fraction(0)
+    spent_delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        account_name(self.name)
+        if self.epsilon <= 0 or not 0 <= self.conversion_delta <= self.delta < 1:
+            raise InvalidValue(
+                f"{self.holder} {self.name!r}: epsilon is {self.epsilon}, delta {self.delta}, of "
+                f"it {self.conversion_delta} for the conversion; epsilon must be above 0, delta "
+                "below 1, and its part at most the whole."
+            )
+        if (
+            self.epsilon > _LARGEST_EPSILON
+            or max(self.epsilon.denominator, self.delta.denominator) > _GRID
+        ):
+            raise InvalidValue(
+                f"{self.holder} {self.name!r}: a budget's epsilon is at most {_LARGEST_EPSILON}, "
+                "and it is written with at most 64 decimals."
+            )
+        if min(self.limit, self.spent, self.spent_delta) < 0:
+            raise InvalidValue(f"{self.holder} {self.name!r}: a limit or total is negative.")
+
+    @classmethod
+    def open(cls, holder: Holder, name: str, budget: Budget) -> "Account":
+        """A fresh account with the largest limit that its budget allows.
+
+        Privacy: none (touches no data).
+        >>> Account.open(Holder.POPULATION, "patients", Budget(epsilon=1, delta=2e-6)).limit
+        Fraction(243559703595383, 10000000000000000)
+        """
+        reserved = budget.delta * budget.delta_for_conversion
+        limit = zcdp_rho(epsilon=budget.epsilon, delta=reserved) if reserved else budget.epsilon
+        return cls(
+            holder=Holder(holder),
+            name=name,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            conversion_delta=reserved,
+            limit=limit,
+        )
+
+    @property
+    def pure(self) -> bool:
+        """Whether the account allows no delta, so that epsilon adds up.
+
+        Privacy: none (touches no data).
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).pure
+        True
+        """
+        return not self.delta
+
+    @property
+    def budget(self) -> Budget:
+        """The budget the account was opened with.
+
+        Privacy: none (touches no data).
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).budget.epsilon
+        Fraction(1, 1)
+        """
+        if self.pure:
+            return Budget(epsilon=self.epsilon)
+        share = self.conversion_delta / self.delta
+        return Budget(epsilon=self.epsilon, delta=self.delta, delta_for_conversion=share)
+
+    @property
+    def remaining(self) -> Remaining:
+        """What can still be admitted, rounded down.
+
+        Privacy: none (touches no data).
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1, delta=1e-6)).remaining.epsilon
+        Fraction(1, 1)
+        """
+        left = max(Fraction(0), self.limit - self.spent)
+        if self.pure:
+            return Remaining(epsilon=left, delta=Fraction(0), rho=None)
+        delta = max(Fraction(0), self.delta - self.conversion_delta - self.spent_delta)
+        return Remaining(epsilon=self._largest_query(left), delta=delta, rho=left)
+
+    def price(self, loss: Loss) -> tuple[Fraction, Fraction]:
+        """What a loss costs here: epsilon or rho, and delta.
+
+        Privacy: epsilon-DP is (epsilon^2/2)-zCDP [BS16, Prop. 1.4]; a loss that the account's
+        definition cannot express is refused.
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).price(Pure(epsilon=0.1))
+        (Fraction(1, 10), Fraction(0, 1))
+        """
+        if not self.pure:
+            cost = loss.zcdp()
+            return cost.rho, cost.delta
+        if isinstance(loss, Pure | BoundedRange):
+            return loss.epsilon, Fraction(0)
+        if isinstance(loss, Approximate) and not loss.delta:
+            return loss.epsilon, Fraction(0)
+        raise UnprovableRequest(
+            f"{self.holder} {self.name!r} has a pure budget (delta = 0), and {_described(loss)} "
+            "has no finite epsilon without a delta. Ask for Laplace noise and declared keys, or "
+            "have the budget given a delta. Nothing was run or charged."
+        )
+
+    def admit(self, loss: Loss, *, label: str = "This charge") -> "Account":
+        """The account after the charge; refused where the totals would pass the budget.
+
+        Privacy: see `Account`; the check is exact, totals are rounded up.
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=2))
+        Traceback (most recent call last):
+        discreet.errors.BudgetExceeded: This charge would bring the epsilon of analyst 'ana' to 2; \
+the budget is 1. Nothing was run or charged.
+        """
+        cost, delta = self.price(loss)
+        after = replace(
+            self, spent=_bounded(self.spent + cost), spent_delta=_bounded(self.spent_delta + delta)
+        )
+        if after.spent > self.limit:
+            raise BudgetExceeded(f"{label} {after._overspent()} Nothing was run or charged.")
+        allowed = self.delta - self.conversion_delta
+        if after.spent_delta > allowed:
+            raise BudgetExceeded(
+                f"{label} would bring the delta of {self.holder} {self.name!r} to "
+                f"{_above(after.spent_delta, allowed)}; the budget keeps {_plain(allowed)} for "
+                "steps priced in delta. Nothing was run or charged."
+            )
+        return after
+
+    def _overspent(self) -> str:
+        who = f"{self.holder} {self.name!r}"
+        if self.pure:
+            return (
+                f"would bring the epsilon of {who} to {_above(self.spent, self.limit)}; "
+                f"the budget is {_plain(self.epsilon)}."
+            )
+        rho = f"rho {_above(self.spent, self.limit)} of {_plain(self.limit)}"
+        if self.spent > _LARGEST_EPSILON:
+            return f"would bring {who} to {rho}."
+        epsilon = zcdp_epsilon(rho=self.spent, delta=self.conversion_delta)
+        if epsilon <= self.epsilon:  # above the limit, yet below the last digit of the conversion
+            return f"would bring {who} to {rho}."
+        return (
+            f"would bring the epsilon of {who} to {_above(epsilon, self.epsilon)} at "
+            f"delta={_plain(self.conversion_delta)} ({rho}); the budget is {_plain(self.epsilon)}."
+        )
+
+    def _largest_query(self, rho: Fraction) -> Fraction:
+        """The most epsilon whose rho, at the conversion delta, is at most `rho`."""
+        near = zcdp_epsilon(rho=rho, delta=self.conversion_delta)
+        epsilon = min(self.epsilon, ceil_decimal(near, _EPSILON_DIGITS))
+        step = Fraction(1, 10 ** (_EPSILON_DIGITS - 1))
+        while epsilon and zcdp_rho(epsilon=epsilon, delta=self.conversion_delta) > rho:
+            epsilon = floor_decimal(epsilon * (1 - min(step, Fraction(1))), _EPSILON_DIGITS)
+            step *= 2
+        return epsilon
+
+
+def rounded_up(loss: Loss) -> Loss:
+    """The same loss, or one a little larger whose numbers are short enough to write down.
+
+    Privacy: rounds towards more loss.
+    >>> rounded_up(Pure(epsilon=0.1))
+    Pure(epsilon=Fraction(1, 10))
+    """
+    if isinstance(loss, ZCDP):
+        return ZCDP(rho=_bounded(loss.rho), delta=_bounded(loss.delta))
+    if isinstance(loss, Approximate):
+        return Approximate(epsilon=_bounded(loss.epsilon), delta=_bounded(loss.delta))
+    return replace(loss, epsilon=_bounded(loss.epsilon))
+
+
+def _described(loss: Loss) -> str:
+    size = (
+        f"rho={_plain(loss.rho)}" if isinstance(loss, ZCDP) else f"epsilon={_plain(loss.epsilon)}"
+    )
+    delta = Fraction(0) if isinstance(loss, Pure | BoundedRange) else loss.delta
+    return f"a loss of {size}" + (f", delta={_plain(delta)}" if delta else "")
+
+
+def _bounded(total: Fraction) -> Fraction:
+    """The total, rounded up where its denominator has grown too long to keep."""
+    return total if total.denominator <= _GRID else Fraction(math.ceil(total * _GRID), _GRID)
+
+
+def _plain(value: Fraction) -> str:
+    return f"{float(value):.12g}" if value < 10**300 else "over 1e300"
+
+
+def _above(value: Fraction, limit: Fraction) -> str:
+    """A value over the limit, rounded up and with digits enough to be seen as over it."""
+    if value >= 10**300:
+        return "over 1e300"
+    for digits in (4, 8, 12):
+        shown = ceil_decimal(value, digits)
+        if shown - value < value - limit:
+            break
+    return f"{float(shown):.{digits}g}"

@@ -1,0 +1,264 @@
+"""Which tables a vault holds, whose people they describe, and where their data came from.
+A source belongs to one population for good: registering it again never opens a new budget.
+"""
+
+import hashlib
+import hmac
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from discreet.errors import SchemaError, Unavailable
+from discreet.ledger._database import Database
+from discreet.ledger.account import Account, Holder
+from discreet.ledger.sqlite import open_account
+from discreet.schema import Budget, nearest
+
+__all__ = ["Catalogue", "Registration"]
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One table of the catalogue.
+
+    `data_version` is the public counter of refreshes. `fingerprint` (keyed) and `stamp` (what the
+    file system says of the source, to notice a change) are for the vault only, never shown.
+    Privacy: the fingerprint and the stamp depend on data and stay out of repr.
+    >>> Registration("visits", "{}", "v1", 1, "patients", None, None, b"secret", "", "")
+    Registration(name='visits', schema_version='v1', data_version=1, population='patients')
+    """
+
+    name: str
+    schema: str
+    schema_version: str
+    data_version: int
+    population: str
+    source: str | None
+    prepared: str | None
+    fingerprint: bytes
+    stamp: str
+    registered: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Registration(name={self.name!r}, schema_version={self.schema_version!r}, "
+            f"data_version={self.data_version}, population={self.population!r})"
+        )
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Registration))
+
+
+class Catalogue:
+    """The tables of a vault.
+
+    Privacy: none (touches no data but to fingerprint it, keyed, inside the vault).
+    >>> from discreet.ledger.vault import Vault
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Vault.open(folder).catalogue.tables()
+    ()
+    """
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def fingerprint(self, source: str | Path | Iterable[bytes]) -> bytes:
+        """The keyed hash of a file's content, or of chunks of bytes.
+
+        Privacy: HMAC-SHA256 under a key that never leaves the vault; an exact function of data
+        all the same, so it is kept in the vault and never shown.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(Vault.open(folder).catalogue.fingerprint([b"some", b"bytes"]))
+        32
+        """
+        with self._database.reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
+        digest = hmac.new(row[0], digestmod=hashlib.sha256)
+        for chunk in _chunks(source) if isinstance(source, str | Path) else source:
+            digest.update(chunk)
+        return digest.digest()
+
+    def register(
+        self,
+        *,
+        name: str,
+        population: str,
+        schema: str,
+        schema_version: str,
+        fingerprint: bytes,
+        budget: Budget | None = None,
+        source: str | Path | None = None,
+        prepared: str | None = None,
+        stamp: str = "",
+    ) -> Registration:
+        """Add a table, or give it another schema, and open its population's account if need be.
+
+        Privacy: none (touches no data); a source, a table and their population stay together.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     catalogue = Vault.open(folder).catalogue
+        ...     one = dict(schema="{}", schema_version="v1", fingerprint=b"f",
+        ...                budget=Budget(epsilon=1))
+        ...     _ = catalogue.register(name="visits", population="patients", **one)
+        ...     _ = catalogue.register(name="again", population="others", **one)
+        Traceback (most recent call last):
+        discreet.errors.SchemaError: again: this source belongs to the population 'patients'; \
+write population = "patients". The same people have one budget. Nothing was changed.
+        """
+        made = Registration(
+            name=name,
+            schema=schema,
+            schema_version=schema_version,
+            data_version=1,
+            population=population,
+            source=None if source is None else str(Path(source).resolve()),
+            prepared=prepared,
+            fingerprint=fingerprint,
+            stamp=stamp,
+            registered=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        )
+        with self._database.writing() as connection:
+            known = _find(connection, name)
+            if known is not None:
+                if known.population != population:
+                    raise _belongs(name, "this table", known.population)
+                made = replace(made, data_version=known.data_version + 1)
+            _bind(connection, made)
+            _open_population(connection, made, budget)
+            _write(connection, made)
+        return made
+
+    def refresh(
+        self, name: str, *, fingerprint: bytes, prepared: str | None = None, stamp: str = ""
+    ) -> Registration:
+        """Note that a table's data has changed; the ledger goes on.
+
+        Privacy: none (touches no data); new data is not new budget.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     catalogue = Vault.open(folder).catalogue
+        ...     _ = catalogue.register(name="visits", population="patients", schema="{}",
+        ...         schema_version="v1", fingerprint=b"f", budget=Budget(epsilon=1))
+        ...     catalogue.refresh("visits", fingerprint=b"g").data_version
+        2
+        """
+        with self._database.writing() as connection:
+            known = _required(connection, name)
+            made = replace(
+                known,
+                data_version=known.data_version + 1,
+                fingerprint=fingerprint,
+                prepared=prepared or known.prepared,
+                stamp=stamp or known.stamp,
+            )
+            _bind(connection, made)
+            _write(connection, made)
+        return made
+
+    def table(self, name: str) -> Registration:
+        """A table by its name; an unknown one is refused with the nearest.
+
+        Privacy: none (touches no data).
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(folder).catalogue.table("visits")
+        Traceback (most recent call last):
+        discreet.errors.SchemaError: there is no table 'visits'. There are none.
+        """
+        with self._database.reading() as connection:
+            return _required(connection, name)
+
+    def tables(self) -> tuple[Registration, ...]:
+        """All tables by name.
+
+        Privacy: none (touches no data).
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(Vault.open(folder).catalogue.tables())
+        0
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM tables ORDER BY name").fetchall()
+        return tuple(Registration(*row) for row in rows)
+
+
+def _chunks(path: str | Path) -> Iterator[bytes]:
+    try:
+        with Path(path).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise Unavailable(f"the source cannot be read ({error.strerror}).") from error
+
+
+def _belongs(name: str, what: str, population: str) -> SchemaError:
+    return SchemaError(
+        f"{name}: {what} belongs to the population {population!r}; write population = "
+        f'"{population}". The same people have one budget. Nothing was changed.'
+    )
+
+
+def _find(connection: sqlite3.Connection, name: str) -> Registration | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM tables WHERE name = ?", (name,)).fetchone()
+    return None if row is None else Registration(*row)
+
+
+def _required(connection: sqlite3.Connection, name: str) -> Registration:
+    known = _find(connection, name)
+    if known is None:
+        names = [row[0] for row in connection.execute("SELECT name FROM tables")]
+        raise SchemaError(f"there is no table {name!r:.80}. {nearest(name, names)}")
+    return known
+
+
+def _bind(connection: sqlite3.Connection, made: Registration) -> None:
+    """Tie path and content to the population, unless they are tied to another one."""
+    keys = [("content", made.fingerprint)]
+    if made.source is not None:
+        keys.append(("path", made.source.encode("utf-8", "surrogateescape")))
+    for kind, value in keys:
+        query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
+        row = connection.execute(query, (kind, value)).fetchone()
+        if row is None:
+            connection.execute(
+                "INSERT INTO sources VALUES (?, ?, ?)", (kind, value, made.population)
+            )
+        elif row[0] != made.population:
+            raise _belongs(made.name, "this source", row[0])
+
+
+def _open_population(
+    connection: sqlite3.Connection, made: Registration, budget: Budget | None
+) -> None:
+    if budget is not None:
+        open_account(connection, Account.open(Holder.POPULATION, made.population, budget))
+        return
+    query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
+    if connection.execute(query, (made.population,)).fetchone() is None:
+        raise SchemaError(
+            f"{made.name}: the population {made.population!r} has no budget yet; add a [budget] "
+            "with epsilon to the schema. Nothing was changed."
+        )
+
+
+def _write(connection: sqlite3.Connection, made: Registration) -> None:
+    names = [field.name for field in fields(Registration)]
+    changes = ", ".join(f"{column} = excluded.{column}" for column in names[1:])
+    connection.execute(
+        f"INSERT INTO tables ({_COLUMNS}) VALUES ({', '.join('?' * len(names))}) "
+        f"ON CONFLICT (name) DO UPDATE SET {changes}",
+        astuple(made),
+    )

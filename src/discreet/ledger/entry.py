@@ -1,0 +1,231 @@
+"""What the ledger writes down: entries, each sealed with the hash of the one before it.
+Canonical text in and out, exact fractions only; knows no file.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from discreet.errors import InvalidValue
+from discreet.ledger.account import Account, Holder
+from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
+
+__all__ = [
+    "FIRST",
+    "Act",
+    "Entry",
+    "Receipt",
+    "account_of",
+    "canonical",
+    "describe_account",
+    "describe_loss",
+    "loss_of",
+    "memo_text",
+]
+
+FIRST = "discreet ledger 1"
+"""What the first entry names as its predecessor; also the version of the format."""
+
+_LARGEST_MEMO = 1 << 17  # characters; an analyst's SQL is at most 16 kB
+_KINDS: Mapping[type[Loss], str] = {
+    Pure: "pure",
+    BoundedRange: "bounded-range",
+    ZCDP: "zcdp",
+    Approximate: "approximate",
+}
+
+
+class Act(StrEnum):
+    """What an entry records.
+
+    Privacy: none (touches no data).
+    >>> Act("charge").value
+    'charge'
+    """
+
+    OPEN = "open"
+    AMEND = "amend"
+    CHARGE = "charge"
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys, ASCII only and no spaces: one text for one value.
+
+    Privacy: none (touches no data).
+    >>> canonical({"b": "x", "a": ["1/10"]})
+    '{"a":["1/10"],"b":"x"}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def memo_text(memo: Mapping[str, str]) -> str:
+    """The canonical text of a memo: what was asked and how, public facts only.
+
+    Privacy: none (touches no data).
+    >>> memo_text({"sql": "SELECT 1"})
+    '{"sql":"SELECT 1"}'
+    """
+    for key, value in memo.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise InvalidValue(f"the memo's {key!r:.80} is not text; write strings only.")
+    text = canonical(dict(memo))
+    if len(text) > _LARGEST_MEMO:
+        raise InvalidValue(
+            f"the memo has {len(text)} characters; the limit is {_LARGEST_MEMO}. Shorten it."
+        )
+    return text
+
+
+def describe_loss(loss: Loss) -> str:
+    """The canonical text of a loss, with exact fractions.
+
+    Privacy: none (touches no data).
+    >>> describe_loss(Pure(epsilon=0.1))
+    '{"epsilon":"1/10","loss":"pure"}'
+    """
+    fields = ("rho", "delta") if isinstance(loss, ZCDP) else ("epsilon", "delta")
+    values = {name: str(getattr(loss, name)) for name in fields if hasattr(loss, name)}
+    return canonical({"loss": _KINDS[type(loss)], **values})
+
+
+def loss_of(text: str) -> Loss:
+    """The loss that `describe_loss` wrote.
+
+    Privacy: none (touches no data).
+    >>> loss_of('{"epsilon":"1/10","loss":"pure"}')
+    Pure(epsilon=Fraction(1, 10))
+    """
+    fields = _read(text)
+    kinds = {kind: loss for loss, kind in _KINDS.items()}
+    try:
+        made = kinds[fields.pop("loss")]
+        return made(**{name: Fraction(value) for name, value in fields.items()})
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise InvalidValue(f"{text!r:.200} is not a loss as the ledger writes it.") from None
+
+
+def describe_account(account: Account) -> str:
+    """The canonical text of a budget and the limit computed from it; totals are left out.
+
+    Privacy: none (touches no data).
+    >>> from discreet.schema import Budget
+    >>> describe_account(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
+    '{"conversion_delta":"0","delta":"0","epsilon":"1","limit":"1"}'
+    """
+    fields = ("epsilon", "delta", "conversion_delta", "limit")
+    return canonical({name: str(getattr(account, name)) for name in fields})
+
+
+def account_of(entry: "Entry") -> Account:
+    """The account that an entry opens or amends, with nothing spent.
+
+    Privacy: none (touches no data).
+    >>> text = '{"conversion_delta":"0","delta":"0","epsilon":"1","limit":"1"}'
+    >>> account_of(Entry(1, "", Act.OPEN, None, "ana", text, "{}", FIRST)).limit
+    Fraction(1, 1)
+    """
+    holder = Holder.ANALYST if entry.population is None else Holder.POPULATION
+    fields = {name: Fraction(value) for name, value in _read(entry.event).items()}
+    return Account(holder=holder, name=entry.population or entry.analyst or "", **fields)
+
+
+def _read(text: str) -> dict[str, str]:
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        raise InvalidValue(f"{text!r:.200} is not an event as the ledger writes it.")
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger; an opening names one account, a charge both.
+
+    Privacy: public parameters only; `event` and `memo` are canonical texts.
+    >>> Entry(1, "2025-01-01T00:00:00.000000Z", Act.OPEN, None, "ana", "{}", "{}", FIRST).hash[:8]
+    'f2bc32a6'
+    """
+
+    sequence: int
+    time: str
+    act: Act
+    population: str | None
+    analyst: str | None
+    event: str
+    memo: str
+    previous: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of everything in the entry, the previous hash included.
+
+        Privacy: none (touches no data).
+        >>> len(Entry(1, "", Act.OPEN, None, "ana", "{}", "{}", FIRST).hash)
+        64
+        """
+        text = canonical(
+            [
+                self.previous,
+                self.sequence,
+                self.time,
+                self.act,
+                self.population,
+                self.analyst,
+                self.event,
+                self.memo,
+            ]
+        )
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @property
+    def loss(self) -> Loss:
+        """What a charge cost.
+
+        Privacy: none (touches no data).
+        >>> text = describe_loss(Pure(epsilon=1))
+        >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).loss
+        Pure(epsilon=Fraction(1, 1))
+        """
+        return loss_of(self.event)
+
+    @property
+    def receipt(self) -> "Receipt":
+        """What the one who was charged may keep and cite.
+
+        Privacy: none (touches no data).
+        >>> text = describe_loss(Pure(epsilon=1))
+        >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).receipt.sequence
+        2
+        """
+        return Receipt(
+            sequence=self.sequence,
+            id=self.hash[:20],
+            time=self.time,
+            population=self.population or "",
+            analyst=self.analyst or "",
+            loss=self.loss,
+            memo=json.loads(self.memo),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of a durable charge; `id` begins the hash of its entry, so it anchors the chain.
+
+    Privacy: public parameters only.
+    >>> Receipt(1, "f2bc32a6", "", "people", "ana", Pure(epsilon=1), {}).analyst
+    'ana'
+    """
+
+    sequence: int
+    id: str
+    time: str
+    population: str
+    analyst: str
+    loss: Loss
+    memo: Mapping[str, str]

@@ -1,0 +1,123 @@
+"""What went out: released answers in the order of their charges, to be given again for free.
+Bodies are noisy, released content only; nothing exact is ever stored here.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+
+from discreet.errors import InvalidValue
+from discreet.ledger._database import Database
+from discreet.ledger.entry import Act, Entry, Receipt
+
+__all__ = ["Release", "Releases"]
+
+_SELECT = """
+SELECT r.key, r.body,
+    e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
+FROM releases r JOIN entries e ON e.sequence = r.entry
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A released answer with the charge that paid for it.
+
+    Privacy: post-processing.
+    >>> Release.__slots__
+    ('key', 'body', 'receipt')
+    """
+
+    key: str
+    body: bytes
+    receipt: Receipt
+
+
+class Releases:
+    """The released answers of a vault.
+
+    Privacy: giving a release again is post-processing [DR14, Prop. 2.1].
+    >>> from discreet.ledger.vault import Vault
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Vault.open(folder).releases.transcript("ana")
+    ()
+    """
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def store(self, key: str, receipt: Receipt, body: bytes) -> Release:
+        """Keep a released answer under the key of its question, for the analyst who paid.
+
+        Privacy: post-processing: the body is noisy already.
+        >>> from discreet.ledger.vault import Vault
+        >>> from discreet.loss import Pure
+        >>> from discreet.schema import Budget
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     vault = Vault.open(folder)
+        ...     vault.ledger.add_account("population", "patients", Budget(epsilon=1))
+        ...     vault.ledger.add_account("analyst", "ana", Budget(epsilon=1))
+        ...     paid = vault.ledger.charge(
+        ...         population="patients", analyst="ana", loss=Pure(epsilon=1))
+        ...     _ = vault.releases.store("question", paid, b"noisy")
+        ...     vault.releases.find("question", analyst="ana").body
+        b'noisy'
+        """
+        given: object = body
+        if not isinstance(given, bytes):
+            raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
+        with self._database.writing() as connection:
+            query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
+            found = connection.execute(query, (receipt.sequence,)).fetchone()
+            if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:
+                raise InvalidValue(
+                    f"receipt {receipt.id!r:.40} is not of this vault; nothing was stored."
+                )
+            connection.execute(
+                "INSERT INTO releases (number, key, analyst, entry, body) "
+                "SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM releases",
+                (key, receipt.analyst, receipt.sequence, body),
+            )
+        return Release(key=key, body=body, receipt=receipt)
+
+    def find(self, key: str, *, analyst: str | None) -> Release | None:
+        """The newest release under a key: this analyst's, or anyone's where analyst is None.
+
+        Privacy: post-processing. Anyone's is for populations whose custodian allows sharing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(folder).releases.find("question", analyst=None) is None
+        True
+        """
+        where, values = "r.key = ?", [key]
+        if analyst is not None:
+            where, values = "r.key = ? AND r.analyst = ?", [key, analyst]
+        query = f"{_SELECT} WHERE {where} ORDER BY r.number DESC LIMIT 1"
+        with self._database.reading() as connection:
+            row = connection.execute(query, values).fetchone()
+        return None if row is None else _release(row)
+
+    def transcript(self, analyst: str) -> tuple[Release, ...]:
+        """Everything that was released to an analyst, in order.
+
+        Privacy: post-processing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(Vault.open(folder).releases.transcript("ana"))
+        0
+        """
+        query = f"{_SELECT} WHERE r.analyst = ? ORDER BY r.number"
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (analyst,)).fetchall()
+        return tuple(_release(row) for row in rows)
+
+
+def _release(row: sqlite3.Row) -> Release:
+    key, body, sequence, time, act, *rest = row
+    entry = Entry(sequence, time, Act(act), *rest)
+    return Release(key=key, body=body, receipt=entry.receipt)
