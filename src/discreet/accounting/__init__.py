@@ -8,10 +8,19 @@ from discreet.accounting.conversion import (
     zcdp_epsilon_simple,
     zcdp_rho,
 )
+from discreet.accounting.filters import Currency, Filter
+from discreet.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
+from discreet.accounting.odometer import Odometer
 
 __all__ = [
+    "Currency",
+    "Filter",
+    "Odometer",
     "advanced",
     "basic",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_sigma",
     "optimal",
     "zcdp",
     "zcdp_delta",

@@ -58,7 +58,7 @@ def _upwards(
 
 
 def smallest_epsilon(*, epsilon: Fraction, count: int, delta: Fraction) -> Fraction:
-    """The smallest g such that `count` adaptive epsilon-DP mechanisms are (g, delta)-DP, rounded up.
+    """The smallest g such that `count` adaptive epsilon-DP runs are (g, delta)-DP, rounded up.
 
     Privacy: randomized response is the worst case [KOV15, Thm. 3.3]: with `misses` ~
     Binomial(count, 1/(1+e^epsilon)) the loss is (count - 2*misses) * epsilon, and
