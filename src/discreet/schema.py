@@ -163,7 +163,7 @@ class Table:
             return Table(**facts, neighbours=relation, columns=columns, budget=budget)
         except SchemaError:
             raise
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise SchemaError(
                 "The stored schema cannot be read. Register the table again."
             ) from None

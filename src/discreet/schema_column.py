@@ -99,11 +99,11 @@ class Column:
         identifier(self.name, "a column's name")
         if self.kind not in KINDS:
             raise SchemaError(f"{self.name}: type is {self.kind!r}. {nearest(self.kind, KINDS)}")
-        self._check_lattice()
         if self.kind == "category":
             self._check_keys()
         elif self.keys or self.other:
             raise SchemaError(f"{self.name}: only a category has keys and other.")
+        self._check_lattice()
         if isinstance(self.null, str):
             if self.null not in ("drop", "error"):
                 raise SchemaError(f"{self.name}: null is {self.null!r}; write drop or error.")
