@@ -1,0 +1,218 @@
+"""What an analyst gets: noisy values with intervals, as tables and charts, and a receipt.
+Holds released numbers and public facts only; it never sees an exact value.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.chart import bars, svg
+from discreet.errors import DiscreetError
+from discreet.plan.draft import Plan
+from discreet.plan.evaluate import Estimate, estimates, kept_rows, simple_measure
+from discreet.plan.keys import Label
+from discreet.rationals import Number
+
+__all__ = ["Answer", "Receipt"]
+
+_CONFIDENCE = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Enough to cite an answer: what was asked of whom, under which guarantee, at what cost.
+
+    Privacy: none (touches no data); public facts only.
+    >>> Receipt("1", "2026-01-01", "a", "SELECT", "t", "t", "row", "add-remove", "v", 1, {}, ()).id
+    '1'
+    """
+
+    id: str
+    time: str
+    analyst: str
+    question: str
+    table: str
+    population: str
+    unit: str
+    neighbours: str
+    schema_version: str
+    data_version: int
+    cost: dict[str, str]
+    mechanisms: tuple[str, ...]
+
+
+class Answer:
+    """The released answer to one question.
+
+    Privacy: post-processing of one charged release.
+    >>> Answer.__name__
+    'Answer'
+    """
+
+    __slots__ = ("_noisy", "_rows", "free", "plan", "receipt")
+
+    def __init__(
+        self, plan: Plan, noisy: tuple[NDArray[Any], ...], receipt: Receipt, *, free: bool
+    ) -> None:
+        self.plan = plan
+        self.receipt = receipt
+        self.free = free  # the stored release of the same question: nothing was charged
+        self._noisy = noisy
+        self._rows = kept_rows(plan, noisy, self._columns(estimates(plan, noisy)))
+
+    def _keys(self) -> dict[str, list[Label]]:
+        named: dict[str, list[Label]] = {}
+        groups = self.plan.groups
+        for place, domain in enumerate(self.plan.domains):
+            labels = dict(zip(domain.codes, domain.labels, strict=True))
+            named[domain.name] = [labels[group[place]] for group in groups]
+        return named
+
+    def _columns(self, columns: dict[str, Estimate]) -> dict[str, NDArray[Any]]:
+        """Every column before HAVING, ORDER BY and LIMIT, keys included."""
+        out: dict[str, NDArray[Any]] = {}
+        for name, labels in self._keys().items():
+            out[name] = np.array(labels, dtype=object if isinstance(labels[0], date) else None)
+        for output in self.plan.query.outputs:
+            place = simple_measure(self.plan, output.expression)
+            if place is None:
+                out[output.name] = columns[output.name].value
+                continue
+            step = self.plan.measures[place].step
+            steps = self._noisy[place] * step.numerator
+            out[output.name] = steps if step.denominator == 1 else steps / step.denominator
+        return out
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order.
+
+        Privacy: none (touches no data).
+        >>> Answer.columns.fget is not None
+        True
+        """
+        return self.plan.query.columns
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries.
+
+        Privacy: post-processing.
+        >>> Answer.to_dicts.__name__
+        'to_dicts'
+        """
+        columns = self._columns(estimates(self.plan, self._noisy))
+        lists = {name: columns[name][self._rows].tolist() for name in self.columns}
+        return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+    def intervals(self, confidence: Number = _CONFIDENCE) -> list[dict[str, tuple[float, float]]]:
+        """For each row the interval of every noisy column, covering with this probability.
+
+        The interval of one column in one row; not of all of them at once.
+        Privacy: post-processing.
+        >>> Answer.intervals.__name__
+        'intervals'
+        """
+        columns = estimates(self.plan, self._noisy, confidence)
+        return [
+            {name: (float(each.low[row]), float(each.high[row])) for name, each in columns.items()}
+            for row in self._rows
+        ]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.to_dicts())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.columns)
+        return f"Answer({len(self)} rows: {names}; cost {self.receipt.cost})"
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame.
+
+        Privacy: post-processing.
+        >>> Answer.to_pandas.__name__
+        'to_pandas'
+        """
+        return _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
+
+    def to_polars(self) -> Any:
+        """A polars data frame.
+
+        Privacy: post-processing.
+        >>> Answer.to_polars.__name__
+        'to_polars'
+        """
+        return _library("polars").DataFrame(self._lists())
+
+    def to_arrow(self) -> Any:
+        """An Arrow table.
+
+        Privacy: post-processing.
+        >>> Answer.to_arrow.__name__
+        'to_arrow'
+        """
+        return _library("pyarrow").table(self._lists())
+
+    def _lists(self) -> dict[str, list[Any]]:
+        rows = self.to_dicts()
+        return {name: [row[name] for row in rows] for name in self.columns}
+
+    def chart(self) -> dict[str, Any]:
+        """A Vega-Lite chart: a bar for each row of the first noisy column, with its interval.
+
+        Privacy: post-processing.
+        >>> Answer.chart.__name__
+        'chart'
+        """
+        value = next(name for name in self.columns if name not in self._keys())
+        keys = [name for name in self.columns if name in self._keys()]
+        rows = []
+        for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
+            label = ", ".join(str(row[name]) for name in keys) or value
+            low, high = interval[value]
+            rows.append({"group": label, "value": float(row[value]), "low": low, "high": high})
+        return bars(rows, group=", ".join(keys), value=value)
+
+    def plot(self, path: str | None = None) -> str:
+        """The chart as SVG text, or written to a .svg or .png file.
+
+        Privacy: post-processing.
+        >>> Answer.plot.__name__
+        'plot'
+        """
+        return svg(self.chart(), path)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = []
+        for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
+            cells = "".join(f"<td>{_cell(row[n], interval.get(n))}</td>" for n in self.columns)
+            body.append(f"<tr>{cells}</tr>")
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        try:
+            return table + self.plot()
+        except DiscreetError:
+            return table  # the plots extra is not installed
+
+
+def _cell(value: Any, interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return escape(str(value))
+    return f"{value:,.6g} <small>[{interval[0]:,.6g}, {interval[1]:,.6g}]</small>"
+
+
+def _library(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise DiscreetError(f"{name} is not installed; run: pip install {name}") from None

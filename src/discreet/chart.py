@@ -1,0 +1,67 @@
+"""Charts as Vega-Lite values, rendered to SVG or PNG without a browser."""
+
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, InvalidValue
+
+__all__ = ["bars", "svg"]
+
+
+def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any]:
+    """Bars with error bars; each row has group, value, low and high.
+
+    Privacy: post-processing.
+    >>> bars([{"group": "a", "value": 1.0, "low": 0.0, "high": 2.0}], group="g", value="n")["title"]
+    'n, with 95% intervals'
+    """
+    order = [row["group"] for row in rows]
+    x = {"field": "group", "type": "nominal", "sort": order, "title": group or None}
+    finite = [row for row in rows if abs(row["low"]) != float("inf")]
+    error = {
+        "data": {"values": finite},
+        "mark": {"type": "errorbar", "ticks": True},
+        "encoding": {
+            "x": x,
+            "y": {"field": "low", "type": "quantitative", "title": value},
+            "y2": {"field": "high"},
+        },
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": f"{value}, with 95% intervals",
+        "width": max(160, min(960, 48 * len(rows))),
+        "height": 260,
+        "data": {"values": rows},
+        "layer": [
+            {
+                "mark": {"type": "bar", "color": "#4c78a8"},
+                "encoding": {"x": x, "y": {"field": "value", "type": "quantitative"}},
+            },
+            error,
+        ],
+    }
+
+
+def svg(chart: dict[str, Any], path: str | None = None) -> str:
+    """The chart as SVG text; with a path it is also written there, as .svg or .png.
+
+    Privacy: post-processing.
+    >>> svg({}, "chart.gif")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: chart.gif: a chart is written as .svg or .png.
+    """
+    if path is not None and Path(path).suffix not in (".svg", ".png"):
+        raise InvalidValue(f"{path}: a chart is written as .svg or .png.")
+    try:
+        import vl_convert
+    except ImportError:
+        raise DiscreetError(
+            "charts need the plots extra; run: pip install 'discreet[plots]'"
+        ) from None
+    text: str = vl_convert.vegalite_to_svg(chart)
+    if path is not None and Path(path).suffix == ".svg":
+        Path(path).write_text(text, encoding="utf-8")
+    elif path is not None:
+        Path(path).write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+    return text

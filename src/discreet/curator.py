@@ -1,0 +1,338 @@
+"""The facade: catalogue, accounts, sessions. Every answer goes through `answer`: charge, then run,
+then noise. It is the only place where exact integers and noise meet; reviewed hardest.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.conversion import zcdp_rho
+from discreet.answer import Answer
+from discreet.engines.protocol import Engine
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.entry import Receipt as Charge
+from discreet.ledger.sqlite import Ledger
+from discreet.ledger.vault import Vault
+from discreet.loss import ZCDP, Pure
+from discreet.noise.bits import BitSource, system
+from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.price import Price
+from discreet.plan.target import priced_for_error
+from discreet.query.parse import parse
+from discreet.rationals import Number, positive
+from discreet.recall import recall, receipt_of, release_body, release_key
+from discreet.schema import Budget, Table
+from discreet.warehouse import Warehouse
+
+__all__ = ["Curator", "Session", "answer"]
+
+_SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 bits
+
+
+def answer(
+    plan: Plan,
+    engine: Engine,
+    charge: Callable[[], Charge],
+    bits: BitSource = system,
+) -> tuple[Charge, tuple[NDArray[Any], ...]]:
+    """Charge, run one statement, add noise: the receipt and the noisy measures of every group.
+
+    Privacy: the plan's cost for its table's unit and relation, charged before a row is read.
+    A failure after the charge keeps it. Exact integers live in this function only.
+    >>> answer.__name__
+    'answer'
+    """
+    receipt = charge()  # durable before the engine runs
+    exact = _exact(plan, engine.rows(plan.sql))
+    noisy = tuple(
+        noise.release(column, bits) for noise, column in zip(plan.noises, exact, strict=True)
+    )
+    return receipt, noisy
+
+
+def _exact(plan: Plan, rows: list[tuple[int | None, ...]]) -> list[NDArray[Any]]:
+    """The exact measures of every public group; absent groups are zero, other keys are dropped."""
+    width = len(plan.domains)
+    found = {row[:width]: row[width:] for row in rows}
+    empty = (0,) * len(plan.engine_columns)
+    table = [found.get(group, empty) for group in plan.groups]
+    place = {sql: index for index, sql in enumerate(plan.engine_columns)}
+    columns = []
+    for measure in plan.measures:
+        terms = [(factor, place[sql]) for factor, sql in measure.terms]
+        values = [sum(factor * (row[index] or 0) for factor, index in terms) for row in table]
+        # The type follows from public bounds, so it says nothing about the data.
+        small = measure.sensitivity.linf < _SAFE
+        columns.append(np.array(values, dtype=np.int64 if small else object))
+    return columns
+
+
+class Session:
+    """One analyst's conversation with the curator.
+
+    Privacy: every answer is charged to the analyst's and the population's budget.
+    >>> Session.__name__
+    'Session'
+    """
+
+    __slots__ = ("_vault", "_warehouse", "name")
+
+    def __init__(self, vault: Vault, warehouse: Warehouse, name: str) -> None:
+        self._vault = vault
+        self._warehouse = warehouse
+        self.name = name
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the analyst's own budget still admits.
+
+        Privacy: none (touches no data).
+        >>> Session.remaining.fget is not None
+        True
+        """
+        return self._vault.ledger.remaining(Holder.ANALYST, self.name)
+
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+    ) -> Plan:
+        """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
+
+        Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
+        column); `count` supposes how many rows a group has, for averages.
+        Privacy: none (touches no data).
+        >>> Session.explain.__name__
+        'explain'
+        """
+        query = parse(sql, self._warehouse.tables())
+        table = self._warehouse.tables()[query.table]
+        analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
+        population = self._vault.ledger.account(Holder.POPULATION, table.population)
+        kind = Pure if analyst.pure or population.pure else ZCDP
+        if query.options.epsilon is not None and epsilon is rho is error is None:
+            epsilon = query.options.epsilon
+        draft = Draft(
+            query=query,
+            table=table,
+            price=Pure(epsilon=1),
+            relation=self._warehouse.relation(query.table),
+            question=sql,
+        )
+        if error is not None:
+            if epsilon is not None or rho is not None:
+                raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+            return priced_for_error(draft, error, kind, count)
+        return plan(replace(draft, price=_price(analyst, kind, epsilon, rho)))
+
+    def sql(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+    ) -> Answer:
+        """Ask a question and pay for it; the same question again is free.
+
+        Privacy: `explain` with the same arguments shows the guarantee and its cost.
+        >>> Session.sql.__name__
+        'sql'
+        """
+        return self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+
+    def run(self, plan: Plan) -> Answer:
+        """Run a plan: the stored release if this was asked before, else charge, run, noise.
+
+        Privacy: the plan's cost; a stored release is post-processing.
+        >>> Session.run.__name__
+        'run'
+        """
+        return _run(self._vault, self._warehouse, self.name, plan, system)
+
+    @property
+    def transcript(self) -> list[Answer]:
+        """Everything this analyst paid for, in order.
+
+        Privacy: post-processing.
+        >>> Session.transcript.fget is not None
+        True
+        """
+        return [recall(release) for release in self._vault.releases.transcript(self.name)]
+
+
+def _run(vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: BitSource) -> Answer:
+    known = warehouse.current(plan.table.name)
+    if known.schema_version != plan.table.version:
+        raise InvalidValue(
+            f"{plan.table.name} has another schema now; explain the question again. "
+            "Nothing was run or charged."
+        )
+    key = release_key(plan, known.data_version)
+    sharing = plan.table.budget is not None and plan.table.budget.sharing
+    stored = vault.releases.find(key, analyst=None if sharing else analyst)
+    if stored is not None:
+        return recall(stored)
+    memo = {
+        "label": f"The question about {plan.table.name}",
+        "table": plan.table.name,
+        "question": plan.question,
+        "data_version": str(known.data_version),
+    }
+
+    def charge() -> Charge:
+        return vault.ledger.charge(
+            population=plan.table.population, analyst=analyst, loss=plan.cost, memo=memo
+        )
+
+    receipt, noisy = answer(plan, warehouse.engine(plan.table.name), charge, bits)
+    body = release_body(plan, noisy, known.data_version)
+    vault.releases.store(key, receipt, body)
+    return Answer(plan, noisy, receipt_of(plan, receipt, known.data_version), free=False)
+
+
+class Curator:
+    """Holds the tables of a vault, grants budgets and opens sessions.
+
+    Privacy: what leaves it goes through `Session`; everything else here is the custodian's.
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Curator.open(folder) as curator:
+    ...     curator.tables
+    {}
+    """
+
+    __slots__ = ("_vault", "_warehouse")
+
+    def __init__(self, vault: Vault, *, time_limit_seconds: Number = 60) -> None:
+        self._vault = vault
+        self._warehouse = Warehouse(vault, time_limit_seconds=time_limit_seconds)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, time_limit_seconds: Number = 60) -> "Curator":
+        """Open the vault in a folder, or make one.
+
+        Privacy: none (touches no data).
+        >>> Curator.open("")
+        Traceback (most recent call last):
+        discreet.errors.InvalidValue: the vault's folder is empty; name one.
+        """
+        return cls(Vault.open(folder), time_limit_seconds=time_limit_seconds)
+
+    def __enter__(self) -> "Curator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the vault and end its engines.
+
+        Privacy: none (touches no data).
+        >>> Curator.close.__name__
+        'close'
+        """
+        self._warehouse.close()
+        self._vault.close()
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The registered tables by name: public facts.
+
+        Privacy: none (touches no data).
+        >>> Curator.tables.fget is not None
+        True
+        """
+        return self._warehouse.tables()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The durable record of every charge.
+
+        Privacy: public parameters only.
+        >>> Curator.ledger.fget is not None
+        True
+        """
+        return self._vault.ledger
+
+    def add(
+        self,
+        schema: str | Path | Mapping[str, Any] | Table,
+        *,
+        data: object | None = None,
+        in_place: bool = False,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> Table:
+        """Register a table by its schema file; `data` takes a pandas, polars or Arrow table.
+
+        Privacy: none; opens the population's budget once.
+        >>> Curator.add.__name__
+        'add'
+        """
+        return self._warehouse.add(schema, data=data, in_place=in_place, on_progress=on_progress)
+
+    def refresh(self, name: str, *, on_progress: Callable[[float], None] | None = None) -> None:
+        """Prepare a table again from its changed source; the budget goes on.
+
+        Privacy: none; new data is not new budget.
+        >>> Curator.refresh.__name__
+        'refresh'
+        """
+        self._warehouse.refresh(name, on_progress=on_progress)
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """What the bounds drop and clamp: exact, for the custodian, not for release.
+
+        Privacy: NONE. Bounds chosen after looking depend on data.
+        >>> Curator.inspect.__name__
+        'inspect'
+        """
+        return self._warehouse.inspect(name)
+
+    def grant(self, name: str, *, epsilon: Number, delta: Number = 0) -> None:
+        """Give an analyst a budget: pure, or (epsilon, delta) kept by a zCDP filter.
+
+        Privacy: none (touches no data).
+        >>> Curator.grant.__name__
+        'grant'
+        """
+        self._vault.ledger.add_account(Holder.ANALYST, name, Budget(epsilon=epsilon, delta=delta))
+
+    def session(self, name: str) -> Session:
+        """The conversation of an analyst who has a grant.
+
+        Privacy: none (touches no data).
+        >>> Curator.session.__name__
+        'session'
+        """
+        self._vault.ledger.account(Holder.ANALYST, name)
+        return Session(self._vault, self._warehouse, name)
+
+
+def _price(
+    analyst: Account, kind: type[Price], epsilon: Number | None, rho: Number | None
+) -> Price:
+    """What an account's price means: epsilon adds up, or buys the rho that converts to it."""
+    if (epsilon is None) == (rho is None):
+        raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+    if rho is not None:
+        if kind is Pure:
+            raise UnprovableRequest(
+                "rho has no meaning under a pure budget; give epsilon, or grant (epsilon, delta). "
+                "Nothing was charged."
+            )
+        return ZCDP(rho=positive(rho, "rho"))
+    assert epsilon is not None
+    wanted = positive(epsilon, "epsilon")
+    if kind is Pure:
+        return Pure(epsilon=wanted)
+    return ZCDP(rho=zcdp_rho(epsilon=wanted, delta=analyst.conversion_delta))

@@ -1,0 +1,113 @@
+"""Dates as day numbers since 1970-01-01: truncation and parts, exactly as the engines do them.
+Public facts only: which keys a date column can have.
+"""
+
+from datetime import date, timedelta
+
+__all__ = ["PARTS", "UNITS", "day_number", "day_of", "part_bounds", "part_of", "starts", "truncate"]
+
+PARTS = {
+    "year": (1, 9999),
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "week": (1, 53),
+    "day": (1, 31),
+    "dayofweek": (0, 6),
+    "dayofyear": (1, 366),
+}
+"""Every part and the values it can take."""
+
+UNITS = ("year", "quarter", "month", "week", "day")
+"""What a date can be truncated to."""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def day_number(day: date) -> int:
+    """Days since 1970-01-01.
+
+    Privacy: none (touches no data).
+    >>> day_number(date(1970, 1, 2))
+    1
+    """
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    """The date of a day number.
+
+    Privacy: none (touches no data).
+    >>> day_of(1)
+    datetime.date(1970, 1, 2)
+    """
+    return date.fromordinal(number + _EPOCH)
+
+
+def part_of(part: str, number: int) -> int:
+    """One part of a date.
+
+    Privacy: none (touches no data).
+    >>> part_of("dayofweek", 0)
+    4
+    """
+    day = day_of(number)
+    return {
+        "year": day.year,
+        "quarter": (day.month + 2) // 3,
+        "month": day.month,
+        "week": day.isocalendar().week,
+        "day": day.day,
+        "dayofweek": day.isoweekday() % 7,
+        "dayofyear": day.timetuple().tm_yday,
+    }[part]
+
+
+def part_bounds(part: str, lower: int, upper: int) -> tuple[int, int]:
+    """The smallest and largest value of a part between two days.
+
+    Privacy: none (touches no data).
+    >>> part_bounds("month", 0, 1000)
+    (1, 12)
+    """
+    if part == "year":
+        return day_of(lower).year, day_of(upper).year
+    if upper - lower < 366:
+        values = [part_of(part, number) for number in range(lower, upper + 1)]
+        return min(values), max(values)
+    return PARTS[part]
+
+
+def truncate(unit: str, number: int) -> int:
+    """The day number of the first day of the unit that holds a day.
+
+    Privacy: none (touches no data).
+    >>> day_of(truncate("quarter", day_number(date(2024, 5, 17))))
+    datetime.date(2024, 4, 1)
+    """
+    day = day_of(number)
+    if unit == "week":
+        return number - day.weekday()
+    first = {
+        "year": day.replace(month=1, day=1),
+        "quarter": day.replace(month=day.month - (day.month - 1) % 3, day=1),
+        "month": day.replace(day=1),
+        "day": day,
+    }[unit]
+    return day_number(first)
+
+
+def starts(unit: str, lower: int, upper: int) -> list[int]:
+    """The first days of all units that meet [lower, upper].
+
+    Privacy: none (touches no data).
+    >>> len(starts("month", 0, 364))
+    12
+    """
+    found = [truncate(unit, lower)]
+    while True:
+        day = day_of(found[-1])
+        step = {"year": 366, "quarter": 93, "month": 31, "week": 7, "day": 1}[unit]
+        following = truncate(unit, day_number(day + timedelta(days=step)))
+        if following > upper:
+            return found
+        found.append(following)

@@ -1,0 +1,54 @@
+"""The SQL that engines run, written from plans only: one aggregation over lattice integers.
+No text of an analyst is ever part of it.
+"""
+
+from discreet.plan.expressions import condition, scope
+from discreet.plan.keys import Domain
+from discreet.query.algebra import Query
+from discreet.schema import Table
+
+__all__ = ["statement"]
+
+
+def statement(
+    *,
+    query: Query,
+    table: Table,
+    relation: str,
+    domains: tuple[Domain, ...],
+    columns: tuple[str, ...],
+) -> str:
+    """Group codes and exact integers, one row for each group that has rows.
+
+    Privacy: none (touches no data); what it returns is exact and must not leave.
+    >>> statement.__name__
+    'statement'
+    """
+    where = ""
+    if query.where is not None:
+        where = f" WHERE {condition(query.where, scope(table))}"
+    keys = [f"{domain.sql} AS k{place}" for place, domain in enumerate(domains)]
+    most = query.options.max_groups_contributed
+    if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
+        relation, where = _limited(relation, where, domains, most), ""
+        keys = [f"k{place}" for place in range(len(domains))]
+    values = [f"{sql} AS s{place}" for place, sql in enumerate(columns)]
+    grouping = ""
+    if domains:
+        grouping = " GROUP BY " + ", ".join(str(place + 1) for place in range(len(domains)))
+    return f"SELECT {', '.join([*keys, *values])} FROM {relation}{where}{grouping}"
+
+
+def _limited(relation: str, where: str, domains: tuple[Domain, ...], most: int) -> str:
+    """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
+    keys = ", ".join(f"{domain.sql} AS k{place}" for place, domain in enumerate(domains))
+    names = ", ".join(f"k{place}" for place in range(len(domains)))
+    text = " || '|' || ".join(
+        f"coalesce(CAST(k{place} AS VARCHAR), '')" for place in range(len(domains))
+    )
+    order = f"md5(CAST(\"$unit\" AS VARCHAR) || '|' || {text})"
+    return (
+        f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, {names}) AS place '
+        f"FROM (SELECT *, {keys} FROM {relation}{where})) AS limited"
+        f" WHERE place <= {most}"
+    )

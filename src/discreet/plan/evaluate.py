@@ -1,0 +1,275 @@
+"""From noisy measures to the columns of an answer: values, intervals, HAVING, ORDER BY, LIMIT.
+Post-processing only: nothing in this file ever sees an exact value.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UnsafeQuery
+from discreet.plan.draft import Plan
+from discreet.plan.measures import Estimator
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Compare,
+    Expression,
+    Field,
+    IntervalEnd,
+    Junction,
+    Literal,
+    Member,
+    Negation,
+    Statistic,
+)
+from discreet.rationals import Number, probability
+
+__all__ = ["Estimate", "estimates", "kept_rows", "simple_measure"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A noisy column and an interval around each value.
+
+    Privacy: post-processing.
+    >>> Estimate(np.zeros(1), np.zeros(1), np.ones(1)).high.tolist()
+    [1.0]
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def simple_measure(plan: Plan, expression: Expression) -> int | None:
+    """The measure that a column is, if it is just one; None for anything computed.
+
+    Privacy: none (touches no data).
+    >>> simple_measure.__name__
+    'simple_measure'
+    """
+    if not isinstance(expression, Aggregate):
+        return None
+    estimator = dict(plan.estimators)[expression]
+    return estimator.positions[0] if len(estimator.positions) == 1 else None
+
+
+def estimates(
+    plan: Plan, noisy: tuple[NDArray[Any], ...], confidence: Number = Fraction(95, 100)
+) -> dict[str, Estimate]:
+    """Every output column, with intervals that cover with at least this probability.
+
+    A column made of several measures gets each of them at a level that adds up to the whole
+    (Bonferroni), and interval arithmetic from there.
+    Privacy: post-processing.
+    >>> estimates.__name__
+    'estimates'
+    """
+    level = probability(confidence, "confidence")
+    columns: dict[str, Estimate] = {}
+    for output in plan.query.outputs:
+        if not isinstance(output.expression, IntervalEnd):
+            columns[output.name] = _estimate(plan, noisy, output.expression, level)
+    for output in plan.query.outputs:
+        if isinstance(output.expression, IntervalEnd):
+            of = columns[output.expression.output]
+            end = of.low if output.expression.side == "low" else of.high
+            columns[output.name] = Estimate(end, end, end)
+    return {output.name: columns[output.name] for output in plan.query.outputs}
+
+
+def _estimate(
+    plan: Plan, noisy: tuple[NDArray[Any], ...], expression: Expression, level: Fraction
+) -> Estimate:
+    estimators = dict(plan.estimators)
+    used = {
+        place
+        for aggregate, estimator in plan.estimators
+        if _mentions(expression, aggregate)
+        for place in estimator.positions
+    }
+    each = 1 - (1 - level) / max(1, len(used))
+    size = len(plan.groups)
+
+    def measured(place: int) -> Estimate:
+        step = float(plan.measures[place].step)
+        value = noisy[place].astype(np.float64) * step
+        width = plan.noises[place].error(each) * step
+        return Estimate(value, value - width, value + width)
+
+    def leaf(part: Expression) -> Estimate:
+        if isinstance(part, Aggregate):
+            return _aggregate(estimators[part], measured)
+        if isinstance(part, Literal) and isinstance(part.value, Fraction):
+            constant = np.full(size, float(part.value))
+            return Estimate(constant, constant, constant)
+        raise UnsafeQuery(f"{type(part).__name__} cannot stand in a result column.")
+
+    return _combined(expression, leaf)
+
+
+def _mentions(expression: Expression, aggregate: Aggregate) -> bool:
+    match expression:
+        case Arithmetic(_, left, right):
+            return _mentions(left, aggregate) or _mentions(right, aggregate)
+    return expression == aggregate
+
+
+def _combined(expression: Expression, leaf: Callable[[Expression], Estimate]) -> Estimate:
+    if not isinstance(expression, Arithmetic):
+        return leaf(expression)
+    left, right = _combined(expression.left, leaf), _combined(expression.right, leaf)
+    if expression.operator == "+":
+        return Estimate(left.value + right.value, left.low + right.low, left.high + right.high)
+    if expression.operator == "-":
+        return Estimate(left.value - right.value, left.low - right.high, left.high - right.low)
+    if expression.operator == "*":
+        return _box(np.multiply, left, right)
+    return _quotient(left, right)
+
+
+def _box(operation: Callable[..., Any], left: Estimate, right: Estimate) -> Estimate:
+    corners = [operation(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+    value = operation(left.value, right.value)
+    return Estimate(value, np.minimum.reduce(corners), np.maximum.reduce(corners))
+
+
+def _quotient(left: Estimate, right: Estimate) -> Estimate:
+    """A ratio; where the denominator may be zero the interval is everything."""
+    unsure = (right.low <= 0) & (right.high >= 0)
+    safe = Estimate(
+        np.where(right.value == 0, 1.0, right.value),
+        np.where(unsure, 1.0, right.low),
+        np.where(unsure, 1.0, right.high),
+    )
+    ratio = _box(np.divide, left, safe)
+    return Estimate(
+        ratio.value, np.where(unsure, -np.inf, ratio.low), np.where(unsure, np.inf, ratio.high)
+    )
+
+
+def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Estimate:
+    parts = [measured(place) for place in estimator.positions]
+    if len(parts) == 1:
+        return parts[0]
+    step = float(estimator.step)
+    low, high = estimator.lower * step, estimator.upper * step
+    if estimator.statistic is Statistic.AVERAGE:
+        return _average(*parts, centre=estimator.centre * step, low=low, high=high)
+    variance = _variance(*parts, most=((high - low) / 2) ** 2, statistic=estimator.statistic)
+    if estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.VARIANCE_POPULATION):
+        return variance
+    return Estimate(np.sqrt(variance.value), np.sqrt(variance.low), np.sqrt(variance.high))
+
+
+def _average(
+    count: Estimate, total: Estimate, *, centre: float, low: float, high: float
+) -> Estimate:
+    """centre + total/count inside the bounds; with no noisy rows the middle and all of them."""
+    known = _at_least_one(count)
+    ratio = _box(np.divide, total, known)
+    empty = count.value <= 0
+    middle = (low + high) / 2
+    return Estimate(
+        np.where(empty, middle, np.clip(centre + ratio.value, low, high)),
+        np.where(empty, low, np.clip(centre + ratio.low, low, high)),
+        np.where(empty, high, np.clip(centre + ratio.high, low, high)),
+    )
+
+
+def _at_least_one(count: Estimate) -> Estimate:
+    """An average is of one row or more, so a count below 1 carries no further information."""
+    return Estimate(
+        np.maximum(count.value, 1.0), np.maximum(count.low, 1.0), np.maximum(count.high, 1.0)
+    )
+
+
+def _variance(
+    count: Estimate, first: Estimate, second: Estimate, *, most: float, statistic: Statistic
+) -> Estimate:
+    """second/count - (first/count)^2, between 0 and the largest variance the bounds allow."""
+    known = _at_least_one(count)
+    mean = _box(np.divide, first, known)
+    squares = _box(np.divide, second, known)
+    reach = np.maximum(np.abs(mean.low), np.abs(mean.high)) ** 2
+    least = np.where((mean.low <= 0) & (mean.high >= 0), 0.0, np.minimum(mean.low**2, mean.high**2))
+    value, low, high = squares.value - mean.value**2, squares.low - reach, squares.high - least
+    if statistic in (Statistic.VARIANCE_SAMPLE, Statistic.DEVIATION_SAMPLE):
+        most *= 2  # the sample variance of two extreme values
+        factor = [n / np.maximum(n - 1, 1.0) for n in (known.value, known.high, known.low)]
+        value, low, high = value * factor[0], low * factor[1], high * factor[2]
+    empty = count.value <= 0
+    return Estimate(
+        np.where(empty, most / 2, np.clip(value, 0.0, most)),
+        np.where(empty, 0.0, np.clip(low, 0.0, most)),
+        np.where(empty, most, np.clip(high, 0.0, most)),
+    )
+
+
+def kept_rows(
+    plan: Plan,
+    noisy: tuple[NDArray[Any], ...],
+    columns: Mapping[str, NDArray[Any]],
+) -> NDArray[np.intp]:
+    """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy values.
+
+    Privacy: post-processing.
+    >>> kept_rows.__name__
+    'kept_rows'
+    """
+    level = Fraction(95, 100)
+
+    def value(expression: Expression) -> NDArray[Any]:
+        match expression:
+            case Field(name):
+                return columns[name]
+            case Literal(constant):
+                number = float(constant) if isinstance(constant, Fraction) else constant
+                return np.full(
+                    len(plan.groups), number, dtype=None if number is not None else object
+                )
+        return _estimate(plan, noisy, expression, level).value
+
+    query = plan.query
+    rows = np.arange(len(plan.groups))
+    if query.having is not None:
+        rows = rows[_truth(query.having, value)]
+    for order in reversed(query.order):
+        keys = value(order.expression)[rows]
+        if order.direction == "descending":
+            # Stable in both directions: ties keep the order of the keys.
+            rows = rows[::-1][np.argsort(keys[::-1], kind="stable")][::-1]
+        else:
+            rows = rows[np.argsort(keys, kind="stable")]
+    return rows if query.limit is None else rows[: query.limit]
+
+
+def _truth(expression: Expression, value: Callable[[Expression], NDArray[Any]]) -> Any:
+    match expression:
+        case Compare(operator, left, right):
+            return _COMPARE[operator](value(left), value(right))
+        case Junction(operator, parts):
+            combine = np.logical_and if operator == "and" else np.logical_or
+            return combine.reduce([_truth(part, value) for part in parts])
+        case Negation(operand):
+            return ~_truth(operand, value)
+        case Member(operand, constants):
+            tests = [_COMPARE["="](value(operand), value(each)) for each in constants]
+            return np.logical_or.reduce(tests)
+    return value(expression).astype(bool)
+
+
+_COMPARE: dict[str, Callable[..., Any]] = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}

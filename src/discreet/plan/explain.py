@@ -1,0 +1,142 @@
+"""What a plan will cost and how far off its answers will be, said before anything is run.
+The same value is shown by Python, the command line and every other surface.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from discreet.loss import Pure
+from discreet.plan.draft import Plan
+from discreet.plan.evaluate import simple_measure
+from discreet.plan.measures import Estimator
+from discreet.plan.price import Noise, Price
+from discreet.query.algebra import Aggregate, Expression, Statistic
+
+__all__ = ["cost_of", "error_of", "explained", "noise_of", "warnings_of"]
+
+_LEVEL = Fraction(95, 100)
+
+
+def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
+    """The 95% half-width of every output column.
+
+    The error of an average or a variance depends on how many rows a group has, which is secret:
+    it is given for a supposed `count` of rows, and None without one. It is the worst case over
+    all values the bounds allow.
+    Privacy: none (touches no data).
+    >>> error_of.__name__
+    'error_of'
+    """
+    return {
+        output.name: _half_width(plan, output.expression, count) for output in plan.query.outputs
+    }
+
+
+def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
+    place = simple_measure(plan, expression)
+    if place is not None:
+        return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
+    if count is None or not isinstance(expression, Aggregate):
+        return None
+    return _ratio_error(plan, dict(plan.estimators)[expression], count)
+
+
+def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
+    level = 1 - (1 - _LEVEL) / len(estimator.positions)
+    widths = [
+        plan.noises[place].error(level) * float(plan.measures[place].step)
+        for place in estimator.positions
+    ]
+    step = float(estimator.step)
+    spread = (estimator.upper - estimator.lower) * step
+    reach = step * max(estimator.upper - estimator.centre, estimator.centre - estimator.lower)
+    least = max(count - widths[0], 1.0)
+    mean = (widths[1] + reach * widths[0]) / least
+    if estimator.statistic is Statistic.AVERAGE:
+        return min(mean, spread)
+    squares = (widths[2] + reach**2 * widths[0]) / least
+    variance = min(squares + 2 * reach * mean + mean**2, spread**2 / 4)
+    if estimator.statistic in (Statistic.DEVIATION_SAMPLE, Statistic.DEVIATION_POPULATION):
+        return float(variance**0.5)
+    return variance
+
+
+def cost_of(price: Price) -> dict[str, str]:
+    """A price as exact text, by the name of its parameter.
+
+    Privacy: none (touches no data).
+    >>> cost_of(Pure(epsilon=0.5))
+    {'epsilon': '0.5'}
+    """
+    name, value = ("epsilon", price.epsilon) if isinstance(price, Pure) else ("rho", price.rho)
+    return {name: f"{float(value):.10g}"}
+
+
+def noise_of(noise: Noise) -> str:
+    """A mechanism in a few words.
+
+    Privacy: none (touches no data).
+    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> noise_of(DiscreteLaplace(scale=2))
+    'discrete Laplace, scale 2'
+    """
+    from discreet.mechanisms.laplace import DiscreteLaplace
+
+    if isinstance(noise, DiscreteLaplace):
+        return f"discrete Laplace, scale {float(noise.scale):.6g}"
+    return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
+
+
+def warnings_of(plan: Plan) -> list[str]:
+    """What an analyst should know about bias before paying.
+
+    Privacy: none (touches no data).
+    >>> warnings_of.__name__
+    'warnings_of'
+    """
+    said = []
+    table = plan.table
+    if table.unit is not None:
+        said.append(
+            f"At most {table.rows_per_unit} rows of one {table.unit} count; if some have more, "
+            "counts and sums are too low."
+        )
+    if any(estimator.upper for _, estimator in plan.estimators):
+        said.append("Values outside their declared bounds are clamped to them, which can bias.")
+    if any(estimator.statistic is Statistic.AVERAGE for _, estimator in plan.estimators):
+        said.append(
+            "The error of an average depends on the number of rows, which is secret; "
+            "give a count to see it."
+        )
+    return said
+
+
+def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
+    """Everything public about a plan, ready for JSON.
+
+    Privacy: none (touches no data).
+    >>> explained.__name__
+    'explained'
+    """
+    return {
+        "table": plan.table.name,
+        "cost": cost_of(plan.cost),
+        "unit": plan.table.unit or "row",
+        "neighbours": plan.table.neighbours.value,
+        "groups": len(plan.groups),
+        "error": error_of(plan, count),
+        "measures": [
+            {
+                "name": measure.name,
+                "sensitivity": {
+                    "l1": float(measure.sensitivity.l1),
+                    "l2": float(measure.sensitivity.l2),
+                },
+                "mechanism": noise_of(noise),
+                "step": float(measure.step),
+            }
+            for measure, noise in zip(plan.measures, plan.noises, strict=True)
+        ],
+        "warnings": warnings_of(plan),
+        "sql": plan.sql,
+    }

@@ -1,0 +1,190 @@
+"""What has to be measured to answer: noisy sums and counts, shared between aggregates.
+Each measure knows the exact sensitivity that public bounds imply.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import UnsafeQuery
+from discreet.loss import Relation, Sensitivity
+from discreet.plan.expressions import Bounded, bounded
+from discreet.query.algebra import Aggregate, Statistic
+from discreet.schema import Column
+
+__all__ = ["Contribution", "Estimator", "Measure", "Measures"]
+
+_MOMENTS = {
+    Statistic.AVERAGE: 1,
+    Statistic.VARIANCE_SAMPLE: 2,
+    Statistic.VARIANCE_POPULATION: 2,
+    Statistic.DEVIATION_SAMPLE: 2,
+    Statistic.DEVIATION_POPULATION: 2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one unit can do to the groups of a question.
+
+    Privacy: none (touches no data).
+    >>> Contribution(1, 1, 4, Relation.ADD_REMOVE).of(0, 1).l1
+    Fraction(1, 1)
+    """
+
+    rows_per_unit: int
+    groups_per_unit: int
+    groups_in_all: int
+    relation: Relation
+
+    def of(self, lower: int, upper: int) -> Sensitivity:
+        """The sensitivity of sums of values in [lower, upper] by group.
+
+        Privacy: none (touches no data).
+        >>> Contribution(3, 3, 1, Relation.REPLACE).of(-1, 2).l1
+        Fraction(9, 1)
+        """
+        return Sensitivity.of_sum(
+            lower=lower,
+            upper=upper,
+            rows_per_unit=self.rows_per_unit,
+            groups_per_unit=self.groups_per_unit,
+            groups_in_all=self.groups_in_all,
+            relation=self.relation,
+        )
+
+    def of_units(self) -> Sensitivity:
+        """The sensitivity of the number of distinct units by group.
+
+        Privacy: none (touches no data).
+        >>> Contribution(10, 3, 4, Relation.ADD_REMOVE).of_units().l2_squared
+        Fraction(3, 1)
+        """
+        touched = self.relation.steps * min(self.rows_per_unit, self.groups_per_unit)
+        return Sensitivity(groups=min(touched, self.groups_in_all), per_group=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One noisy integer per group: a fixed combination of engine columns.
+
+    Privacy: none (touches no data).
+    >>> Measure("count", ((1, "COUNT(*)"),), Sensitivity.single(1), Fraction(1)).name
+    'count'
+    """
+
+    name: str
+    terms: tuple[tuple[int, str], ...]
+    sensitivity: Sensitivity
+    step: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """How an aggregate follows from measures; positions index the plan's measures.
+
+    A ratio is (count, sum of k - centre, sum of (k - centre)^2); k * step is the value and
+    [lower, upper] its bounds.
+    Privacy: post-processing.
+    >>> Estimator(Statistic.ROWS, (0,)).positions
+    (0,)
+    """
+
+    statistic: Statistic
+    positions: tuple[int, ...]
+    step: Fraction = Fraction(1)
+    centre: int = 0
+    lower: int = 0
+    upper: int = 0
+
+
+class Measures:
+    """Collects the measures a question needs, each of them once.
+
+    Privacy: none (touches no data).
+    >>> Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset()).found
+    []
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        contribution: Contribution,
+        summed: frozenset[str],
+    ) -> None:
+        self._columns = columns
+        self._contribution = contribution
+        self._summed = summed  # engine expressions whose plain sum is asked for as well
+        self.found: list[Measure] = []
+
+    def estimator(self, aggregate: Aggregate) -> Estimator:
+        """The estimator of an aggregate, adding what it needs.
+
+        Privacy: none (touches no data).
+        >>> measures = Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset())
+        >>> measures.estimator(Aggregate(Statistic.ROWS, None)).positions
+        (0,)
+        """
+        statistic = aggregate.statistic
+        if statistic is Statistic.ROWS:
+            return Estimator(statistic, (self._rows(),))
+        if statistic is Statistic.UNITS:
+            sensitivity = self._contribution.of_units()
+            terms = ((1, 'COUNT(DISTINCT "$unit")'),)
+            return Estimator(
+                statistic, (self._add(Measure("units", terms, sensitivity, Fraction(1))),)
+            )
+        if aggregate.argument is None:
+            raise UnsafeQuery(f"{statistic} needs an argument.")
+        value = bounded(aggregate.argument, self._columns)
+        if statistic is Statistic.VALUES:
+            return Estimator(statistic, (self._values(value),))
+        if value.kind != "number":
+            raise UnsafeQuery(f"{statistic} needs a number, not a {value.kind}.")
+        if statistic is Statistic.SUM:
+            place = self._moment(value, 0, 1)
+            return Estimator(statistic, (place,), value.step, 0, value.lower, value.upper)
+        return self._ratio(statistic, value)
+
+    def _ratio(self, statistic: Statistic, value: Bounded) -> Estimator:
+        # Around the middle of the bounds a value moves a sum least; if the plain sum is asked
+        # for as well, one measure serves both.
+        centre = 0 if value.sql in self._summed else (value.lower + value.upper) // 2
+        places = [self._values(value)]
+        places += [self._moment(value, centre, m) for m in range(1, _MOMENTS[statistic] + 1)]
+        return Estimator(statistic, tuple(places), value.step, centre, value.lower, value.upper)
+
+    def _rows(self) -> int:
+        return self._add(
+            Measure("count", ((1, "COUNT(*)"),), self._contribution.of(0, 1), Fraction(1))
+        )
+
+    def _values(self, value: Bounded) -> int:
+        if value.missing == "never":
+            return self._rows()
+        terms = ((1, f"COUNT({value.sql})"),)
+        name = f"count({value.sql})"
+        return self._add(Measure(name, terms, self._contribution.of(0, 1), Fraction(1)))
+
+    def _moment(self, value: Bounded, centre: int, order: int) -> int:
+        """The sum of (k - centre)^order, expanded into plain sums that engines add exactly."""
+        low, high = value.lower - centre, value.upper - centre
+        count, total = f"COUNT({value.sql})", f"SUM({value.sql})"
+        if order == 1:
+            terms = [(1, total), (-centre, count)]
+        else:
+            largest = max(value.lower**2, value.upper**2)
+            square = Bounded(value.sql, "number", value.step**2, 0, largest, (), value.missing)
+            squares = f"SUM({square.wide} * {square.wide})"
+            terms = [(1, squares), (-2 * centre, total), (centre**2, count)]
+            low, high = (0 if low <= 0 <= high else min(low**2, high**2)), max(low**2, high**2)
+        kept = tuple(term for term in terms if term[0])
+        name = (
+            f"sum({value.sql})" if order == 1 and not centre else f"moment {order} of {value.sql}"
+        )
+        return self._add(Measure(name, kept, self._contribution.of(low, high), value.step**order))
+
+    def _add(self, measure: Measure) -> int:
+        if measure not in self.found:
+            self.found.append(measure)
+        return self.found.index(measure)

@@ -1,0 +1,78 @@
+"""From a wanted error to the cheapest plan that reaches it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.evaluate import simple_measure
+from discreet.plan.explain import error_of
+from discreet.plan.price import Price, cheapest, smallest_price
+from discreet.rationals import Number, positive
+from discreet.schema import nearest
+
+__all__ = ["priced_for_error"]
+
+
+def priced_for_error(
+    draft: Draft, error: Number | Mapping[str, Number], kind: type[Price], count: int | None
+) -> Plan:
+    """The cheapest plan whose 95% half-widths are at most the error, in every column named.
+
+    Counts and sums get the least price each. Averages and variances need a supposed `count` of
+    rows in a group; then one price is split evenly, and the least that suffices is found.
+    Privacy: none (touches no data).
+    >>> priced_for_error.__name__
+    'priced_for_error'
+    """
+    first = plan(draft)
+    targets = _targets(first, error)
+    places = {
+        name: simple_measure(first, output.expression)
+        for output in first.query.outputs
+        if (name := output.name) in targets
+    }
+    if set(places.values()) == set(range(len(first.measures))):
+        prices = []
+        for place, measure in enumerate(first.measures):
+            widths = [targets[name] for name, at in places.items() if at == place]
+            prices.append(cheapest(measure, min(widths), kind))
+        return plan(replace(draft, price=tuple(prices)))
+    _need_count(first, targets, count)
+
+    def enough(price: Price) -> bool:
+        reached = error_of(plan(replace(draft, price=price)), count)
+        return all(_within(reached[name], width) for name, width in targets.items())
+
+    return plan(replace(draft, price=smallest_price(enough, kind)))
+
+
+def _within(reached: float | None, width: Fraction) -> bool:
+    return reached is not None and reached <= width
+
+
+def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fraction]:
+    names = [output.name for output in first.query.outputs]
+    if not isinstance(error, Mapping):
+        return dict.fromkeys(names, positive(error, "error"))
+    for name in error:
+        if name not in names:
+            raise InvalidValue(f"error names the column {name!r}. {nearest(name, names)}")
+    return {name: positive(width, f"error of {name}") for name, width in error.items()}
+
+
+def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None) -> None:
+    if count is not None and (isinstance(count, bool) or count < 1):
+        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
+    unknown = [name for name in targets if error_of(first, count)[name] is None]
+    if unknown and count is None:
+        raise UnprovableRequest(
+            f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "
+            "(count=...), or ask for COUNT(*) first and use that. Nothing was run or charged."
+        )
+    if unknown:
+        raise UnprovableRequest(
+            f"the error of {unknown[0]} cannot be known in advance; name a price instead. "
+            "Nothing was run or charged."
+        )

@@ -1,0 +1,278 @@
+"""The custodian's side of a vault: sources become prepared tables, and tables get engines.
+Exact data passes through here on its way into the vault; nothing of it comes back out.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.preparation import prepare, write_frame
+from discreet.engines.protocol import Engine
+from discreet.engines.sources import describe
+from discreet.errors import InvalidValue, SchemaError, Unavailable
+from discreet.ledger.catalogue import Registration
+from discreet.ledger.vault import Vault
+from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count
+from discreet.rationals import Number
+from discreet.schema import Table
+from discreet.schema_file import read_schema
+
+__all__ = ["Warehouse"]
+
+Progress = Callable[[float], None]
+
+
+class Warehouse:
+    """The tables of one vault and the engines that answer for them.
+
+    Privacy: none: holds exact data inside the vault; only `Session` releases, with noise.
+    >>> Warehouse.__name__
+    'Warehouse'
+    """
+
+    def __init__(self, vault: Vault, *, time_limit_seconds: Number = 60) -> None:
+        self._vault = vault
+        self._time_limit = time_limit_seconds
+        self._folder = vault.folder / "prepared"
+        self._schemas: dict[str, Table] = {}
+        self._engines: dict[str, tuple[int, DuckDB]] = {}
+        self._relations: dict[str, tuple[int, str]] = {}
+
+    def add(
+        self,
+        schema: str | Path | Mapping[str, Any] | Table,
+        *,
+        data: object | None = None,
+        in_place: bool = False,
+        on_progress: Progress | None = None,
+    ) -> Table:
+        """Register a table: read its schema, prepare its rows, open its population's budget.
+
+        Privacy: none; the prepared rows stay in the vault.
+        >>> Warehouse.add.__name__
+        'add'
+        """
+        table = schema if isinstance(schema, Table) else read_schema(schema)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        if data is not None:
+            return self._add_frame(table, data, on_progress)
+        if table.source is None:
+            raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
+        source = table.source
+        prepared = None if in_place else self._prepare(table, source, on_progress)
+        self._register(table, source, prepared, _stamp(source), _path(source))
+        return table
+
+    def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
+        file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
+        try:
+            write_frame(data, file)
+            prepared = self._prepare(table, str(file), on_progress)
+            self._register(table, None, prepared, "", file)
+        finally:
+            file.unlink(missing_ok=True)
+        return table
+
+    def _register(
+        self, table: Table, source: str | None, prepared: str | None, stamp: str, content: Path
+    ) -> None:
+        catalogue = self._vault.catalogue
+        try:
+            catalogue.register(
+                name=table.name,
+                population=table.population,
+                schema=table.to_json(),
+                schema_version=table.version,
+                fingerprint=catalogue.fingerprint(content),
+                budget=table.budget,
+                source=None if source is None else _path(source),
+                prepared=prepared,
+                stamp=stamp,
+            )
+        except BaseException:
+            if prepared is not None:
+                (self._folder / prepared).unlink(missing_ok=True)
+            raise
+        self._sweep()
+
+    def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
+        """Prepare a table again from its changed source; the budget goes on.
+
+        Privacy: none; new data is not new budget.
+        >>> Warehouse.refresh.__name__
+        'refresh'
+        """
+        known = self._vault.catalogue.table(name)
+        table = Table.from_json(known.schema)
+        if known.source is None or table.source is None:
+            raise SchemaError(f"{name} was added from memory; add it again with its new data.")
+        prepared = None
+        if known.prepared is not None:
+            prepared = self._prepare(table, table.source, on_progress)
+        made = self._vault.catalogue.refresh(
+            name,
+            fingerprint=self._vault.catalogue.fingerprint(_path(table.source)),
+            prepared=prepared,
+            stamp=_stamp(table.source),
+        )
+        self._sweep()
+        return made
+
+    def _prepare(self, table: Table, source: str, on_progress: Progress | None) -> str:
+        types = _types(source)
+        count = missing_count(table, "source", types)
+        if count is not None:
+            self._refuse_missing(table, source, count)
+        file = f"{table.name}-{secrets.token_hex(8)}.duckdb"
+        prepare(
+            source=source,
+            select_sql=lattice_rows(table, "source", types),
+            target=self._folder / file,
+            on_progress=on_progress,
+        )
+        return file
+
+    def _refuse_missing(self, table: Table, source: str, count: str) -> None:
+        with DuckDB.in_place(source, time_limit_seconds=self._time_limit) as engine:
+            missing = engine.rows(count)[0]
+        strict = [column.name for column in table.columns if column.null == "error"]
+        for name, number in zip(strict, missing, strict=True):
+            if number:
+                raise SchemaError(
+                    f'{table.name}: column {name!r} has missing values and null = "error". '
+                    'Write null = "drop" or a constant, or mend the source. Nothing was added.'
+                )
+
+    def _sweep(self) -> None:
+        """Remove prepared files that no table points to any more."""
+        used = {known.prepared for known in self._vault.catalogue.tables()}
+        for file in self._folder.glob("*.duckdb"):
+            if file.name not in used:
+                file.unlink(missing_ok=True)
+
+    def tables(self) -> dict[str, Table]:
+        """Every registered table by name.
+
+        Privacy: none (touches no data); public facts.
+        >>> Warehouse.tables.__name__
+        'tables'
+        """
+        return {known.name: self._schema(known) for known in self._vault.catalogue.tables()}
+
+    def _schema(self, known: Registration) -> Table:
+        if known.schema not in self._schemas:
+            self._schemas[known.schema] = Table.from_json(known.schema)
+        return self._schemas[known.schema]
+
+    def current(self, name: str) -> Registration:
+        """A table's registration; refused while its source has changed.
+
+        Privacy: none: looks at the source's size and time only.
+        >>> Warehouse.current.__name__
+        'current'
+        """
+        known = self._vault.catalogue.table(name)
+        table = self._schema(known)
+        watched = table.source if known.source is not None else None
+        if watched is not None and _stamp(watched) != known.stamp:
+            raise Unavailable(
+                f"{name}: the source has changed since it was added; the custodian runs "
+                f"discreet refresh {name}. Nothing was run or charged."
+            )
+        return known
+
+    def relation(self, name: str) -> str:
+        """What stands after FROM: the prepared table, or the lattice rows of the source in place.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.relation.__name__
+        'relation'
+        """
+        known = self._vault.catalogue.table(name)
+        if known.prepared is not None:
+            return '"prepared"'
+        if self._relations.get(name, (0, ""))[0] != known.data_version:
+            table = self._schema(known)
+            rows = lattice_rows(table, "source", _types(str(table.source)))
+            self._relations[name] = (known.data_version, f"({rows}) AS prepared")
+        return self._relations[name][1]
+
+    def engine(self, name: str) -> Engine:
+        """The engine of a table, one for each state of its data.
+
+        Privacy: none: an engine's rows are exact and stay with the curator.
+        >>> Warehouse.engine.__name__
+        'engine'
+        """
+        known = self._vault.catalogue.table(name)
+        version, engine = self._engines.get(name, (0, None))
+        if engine is None or version != known.data_version:
+            if engine is not None:
+                engine.close()
+            engine = self._open(known)
+            self._engines[name] = (known.data_version, engine)
+        return engine
+
+    def _open(self, known: Registration) -> DuckDB:
+        if known.prepared is not None:
+            return DuckDB(
+                self._folder / known.prepared,
+                time_limit_seconds=self._time_limit,
+                scratch=self._folder,
+            )
+        source = str(self._schema(known).source)
+        return DuckDB.in_place(source, time_limit_seconds=self._time_limit, scratch=self._folder)
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """How many rows and values the bounds drop or clamp: exact, for the custodian only.
+
+        Privacy: NONE. Not for release; bounds chosen after looking depend on data.
+        >>> Warehouse.inspect.__name__
+        'inspect'
+        """
+        known = self.current(name)
+        table = self._schema(known)
+        if table.source is None or known.source is None:
+            raise InvalidValue(f"{name} was added from memory; its source is gone.")
+        types = _types(table.source)
+        labels, statement = clamp_counts(table, "source", types)
+        kept = f"SELECT count(*) FROM {self.relation(name)}"
+        with DuckDB.in_place(table.source, time_limit_seconds=self._time_limit) as engine:
+            counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
+        return {"rows kept": self.engine(name).rows(kept)[0][0], **counts}
+
+    def close(self) -> None:
+        """End all engines.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.close.__name__
+        'close'
+        """
+        for _, engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+
+
+def _path(source: str) -> Path:
+    """The file of a source; `file.duckdb#table` names a table in one."""
+    before, mark, _ = source.rpartition("#")
+    return Path(before) if mark and Path(before).exists() else Path(source)
+
+
+def _stamp(source: str) -> str:
+    try:
+        status = os.stat(_path(source))
+    except OSError:
+        return "gone"
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def _types(source: str) -> dict[str, str]:
+    """Column names and types; a CSV file is read as text, whatever its rows look like."""
+    found = describe(source)
+    if _path(source).suffix.lower() in (".csv", ".tsv"):
+        return {name: "VARCHAR" for name, _ in found}
+    return dict(found)
