@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from discreet.errors import SchemaError
 
-__all__ = ["EPOCH", "KINDS", "LARGEST", "OTHER", "Column", "identifier", "nearest", "whole"]
+__all__ = ["Column", "EPOCH", "KINDS", "LARGEST", "OTHER", "identifier", "nearest", "whole"]
 
 EPOCH = date(1970, 1, 1)
 """Day 0 of the date lattice."""

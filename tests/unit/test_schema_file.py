@@ -39,7 +39,7 @@ def column(entry: str) -> Column:
     return read_schema_text(f'[table]\nname = "t"\n[columns]\nx = {entry}').columns[0]
 
 
-def refused(entry: str, message: str) -> None:
+def check_refused(entry: str, message: str) -> None:
     """Check that an entry is refused with exactly this message."""
     with pytest.raises(SchemaError) as caught:
         column(entry)
@@ -295,7 +295,7 @@ BOUNDS = "lower = 0, upper = 5 }"
     ],
 )
 def test_an_entry_is_refused(entry, message):
-    refused(entry, message)
+    check_refused(entry, message)
 
 
 def test_bounds_beyond_the_lattice_are_refused():
