@@ -1,0 +1,101 @@
+"""How parts and truncations of dates are read, in the spellings of the common engines."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import DatePart, DateTrunc
+from discreet.query.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["DATES"]
+
+_PARTS = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "WEEK": "week",
+    "DAY": "day",
+    "DOW": "dayofweek",
+    "DAYOFWEEK": "dayofweek",
+    "DOY": "dayofyear",
+    "DAYOFYEAR": "dayofyear",
+}
+_FUNCTIONS = {
+    "Year": "year",
+    "Quarter": "quarter",
+    "Month": "month",
+    "Week": "week",
+    "WeekOfYear": "week",
+    "Day": "day",
+    "DayOfMonth": "day",
+    "DayOfWeek": "dayofweek",
+    "DayOfYear": "dayofyear",
+}
+_UNITS = ("year", "quarter", "month", "week", "day")
+
+
+def _date(node: "Expr", scope: Scope) -> Typed:
+    operand = scope.read(node)
+    if operand.kind == Kind.DATE and not operand.is_constant:
+        return operand
+    raise UnsafeQuery(
+        f"a part of a date needs a date column, not a {operand.kind}{where_in_text(node)}. "
+        "Write EXTRACT(YEAR FROM column), for instance."
+    )
+
+
+def _part(name: str, operand: "Expr", scope: Scope) -> Typed:
+    part = _PARTS.get(name.upper())
+    if part is None:
+        raise UnsafeQuery(
+            f"the date part {name[:60]}{where_in_text(operand)} is not supported. "
+            f"Use one of {', '.join(_PARTS)}."
+        )
+    return Typed(DatePart(part, _date(operand, scope).expression), Kind.INTEGER)
+
+
+def _function(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this")
+    return _part(_FUNCTIONS[type(node).__name__], node.this, scope)
+
+
+def _extract(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expression")
+    if type(node.this).__name__ != "Var":
+        raise refuse(node, "Write EXTRACT(YEAR FROM column), for instance.")
+    return _part(str(node.this.this), node.expression, scope)
+
+
+def _named(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expressions")
+    arguments = node.args.get("expressions") or []
+    if str(node.this).upper() not in ("DATE_PART", "DATEPART"):
+        raise refuse(node)
+    if len(arguments) != 2 or type(arguments[0]).__name__ != "Literal":
+        raise refuse(node, "Write DATE_PART('month', column).")
+    return _part(str(arguments[0].this), arguments[1], scope)
+
+
+def _truncate(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "unit")
+    unit = str(node.args["unit"].this).lower()
+    if unit not in _UNITS:
+        raise UnsafeQuery(
+            f"DATE_TRUNC to {unit[:60]}{where_in_text(node)} is not supported. "
+            f"Use one of {', '.join(_UNITS)}."
+        )
+    return Typed(DateTrunc(unit, _date(node.this, scope).expression), Kind.DATE)
+
+
+DATES: Mapping[str, Reader] = MappingProxyType(
+    {
+        "Anonymous": _named,
+        "DateTrunc": _truncate,
+        "Extract": _extract,
+        **dict.fromkeys(_FUNCTIONS, _function),
+    }
+)

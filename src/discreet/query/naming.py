@@ -1,0 +1,85 @@
+"""Names of result columns: the analyst's aliases, or names made from the expression.
+The same question always gives the same names, and no two are equal.
+"""
+
+from collections.abc import Iterable
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Bucket,
+    Case,
+    DatePart,
+    DateTrunc,
+    Expression,
+    Field,
+    Floor,
+    IntervalEnd,
+    Statistic,
+)
+
+__all__ = ["check_alias", "default_name", "free_name"]
+
+_LONGEST = 128
+_STATISTICS = {Statistic.ROWS: "count", Statistic.UNITS: "count_units"}
+
+
+def check_alias(name: str) -> str:
+    """The alias, if it can head a column.
+
+    Privacy: none (touches no data).
+    >>> check_alias("n")
+    'n'
+    """
+    if not name.strip() or len(name) > _LONGEST or not name.isprintable():
+        raise UnsafeQuery(
+            f"the alias {name[:60]!r} cannot name a column: use 1 to {_LONGEST} printable "
+            "characters."
+        )
+    return name
+
+
+def _joined(head: str, operand: Expression | None) -> str:
+    inner = default_name(operand) if operand is not None else ""
+    return head if inner in ("", "value") else f"{head}_{inner}"[:_LONGEST]
+
+
+def default_name(expression: Expression) -> str:
+    """A name for a result column without an alias.
+
+    Privacy: none (touches no data).
+    >>> default_name(Aggregate(Statistic.AVERAGE, Field("income")))
+    'avg_income'
+    """
+    match expression:
+        case Field(name):
+            return name
+        case Aggregate(statistic, argument):
+            return _joined(_STATISTICS.get(statistic, statistic.value), argument)
+        case DatePart(head, operand) | DateTrunc(head, operand):
+            return _joined(head, operand)
+        case Floor(Arithmetic("/", operand, _)) | Floor(operand):
+            return _joined("floor", operand)
+        case Bucket(operand):
+            return _joined("bucket", operand)
+        case Case():
+            return "case"
+        case IntervalEnd(side, output):
+            return f"dp_interval_{side}_{output}"[:_LONGEST]
+    return "value"
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or the name with the first number that makes it new; capitals do not count.
+
+    Privacy: none (touches no data).
+    >>> free_name("count", ["Count", "count_2"])
+    'count_3'
+    """
+    folded = {each.casefold() for each in taken}
+    new, number = name, 1
+    while new.casefold() in folded:
+        number += 1
+        new = f"{name}_{number}"
+    return new

@@ -1,0 +1,119 @@
+"""BigQuery's clause WITH DIFFERENTIAL_PRIVACY OPTIONS(...), cut out of the tokens.
+Knows its option names; every other one is refused by name.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Options
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["cut", "options"]
+
+_NAMES = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
+_SHAPE = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) ... FROM a table."
+
+
+def _kinds(found: list["Token"], start: int, count: int) -> list[str]:
+    return [token.token_type.name for token in found[start : start + count]]
+
+
+def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
+    """The tokens without the clause, and those between its parentheses.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.text import tokens
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) a"
+    >>> [[each.text for each in part] for part in cut(tokens(text))]
+    [['SELECT', 'a'], ['epsilon', '=', '1']]
+    """
+    if _kinds(found, 1, 1) != ["WITH"]:
+        return found, []
+    name = found[2].text.upper() if len(found) > 2 else ""
+    if name != "DIFFERENTIAL_PRIVACY":
+        raise UnsafeQuery(f"SELECT WITH {name[:60]} is not supported. {_SHAPE}")
+    if len(found) < 5 or found[3].text.upper() != "OPTIONS":
+        return [found[0], *found[3:]], []
+    if _kinds(found, 4, 1) != ["L_PAREN"]:
+        raise UnsafeQuery(f"OPTIONS without parentheses (line {found[3].line}). {_SHAPE}")
+    for place in range(5, len(found)):
+        if found[place].token_type.name == "R_PAREN":
+            return [found[0], *found[place + 1 :]], found[5:place]
+    raise UnsafeQuery(f"OPTIONS( is not closed (line {found[3].line}). {_SHAPE}")
+
+
+def _settings(inside: list["Token"]) -> dict[str, list["Token"]]:
+    settings: dict[str, list[Token]] = {}
+    parts: list[list[Token]] = [[]]
+    for token in inside:
+        if token.token_type.name == "COMMA":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    for part in parts:
+        if len(part) < 3 or part[1].token_type.name != "EQ":
+            raise UnsafeQuery(f"an option is written name=value. {_SHAPE}")
+        name = part[0].text.lower()
+        if name not in _NAMES:
+            raise UnsafeQuery(f"the option {name[:60]} is not supported; {', '.join(_NAMES)} are.")
+        if name in settings:
+            raise UnsafeQuery(f"the option {name} is given twice. Keep one.")
+        settings[name] = part[2:]
+    return settings
+
+
+def _number(name: str, value: list["Token"]) -> Fraction:
+    if [token.token_type.name for token in value] != ["NUMBER"]:
+        shown = "".join(token.text for token in value)[:60]
+        raise UnsafeQuery(f"{name} is {shown!r}; it must be a positive number.")
+    return Fraction(value[0].text)
+
+
+def _apply(result: Options, name: str, value: Fraction) -> Options:
+    if name == "epsilon" and value > 0:
+        return replace(result, epsilon=value)
+    if name == "delta" and 0 <= value < 1:
+        return replace(result, delta=value)
+    if name == "max_groups_contributed" and value >= 1 and value.denominator == 1:
+        return replace(result, max_groups_contributed=int(value))
+    limits = {"epsilon": "above 0", "delta": "at least 0 and below 1"}
+    raise UnsafeQuery(
+        f"{name} is {float(value):g}; it must be {limits.get(name, 'an integer of at least 1')}."
+    )
+
+
+def _unit(value: list["Token"], unit: str | None) -> None:
+    given = value[-1].text
+    if unit is None:
+        raise UnsafeQuery(
+            f"privacy_unit_column is {given[:60]!r}, but each row of this table is one person. "
+            "Leave the option out."
+        )
+    if given.casefold() != unit.casefold() or len(value) == 2:
+        raise UnsafeQuery(
+            f"privacy_unit_column is {given[:60]!r}; the unit of this table is {unit!r} and is "
+            "fixed by its custodian."
+        )
+
+
+def options(inside: list["Token"], unit: str | None) -> Options:
+    """What the clause says, checked against the table's unit.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.text import tokens
+    >>> options(tokens("SELECT epsilon=0.5")[1:], None).epsilon
+    Fraction(1, 2)
+    """
+    result = Options()
+    if not inside:
+        return result
+    for name, value in _settings(inside).items():
+        if name == "privacy_unit_column":
+            _unit(value, unit)
+        else:
+            result = _apply(result, name, _number(name, value))
+    return result

@@ -1,0 +1,268 @@
+"""The two places an expression can stand: on the rows of a table, or on the grouped result.
+Every class of node that can be read is listed; all others are refused by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Aggregate, Expression, Field, Statistic
+from discreet.query.conditions import CONDITIONS
+from discreet.query.dates import DATES
+from discreet.query.naming import default_name
+from discreet.query.typed import Kind, Reader, Typed, only, refuse, where_in_text
+from discreet.query.values import VALUES
+from discreet.schema import Table
+from discreet.schema_column import nearest
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["AGGREGATES", "ON_RESULTS", "ON_ROWS", "Results", "Rows", "bare_name"]
+
+AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
+    {
+        "Avg": Statistic.AVERAGE,
+        "Count": Statistic.VALUES,
+        "Stddev": Statistic.DEVIATION_SAMPLE,
+        "StddevPop": Statistic.DEVIATION_POPULATION,
+        "StddevSamp": Statistic.DEVIATION_SAMPLE,
+        "Sum": Statistic.SUM,
+        "Variance": Statistic.VARIANCE_SAMPLE,
+        "VariancePop": Statistic.VARIANCE_POPULATION,
+    }
+)
+ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
+ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
+    {
+        **{name: VALUES[name] for name in VALUES if name not in ("Case", "Floor", "WidthBucket")},
+        **CONDITIONS,
+    }
+)
+_KINDS = MappingProxyType(
+    {
+        "integer": Kind.INTEGER,
+        "number": Kind.NUMBER,
+        "category": Kind.TEXT,
+        "boolean": Kind.BOOLEAN,
+        "date": Kind.DATE,
+    }
+)
+
+
+def bare_name(node: "Expr") -> str:
+    """The name a node consists of, without a table before it; empty if it is anything else.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> bare_name(sqlglot.parse_one("n")), bare_name(sqlglot.parse_one("t.n"))
+    ('n', '')
+    """
+    if type(node).__name__ != "Column" or set(node.args) != {"this"}:
+        return ""
+    return str(node.this.this) if type(node.this).__name__ == "Identifier" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Expressions over the columns of one table, before grouping.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.schema import Column
+    >>> rows = Rows(Table("t", columns=(Column("age", "integer", upper=110),)), "t")
+    >>> rows.read(sqlglot.parse_one("t.AGE")).expression
+    Field(name='age')
+    """
+
+    table: Table
+    alias: str
+
+    @property
+    def level(self) -> str:
+        """Always "row".
+
+        Privacy: none (touches no data).
+        >>> Rows(Table("t"), "t").level
+        'row'
+        """
+        return "row"
+
+    def read(self, node: "Expr") -> Typed:
+        """Translate a node that stands on rows.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> Rows(Table("t"), "t").read(sqlglot.parse_one("1 + 1")).expression
+        Literal(value=Fraction(2, 1))
+        """
+        name = type(node).__name__
+        if name == "Column":
+            return self._column(node)
+        if name in AGGREGATES:
+            raise UnsafeQuery(
+                f"an aggregate inside another, in WHERE or in GROUP BY{where_in_text(node)} is not "
+                "supported. Conditions on aggregates go into HAVING."
+            )
+        if name not in ON_ROWS:
+            raise refuse(node)
+        return ON_ROWS[name](node, self)
+
+    def unit(self, node: "Expr") -> None:
+        """Refuse anything but the table's unit column.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> Rows(Table("t", unit="id", rows_per_unit=2), "t").unit(sqlglot.parse_one("t.id"))
+        """
+        unit = self.table.unit
+        if unit is None:
+            raise UnsafeQuery(
+                f"COUNT(DISTINCT ...){where_in_text(node)}: each row of {self.table.name} is one "
+                "person. Write COUNT(*)."
+            )
+        if type(node).__name__ != "Column" or self._name(node).casefold() != unit.casefold():
+            raise UnsafeQuery(
+                f"COUNT(DISTINCT ...){where_in_text(node)} counts only the unit {unit!r}. "
+                f"Write COUNT(DISTINCT {unit}), or GROUP BY the column."
+            )
+
+    def _name(self, node: "Expr") -> str:
+        only(node, "this", "table")
+        if type(node.this).__name__ != "Identifier":
+            raise refuse(node.this)
+        qualifier = node.args.get("table")
+        if qualifier is not None and str(qualifier.this).casefold() != self.alias.casefold():
+            raise UnsafeQuery(
+                f"{str(qualifier.this)[:60]!r}{where_in_text(node)} is not the table asked about. "
+                f"Write {self.alias}.{str(node.this.this)[:60]}."
+            )
+        return str(node.this.this)
+
+    def _column(self, node: "Expr") -> Typed:
+        name = self._name(node)
+        if self.table.unit is not None and name.casefold() == self.table.unit.casefold():
+            raise UnsafeQuery(
+                f"{name!r}{where_in_text(node)} tells people apart: it stands only in "
+                f"COUNT(DISTINCT {self.table.unit})."
+            )
+        for column in self.table.columns:
+            if column.name.casefold() == name.casefold():
+                return Typed(Field(column.name), _KINDS[column.kind], column.keys)
+        known = [column.name for column in self.table.columns]
+        raise UnsafeQuery(
+            f"{self.table.name} has no column {name[:60]!r}{where_in_text(node)}. "
+            f"{nearest(name[:60], known)}"
+        )
+
+
+def _count(node: "Expr", rows: Rows) -> Aggregate:
+    only(node, "this", "big_int")
+    argument = node.this
+    if type(argument).__name__ == "Star":
+        only(argument)
+        return Aggregate(Statistic.ROWS, None)
+    if type(argument).__name__ == "Distinct":
+        only(argument, "expressions")
+        if len(argument.expressions) != 1:
+            raise refuse(argument)
+        rows.unit(argument.expressions[0])
+        return Aggregate(Statistic.UNITS, None)
+    counted = rows.read(argument)
+    if counted.kind == Kind.NULL:
+        raise UnsafeQuery(f"COUNT(NULL){where_in_text(node)} is always 0. Write COUNT(*).")
+    if counted.is_constant:
+        return Aggregate(Statistic.ROWS, None)
+    return Aggregate(Statistic.VALUES, counted.expression)
+
+
+def _aggregate(node: "Expr", rows: Rows) -> Aggregate:
+    name = type(node).__name__
+    if name == "Count":
+        return _count(node, rows)
+    only(node, "this")
+    argument = rows.read(node.this)
+    statistic = AGGREGATES[name]
+    if not argument.kind.is_number:
+        example = "COUNT(*) with WHERE, or SUM(CASE WHEN ... THEN 1 ELSE 0 END)"
+        raise UnsafeQuery(
+            f"{statistic.upper()}{where_in_text(node)} needs a number, not a {argument.kind}. "
+            f"Write {example}."
+        )
+    return Aggregate(statistic, argument.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Expressions over keys (by their names in the result), aggregates and aliases.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> Results(Rows(Table("t"), "t")).read(sqlglot.parse_one("COUNT(*)")).expression.statistic
+    <Statistic.ROWS: 'count(*)'>
+    """
+
+    rows: Rows
+    keys: Mapping[Expression, Typed] = field(default_factory=dict)
+    names: Mapping[str, Typed] = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """Always "result".
+
+        Privacy: none (touches no data).
+        >>> Results(Rows(Table("t"), "t")).level
+        'result'
+        """
+        return "result"
+
+    def key(self, node: "Expr") -> Typed | None:
+        """The key that a node spells out, if it is one.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> Results(Rows(Table("t"), "t")).key(sqlglot.parse_one("1 + 1")) is None
+        True
+        """
+        try:
+            return self.keys.get(self.rows.read(node).expression)
+        except UnsafeQuery:
+            return None
+
+    def read(self, node: "Expr") -> Typed:
+        """Translate a node that stands on the grouped result.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> results = Results(Rows(Table("t"), "t"))
+        >>> results.read(sqlglot.parse_one("COUNT(*) / 2")).expression.operator
+        '/'
+        """
+        name = type(node).__name__
+        if name in AGGREGATES:
+            statistic = _aggregate(node, self.rows)
+            whole = statistic.statistic in (Statistic.ROWS, Statistic.VALUES, Statistic.UNITS)
+            return Typed(statistic, Kind.INTEGER if whole else Kind.NUMBER)
+        if name not in ("Literal", "Boolean", "Null"):
+            key = self.key(node)
+            if key is not None:
+                return key
+        if name == "Column":
+            return self._named(node)
+        if name in ON_RESULTS:
+            return ON_RESULTS[name](node, self)
+        if name in ON_ROWS:
+            raise refuse(node, "Put it into GROUP BY, or inside an aggregate.")
+        raise refuse(node)
+
+    def _named(self, node: "Expr") -> Typed:
+        name = bare_name(node)
+        if name.casefold() in self.names:
+            return self.names[name.casefold()]
+        name = default_name(self.rows.read(node).expression)
+        raise UnsafeQuery(
+            f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
+            f"Add it to GROUP BY, or write AVG({name}), for instance."
+        )

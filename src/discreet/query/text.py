@@ -1,0 +1,204 @@
+"""Analyst text to tokens, within limits: size, nesting, numbers, and an allow-list of tokens.
+The text goes no further than this: it is never rewritten, run or passed on.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["allow", "tokens"]
+
+_LARGEST_TEXT = 16_384
+_LARGEST_DIGITS = 40
+_LARGEST_EXPONENT = 40
+_MOST_NESTED = 32
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ALLOWED = _words(
+    "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
+    "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INT IS LIKE "
+    "LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER OR ORDER_BY PLUS R_PAREN SELECT SLASH SMALLINT STAR "
+    "STRING TEXT THEN TRUE VAR VARCHAR WHEN WHERE YEAR"
+)
+
+_AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLASH STAR")
+
+_HINTS = {
+    "ALL": "Leave ALL out.",
+    "ANY": "Use IN with a list of constants.",
+    "COMMA": "Ask about one table.",
+    "CROSS": "Joins are not answered: ask about one table.",
+    "ESCAPE": "List the categories with IN.",
+    "EXCEPT": "Ask one question at a time.",
+    "EXISTS": "Ask about one table, without subqueries.",
+    "FETCH": "Write LIMIT.",
+    "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
+    "INNER": "Joins are not answered: ask about one table.",
+    "INTERSECT": "Ask one question at a time.",
+    "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
+    "ISNULL": "Write IS NULL.",
+    "JOIN": "Joins are not answered: ask about one table.",
+    "LEFT": "Joins are not answered: ask about one table.",
+    "MOD": "Write x - 10 * FLOOR(x/10).",
+    "NATURAL": "Joins are not answered: ask about one table.",
+    "NOTNULL": "Write IS NOT NULL.",
+    "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
+    "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
+    "RIGHT": "Joins are not answered: ask about one table.",
+    "TABLE_SAMPLE": "Questions are about the whole table.",
+    "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
+    "UNION": "Ask one question at a time.",
+    "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
+    "WITH": "Ask about one table, without common table expressions.",
+}
+
+
+def _size(text: str) -> None:
+    given: object = text
+    if not isinstance(given, str):
+        raise UnsafeQuery(f"a question is text, not {type(given).__name__}.")
+    size = len(text) if len(text) > _LARGEST_TEXT else len(text.encode("utf-8", "replace"))
+    if size > _LARGEST_TEXT:
+        raise UnsafeQuery(
+            f"the question has {size} bytes; the limit is {_LARGEST_TEXT}. Ask a shorter one."
+        )
+    for character in text:
+        if character not in " \t\r\n" and not character.isprintable():
+            raise UnsafeQuery(
+                f"the question holds the unprintable character U+{ord(character):04X}. Remove it."
+            )
+
+
+def _tokenize(text: str) -> list["Token"]:
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return list(Dialect.get_or_raise("").tokenize(text))
+    except (SqlglotError, RecursionError, ValueError, IndexError, TypeError) as error:
+        raise UnsafeQuery(
+            "the question cannot be read: a quote or comment is not closed."
+        ) from error
+
+
+def _number(token: "Token") -> None:
+    mantissa, _, exponent = token.text.lower().partition("e")
+    digits = mantissa.replace(".", "")
+    if not digits.isascii() or not digits.isdigit():
+        raise UnsafeQuery(f"{token.text[:60]!r} (line {token.line}) is not a decimal number.")
+    if len(digits) > _LARGEST_DIGITS:
+        raise UnsafeQuery(
+            f"a number of {len(digits)} digits (line {token.line}); the limit is {_LARGEST_DIGITS}."
+        )
+    if exponent and (len(exponent) > 3 or abs(int(exponent)) > _LARGEST_EXPONENT):
+        raise UnsafeQuery(
+            f"the exponent of {token.text[:60]} (line {token.line}) is beyond {_LARGEST_EXPONENT}."
+        )
+
+
+def _nesting(found: list["Token"]) -> None:
+    depth = 0
+    prefixes = 0
+    for token in found:
+        kind = token.token_type.name
+        if kind in ("L_PAREN", "CASE"):
+            depth += 1
+        elif kind in ("R_PAREN", "END"):
+            depth = max(0, depth - 1)
+        prefixes = prefixes + 1 if kind in ("NOT", "DASH", "PLUS", "L_PAREN", "CASE") else 0
+        if max(depth, prefixes) > _MOST_NESTED:
+            raise UnsafeQuery(
+                f"the question is nested more than {_MOST_NESTED} deep (line {token.line}). "
+                "Write it flatter."
+            )
+
+
+def _truncation(found: list["Token"], place: int) -> None:
+    # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
+    following = [token.token_type.name for token in found[place + 1 : place + 4]]
+    if following[:1] == ["L_PAREN"] and following[1:] != ["STRING", "COMMA"]:
+        raise UnsafeQuery(
+            f"DATE_TRUNC (line {found[place].line}) takes the unit as text first. "
+            "Write DATE_TRUNC('month', column)."
+        )
+
+
+def _glued(before: "Token", token: "Token") -> None:
+    kinds = before.token_type.name, token.token_type.name
+    if kinds[0] == "NUMBER" and kinds[1] not in _AFTER_NUMBER and token.start == before.end + 1:
+        raise UnsafeQuery(
+            f"{(before.text + token.text)[:60]!r} (line {token.line}) is not a decimal number."
+        )
+
+
+def _allowed(token: "Token", names: frozenset[str]) -> None:
+    kind = token.token_type.name
+    if kind in _ALLOWED or token.text.casefold() in names:
+        return
+    hint = _HINTS.get(kind, "See the list of supported SQL in the documentation.")
+    raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
+
+
+def allow(found: list["Token"], names: Iterable[str]) -> None:
+    """Refuse tokens that are neither on the allow-list nor one of the names.
+
+    Privacy: none (touches no data).
+    >>> allow(tokens("SELECT a FROM t JOIN u"), ())
+    Traceback (most recent call last):
+    discreet.errors.UnsafeQuery: JOIN (line 1) is not supported here. Joins are not answered: \
+ask about one table.
+    """
+    known = frozenset(name.casefold() for name in names)
+    for place, token in enumerate(found):
+        if place > 0:
+            _glued(found[place - 1], token)
+        if token.token_type.name == "SELECT" and place > 0:
+            raise UnsafeQuery(
+                f"a second SELECT (line {token.line}) is not supported. "
+                "Ask about one table, without subqueries."
+            )
+        if token.token_type.name == "NUMBER":
+            _number(token)
+        if token.text.upper() in ("DATE_TRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC"):
+            _truncation(found, place)
+        _allowed(token, known)
+
+
+def _single(found: list["Token"]) -> list["Token"]:
+    while found and found[-1].token_type.name == "SEMICOLON":
+        found = found[:-1]
+    if not found:
+        raise UnsafeQuery("the question is empty. Write SELECT ... FROM a table.")
+    first = found[0]
+    if first.token_type.name != "SELECT":
+        raise UnsafeQuery(
+            f"a question starts with SELECT, not with {first.text[:60]}. "
+            "Nothing but SELECT is answered."
+        )
+    for token in found:
+        if token.token_type.name == "SEMICOLON":
+            raise UnsafeQuery(
+                f"a second statement (line {token.line}). Ask one question at a time."
+            )
+    return found
+
+
+def tokens(text: str) -> list["Token"]:
+    """The tokens of one statement that starts with SELECT and keeps to the limits.
+
+    Privacy: none (touches no data).
+    >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
+    ['SELECT', 'COUNT', '(', '*', ')']
+    """
+    _size(text)
+    found = _single(_tokenize(text))
+    _nesting(found)
+    return found

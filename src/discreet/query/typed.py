@@ -1,0 +1,208 @@
+"""Expressions that know what kind of value they give, and the refusals they share.
+Knows the shape of a parsed tree, no SQL text and no data.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Expression, Literal
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["Kind", "Reader", "Scope", "Typed", "only", "refuse", "where_in_text"]
+
+
+class Kind(StrEnum):
+    """What sort of value an expression has.
+
+    Privacy: none (touches no data).
+    >>> Kind.INTEGER.is_number
+    True
+    """
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "category"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    NULL = "NULL"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether arithmetic can be done with it.
+
+        Privacy: none (touches no data).
+        >>> Kind.DATE.is_number
+        False
+        """
+        return self in (Kind.INTEGER, Kind.NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An expression, its kind and, for a category column, its declared keys.
+
+    Privacy: none (touches no data).
+    >>> Typed(Literal(True), Kind.BOOLEAN).is_constant
+    True
+    """
+
+    expression: Expression
+    kind: Kind
+    keys: tuple[str, ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a literal.
+
+        Privacy: none (touches no data).
+        >>> from discreet.query.algebra import Field
+        >>> Typed(Field("age"), Kind.INTEGER).is_constant
+        False
+        """
+        return isinstance(self.expression, Literal)
+
+
+class Scope(Protocol):
+    """Where an expression stands: on rows (before grouping) or on results (after it).
+
+    Privacy: none (touches no data).
+    >>> hasattr(Scope, "read")
+    True
+    """
+
+    @property
+    def level(self) -> str:
+        """Either "row" or "result".
+
+        Privacy: none (touches no data).
+        >>> hasattr(Scope, "level")
+        True
+        """
+
+    def read(self, node: "Expr") -> Typed:
+        """Translate a parsed node, or refuse it.
+
+        Privacy: none (touches no data).
+        >>> callable(Scope.read)
+        True
+        """
+
+
+class Reader(Protocol):
+    """How one class of parsed node is translated.
+
+    Privacy: none (touches no data).
+    >>> callable(Reader)
+    True
+    """
+
+    def __call__(self, node: "Expr", scope: Scope, /) -> Typed: ...
+
+
+_NAMES = {
+    "CTE": "WITH",
+    "Anonymous": "this function",
+    "Coalesce": "COALESCE",
+    "CountIf": "COUNT_IF",
+    "CurrentDate": "CURRENT_DATE",
+    "DPipe": "||",
+    "Join": "JOIN",
+    "Mod": "the remainder %",
+    "Pow": "a power",
+    "Rand": "RANDOM()",
+    "Star": "*",
+    "Subquery": "a subquery",
+    "Select": "a subquery",
+    "TryCast": "TRY_CAST",
+    "Tuple": "a list in parentheses",
+    "Window": "a window function (OVER)",
+}
+
+_HINTS = {
+    "Abs": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
+    "AnyValue": "Group by the column and count.",
+    "ApproxDistinct": "Write COUNT(DISTINCT unit) with the table's unit column.",
+    "Ceil": "Write -FLOOR(-x).",
+    "Coalesce": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
+    "CountIf": "Write COUNT(CASE WHEN ... THEN 1 END).",
+    "CurrentDate": "Write the date itself, as in DATE '2024-01-31'.",
+    "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
+    "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
+    "Escape": "List the categories with IN.",
+    "Exists": "Ask about one table, without subqueries.",
+    "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
+    "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
+    "Join": "Ask about one table.",
+    "Max": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+    "Median": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+    "Min": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+    "Mod": "Write x - 10 * FLOOR(x/10).",
+    "NullSafeEQ": "Write = and IS NULL.",
+    "NullSafeNEQ": "Write <> and IS NULL.",
+    "Nullif": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
+    "Pow": "Write x * x.",
+    "Rand": "Noise is added for you.",
+    "Round": "Round the result after it is returned, or write FLOOR.",
+    "Select": "Ask about one table, without subqueries.",
+    "SetOperation": "Ask one question at a time.",
+    "Star": "Name the columns; * stands only in COUNT(*).",
+    "Subquery": "Ask about one table, without subqueries.",
+    "TryCast": "Leave the cast out.",
+    "Tuple": "Compare the columns one by one.",
+    "Window": "Order and limit the result with ORDER BY and LIMIT.",
+}
+
+
+def where_in_text(node: "Expr") -> str:
+    """The position of a node in the analyst's text, as far as it is known.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> where_in_text(sqlglot.parse_one("SELECT\\n  foo(1)"))
+    ' (line 2)'
+    """
+    for inner in node.walk():
+        line = inner.meta.get("line")
+        if line is not None:
+            return f" (line {line})"
+    return ""
+
+
+def _construct(node: "Expr") -> str:
+    kind = type(node).__name__
+    if kind == "Anonymous":
+        return f"{str(node.this)[:60]}()"
+    return _NAMES.get(kind, kind.upper())
+
+
+def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
+    """The refusal of a node that is not on the list, with what to write instead.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> print(refuse(sqlglot.parse_one("RANDOM()")))
+    RANDOM() is not supported here (line 1). Noise is added for you.
+    """
+    name = type(node).__name__
+    advice = hint or _HINTS.get(name, "See the list of supported SQL in the documentation.")
+    return UnsafeQuery(f"{_construct(node)} is not supported here{where_in_text(node)}. {advice}")
+
+
+def only(node: "Expr", *names: str) -> None:
+    """Refuse a node that carries anything but the named parts.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> only(sqlglot.parse_one("a + b"), "this", "expression")
+    """
+    for name, value in node.args.items():
+        if name not in names and value is not None and value is not False and value != []:
+            part = name.strip("_").replace("_", " ")
+            raise UnsafeQuery(
+                f"{_construct(node)} with {part} is not supported here{where_in_text(node)}. "
+                "Leave that part out."
+            )
