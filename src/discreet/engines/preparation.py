@@ -16,6 +16,8 @@ __all__ = ["TABLE", "prepare", "write_frame"]
 TABLE = "prepared"
 """The one table of a prepared file."""
 
+_PROGRESS = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
+
 
 def _settle(made: Path, target: Path) -> None:
     """Move a finished file to its place so that a crash shows the old one or the new one."""
@@ -60,8 +62,8 @@ def prepare(
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
-    statements = opening(source)
-    settings = {"enable_progress_bar": "true", "enable_progress_bar_print": "false"}
+    statements = (*opening(source), *_PROGRESS)
+    settings: dict[str, str] = {}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     if threads is not None:

@@ -41,17 +41,26 @@ class _File:
     table: str | None
 
 
+def _split(source: str) -> tuple[str, str | None]:
+    """Path and table: a '#' counts as a mark only after the name of a DuckDB file."""
+    parts = source.split("#")
+    for count in range(1, len(parts)):
+        name = "#".join(parts[:count])
+        if _KINDS.get(Path(name).suffix.lower()) == "DuckDB":
+            return name, "#".join(parts[count:])
+    return source, None
+
+
 def _file(source: str) -> _File:
-    name, table = source, None
-    before, mark, after = source.rpartition("#")
-    if mark and _KINDS.get(Path(before).suffix.lower()) == "DuckDB":
-        name, table = before, after
+    name, table = _split(source)
     kind = _KINDS.get(Path(name).suffix.lower())
     if kind is None:
         known = ", ".join(sorted(_KINDS))
         raise SchemaError(f"source {source!r} is of no known kind; a file must end in {known}.")
     if not os.path.isfile(name):
         raise SchemaError(f"source {source!r} does not exist; check the path.")
+    if not os.access(name, os.R_OK):
+        raise SchemaError(f"source {source!r} may not be read; check its permissions.")
     path = os.path.realpath(name)
     if any(sign in path for sign in "*?[]") and kind != "DuckDB":
         raise SchemaError(f"source {source!r} has one of * ? [ ] in its path; rename it.")
@@ -167,7 +176,6 @@ def describe(source: str) -> list[tuple[str, str]]:
     discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
     """
     file = _file(source)
-    found: list[tuple[str, str]] | None
     if file.kind == "CSV":
         delimiter, _ = _header(file)
         order = Order(database=":memory:", commands=("names",), statements=(_allow(file),))
@@ -177,7 +185,7 @@ def describe(source: str) -> list[tuple[str, str]]:
         found = _ask(order, "names", "FROM source")
     if found is None:
         raise _unreadable(file)
-    return found
+    return [(str(name), str(kind)) for name, kind in found]
 
 
 def _stamp(path: str) -> bytes:

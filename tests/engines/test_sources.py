@@ -1,0 +1,172 @@
+"""Sources: how files are named in SQL, what is said of their columns, whether they changed."""
+
+import os
+import traceback
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.sources import changed, describe, fingerprint, opening, relation
+from discreet.errors import InvalidValue, SchemaError
+
+CANARY = "canary-91c0"
+
+
+def literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "it's a folder"
+    made.mkdir()
+    with duckdb.connect() as connection:
+        connection.execute(
+            'CREATE TABLE t AS SELECT i::INTEGER AS "a b", \'x\'\'y\' AS "q""q", '
+            "DATE '2024-01-01' AS d FROM range(3) t(i)"
+        )
+        connection.execute(f"COPY t TO {literal(made / 't.parquet')}")
+        connection.execute(f"COPY t TO {literal(made / 't.csv')}")
+    with duckdb.connect(str(made / "one.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1::TINYINT AS k")
+    with duckdb.connect(str(made / "two.db")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1::TINYINT AS k")
+        connection.execute("CREATE SCHEMA s")
+        connection.execute('CREATE TABLE s."u#v" AS SELECT 2::BIGINT AS m')
+    return made
+
+
+def test_describe(folder: Path) -> None:
+    assert describe(str(folder / "t.parquet")) == [
+        ("a b", "INTEGER"),
+        ('q"q', "VARCHAR"),
+        ("d", "DATE"),
+    ]
+    assert describe(str(folder / "t.csv")) == [("a b", "BIGINT"), ('q"q', "VARCHAR"), ("d", "DATE")]
+    assert describe(str(folder / "one.duckdb")) == [("k", "TINYINT")]
+    assert describe(str(folder / "one.duckdb#t")) == [("k", "TINYINT")]
+    assert describe(str(folder / "two.db#t")) == [("k", "TINYINT")]
+    assert describe(str(folder / "two.db#s.u#v")) == [("m", "BIGINT")]
+
+
+def test_relation_quotes(folder: Path) -> None:
+    path = os.path.realpath(folder / "t.parquet").replace("'", "''")
+    assert relation(str(folder / "t.parquet")) == (
+        f"read_parquet('{path}', hive_partitioning = false)"
+    )
+    assert relation(str(folder / "one.duckdb")) == 'origin."main"."t"'
+    with duckdb.connect() as connection:
+        for name in ("t.parquet", "t.csv"):
+            text = relation(str(folder / name))
+            assert connection.execute(f"SELECT COUNT(*) FROM {text}").fetchall() == [(3,)]
+
+
+def test_csv_is_read_as_text_so_that_no_row_changes_another(tmp_path: Path) -> None:
+    source = tmp_path / "t.csv"
+    source.write_text("code,n\n01,5\n02,6\n", encoding="utf-8")
+    before = relation(str(source))
+    source.write_text("code,n\n01,5\n02,6\nzz,many\n", encoding="utf-8")
+    assert relation(str(source)) == before
+    with DuckDB.in_place(str(source), time_limit_seconds=60) as engine:
+        assert engine.rows(
+            "SELECT COUNT(*) FILTER (code = '01'), SUM(TRY_CAST(n AS BIGINT)) FROM source"
+        ) == [(1, 11)]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_csv_delimiter_and_names_come_from_the_header(tmp_path: Path, delimiter: str) -> None:
+    source = tmp_path / "t.csv"
+    text = 'a,"b ""x"""\n1,"x\n,y"\n,\n'.replace(",", delimiter)
+    source.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert [name for name, _ in describe(str(source))] == ["a", 'b "x"']
+    with DuckDB.in_place(str(source), time_limit_seconds=60) as engine:
+        assert engine.rows('SELECT COUNT(*), COUNT(a), COUNT("b ""x""") FROM source') == [(2, 1, 1)]
+
+
+def test_hive_folders_add_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / f"secret={CANARY}"
+    folder.mkdir()
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 1 AS k) TO {literal(folder / 't.parquet')}")
+    assert describe(str(folder / "t.parquet")) == [("k", "INTEGER")]
+
+
+def failing(source: Path | str) -> str:
+    """The message, the same from every function, without a row in it or behind it."""
+    errors = []
+    for function in (describe, relation, opening):
+        try:
+            function(str(source))
+        except SchemaError as error:
+            errors.append(error)
+    for error in errors:
+        assert error.__cause__ is None
+        assert error.__context__ is None
+        assert CANARY not in "".join(traceback.format_exception(error))
+    (message,) = {str(error) for error in errors}
+    return message
+
+
+def test_errors_name_the_file_and_the_remedy(folder: Path) -> None:
+    assert "does not exist" in failing(folder / "absent.parquet")
+    assert "no known kind" in failing(folder / "t.xlsx")
+    message = failing(folder / "two.db")
+    assert "['t', 's.u#v']" in message
+    assert "'#'" in message
+    assert "'t'" in failing(folder / "one.duckdb#absent")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.duckdb"])
+def test_garbage_is_unreadable_without_being_quoted(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(CANARY * 1000, encoding="utf-8")
+    assert "cannot be read" in failing(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"a,,b\n1,2,3\n", b"a,A\n1,2\n", "a,\xe9\n".encode("latin-1")]
+)
+def test_csv_needs_a_header(tmp_path: Path, content: bytes) -> None:
+    source = tmp_path / "t.csv"
+    source.write_bytes(content)
+    with pytest.raises(SchemaError, match=r"first line|same name"):
+        relation(str(source))
+
+
+def test_a_path_that_is_a_pattern_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "t[1].parquet"
+    source.touch()
+    with pytest.raises(SchemaError, match="rename"):
+        relation(str(source))
+
+
+def test_fingerprint_and_changed(folder: Path) -> None:
+    source = folder / "t.parquet"
+    recorded = fingerprint(str(source), key=b"secret")
+    assert len(recorded) == 48
+    assert fingerprint(str(source), key=b"secret") == recorded
+    assert fingerprint(str(source), key=b"other")[:16] == recorded[:16]
+    assert fingerprint(str(source), key=b"other")[16:] != recorded[16:]
+    assert not changed(str(source), recorded)
+
+    status = source.stat()
+    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert changed(str(source), recorded)
+    assert fingerprint(str(source), key=b"secret")[16:] == recorded[16:]
+    content = bytearray(source.read_bytes())
+    content[50] ^= 1
+    source.write_bytes(content)
+    assert fingerprint(str(source), key=b"secret")[16:] != recorded[16:]
+    source.unlink()
+    assert changed(str(source), recorded)
+
+
+def test_fingerprint_of_a_table_is_that_of_its_file(folder: Path) -> None:
+    named = fingerprint(str(folder / "two.db#t"), key=b"secret")
+    assert not changed(str(folder / "two.db#s.u#v"), named)
+
+
+def test_an_empty_key_is_refused(folder: Path) -> None:
+    with pytest.raises(InvalidValue):
+        fingerprint(str(folder / "t.parquet"), key=b"")
