@@ -7,7 +7,15 @@ from enum import StrEnum
 from fractions import Fraction
 
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.rationals import Number, exp_bounds, nonnegative, probability, rational, sqrt_up
+from discreet.rationals import (
+    Number,
+    exp_bounds,
+    log_bounds,
+    nonnegative,
+    probability,
+    rational,
+    sqrt_up,
+)
 
 __all__ = [
     "Approximate",
@@ -230,8 +238,21 @@ def group(loss: Loss, size: int) -> Loss:
                 "convert to (epsilon, delta) first. Nothing was computed."
             )
         return ZCDP(rho=size**2 * loss.rho, delta=loss.delta)
-    total = loss.delta * sum(exp_bounds(step * loss.epsilon)[1] for step in range(1, size))
-    return Approximate(epsilon=size * loss.epsilon, delta=min(Fraction(1), loss.delta + total))
+    return Approximate(
+        epsilon=size * loss.epsilon, delta=min(Fraction(1), loss.delta * _steps_sum(loss, size))
+    )
+
+
+def _steps_sum(loss: Approximate, size: int) -> Fraction:
+    """An upper bound on 1 + e^epsilon + ... + e^((size-1) epsilon), as far as it matters."""
+    if not loss.delta or size == 1 or not loss.epsilon:
+        return Fraction(size)
+    # The last term alone brings delta to 1 once the exponent passes ln(1/delta).
+    if (size - 1) * loss.epsilon > log_bounds(1 / loss.delta)[1]:
+        return 1 / loss.delta
+    last = size * exp_bounds((size - 1) * loss.epsilon)[1]
+    series = (exp_bounds(size * loss.epsilon)[1] - 1) / (exp_bounds(loss.epsilon)[0] - 1)
+    return min(last, series)
 
 
 @dataclass(frozen=True, slots=True)

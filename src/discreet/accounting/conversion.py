@@ -29,7 +29,7 @@ def zcdp(losses: Loss | Iterable[Loss], *, delta: Number) -> Approximate:
     """The (epsilon, delta) statement of losses added up as zCDP.
 
     Privacy: rho and delta add [BS16, Lemma 8.2], also for adaptively chosen parameters under a
-    filter; what the parts' deltas leave of `delta` pays for the conversion [CKS20, Prop. 7].
+    filter; what the parts' deltas leave of `delta` pays for the conversion [CKS20, Cor. 13].
     >>> float(zcdp([ZCDP(rho=0.0005)] * 100, delta=1e-6).epsilon)
     1.471594750532416
     """

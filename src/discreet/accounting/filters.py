@@ -83,7 +83,7 @@ class Filter:
     charge leaves every holder with the old totals, and a ledger can store exactly what it read.
     Privacy: if every release is admitted by the filter before it runs, all of them together
     keep the budget though each parameter may depend on earlier answers: epsilons
-    [RRUV16, Thm. 3.6], rho with deltas [WRRW23, Thm. 1].
+    [RRUV16], rho with deltas [WRRW23, Sec. 3].
     >>> half = Filter.pure(epsilon=1).charge(Pure(epsilon=0.5))
     >>> half.remaining
     Pure(epsilon=Fraction(1, 2))
@@ -115,7 +115,7 @@ class Filter:
     def pure(cls, *, epsilon: Number) -> "Filter":
         """A filter that adds up epsilons.
 
-        Privacy: epsilon-DP [RRUV16, Thm. 3.6].
+        Privacy: epsilon-DP [RRUV16].
         >>> Filter.pure(epsilon=1).admits(Pure(epsilon=1))
         True
         """
@@ -125,7 +125,7 @@ class Filter:
     def zcdp(cls, *, rho: Number, delta: Number = 0) -> "Filter":
         """A filter that adds up rho, and deltas beside it.
 
-        Privacy: delta-approximate rho-zCDP [WRRW23, Thm. 1].
+        Privacy: delta-approximate rho-zCDP [WRRW23, Sec. 3].
         >>> Filter.zcdp(rho=1).charge(Pure(epsilon=1)).remaining.rho
         Fraction(1, 2)
         """
@@ -135,7 +135,7 @@ class Filter:
     def converted(cls, *, epsilon: Number, delta: Number, conversion_delta: Number) -> "Filter":
         """An (epsilon, delta) budget held in rho; `conversion_delta` of delta pays the conversion.
 
-        Privacy: (epsilon, delta)-DP [WRRW23, Thm. 1 with CKS20, Cor. 13].
+        Privacy: (epsilon, delta)-DP [WRRW23, Sec. 3] with [CKS20, Cor. 13].
         >>> account = Filter.converted(epsilon=1, delta=1e-6, conversion_delta=5e-7)
         >>> float(account.limit), float(account.delta_limit)
         (0.0229374466887221, 5e-07)
@@ -148,7 +148,7 @@ class Filter:
         """The closed-form filter: sqrt(2 ln(1/slack) sum e^2) + sum e^2/2 <= epsilon.
 
         With sum e^2 = 2 rho it is a rho filter; `converted` admits at least as much.
-        Privacy: (epsilon, delta)-DP with slack + sum of deltas <= delta [WRRW23, Thm. 2].
+        Privacy: (epsilon, delta)-DP with slack + sum of deltas <= delta [WRRW23, Sec. 3].
         >>> Filter.approximate(epsilon=1, delta=1e-6, slack=5e-7).admits(Pure(epsilon=0.1))
         True
         """

@@ -18,7 +18,7 @@ __all__ = ["Odometer"]
 class Odometer:
     """Running totals of adaptively chosen losses, and what they bound.
 
-    Privacy: sums of epsilon [RRUV16, Thm. 3.6] and of rho with deltas [WRRW23, Thm. 1] bound the
+    Privacy: sums of epsilon [RRUV16] and of rho with deltas [WRRW23, Sec. 3] bound the
     loss in their own terms at every stopping time. `bound` turns rho into an epsilon that holds
     at all times together.
     >>> Odometer.open(delta=1e-6, expected_rho=0.1).record(Pure(epsilon=0.1)).spent
