@@ -190,8 +190,8 @@ class Database:
                 happened = "Nothing was run; a charge may stand" if committing else _UNTOUCHED
                 _refuse(self._path, error, happened)
             finally:
-                if connection.in_transaction:
-                    with contextlib.suppress(sqlite3.Error):
+                with contextlib.suppress(sqlite3.Error):
+                    if connection.in_transaction:
                         connection.execute("ROLLBACK")
 
 

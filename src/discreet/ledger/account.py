@@ -12,10 +12,10 @@ from fractions import Fraction
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
-from discreet.rationals import ceil_decimal, floor_decimal
+from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema import Budget
 
-__all__ = ["Account", "Holder", "Remaining", "account_name", "rounded_up"]
+__all__ = ["Account", "Holder", "Remaining", "account_name", "jointly", "rounded_up"]
 
 _GRID = 10**64  # denominators beyond this are rounded up to a multiple of 1/_GRID
 _LARGEST_EPSILON = 10**6
@@ -245,6 +245,25 @@ the budget is 1. Nothing was run or charged.
         return epsilon
 
 
+def jointly(population: Account, analyst: Account) -> Remaining:
+    """What both accounts together can still admit from one query.
+
+    Between a pure and another account a query must be pure, and costs the other epsilon^2/2;
+    otherwise epsilon is converted at the analyst's conversion delta.
+    Privacy: none (touches no data).
+    >>> people = Account.open(Holder.POPULATION, "people", Budget(epsilon=3, delta=1e-6))
+    >>> jointly(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
+    Fraction(1, 10)
+    """
+    one, other = population.remaining, analyst.remaining
+    delta = min(one.delta, other.delta)
+    if one.rho is not None and other.rho is not None:
+        rho = min(one.rho, other.rho)
+        return Remaining(epsilon=analyst._largest_query(rho), delta=delta, rho=rho)
+    least = [left.epsilon if left.rho is None else _root(2 * left.rho) for left in (one, other)]
+    return Remaining(epsilon=min(least), delta=delta, rho=None)
+
+
 def rounded_up(loss: Loss) -> Loss:
     """The same loss, or one a little larger whose numbers are short enough to write down.
 
@@ -270,6 +289,11 @@ def _described(loss: Loss) -> str:
 def _bounded(total: Fraction) -> Fraction:
     """The total, rounded up where its denominator has grown too long to keep."""
     return total if total.denominator <= _GRID else Fraction(math.ceil(total * _GRID), _GRID)
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root, rounded down."""
+    return floor_decimal(value / sqrt_up(value), _EPSILON_DIGITS) if value else value
 
 
 def _plain(value: Fraction) -> str:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger._database import Database
-from discreet.ledger.account import Account, Holder, Remaining, account_name, rounded_up
+from discreet.ledger.account import Account, Holder, Remaining, account_name, jointly, rounded_up
 from discreet.ledger.entry import (
     FIRST,
     Act,
@@ -170,7 +170,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         ()
         """
         with self._database.reading() as connection:
-            return _accounts(connection)
+            return tuple(_accounts(connection))
 
     def remaining(self, holder: Holder | str, name: str) -> Remaining:
         """What an account can still admit, rounded down.
@@ -184,6 +184,24 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Fraction(1, 2000000)
         """
         return self.account(holder, name).remaining
+
+    def available(self, *, population: str, analyst: str) -> Remaining:
+        """What both accounts together can still admit from one query, rounded down.
+
+        Privacy: none (touches no data).
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger.add_account("population", "patients", Budget(epsilon=1))
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
+        ...     ledger.available(population="patients", analyst="ana").epsilon
+        Fraction(1, 1)
+        """
+        with self._database.reading() as connection:
+            return jointly(
+                _account(connection, Holder.POPULATION, population),
+                _account(connection, Holder.ANALYST, analyst),
+            )
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order.
@@ -263,15 +281,21 @@ def _account(connection: sqlite3.Connection, holder: Holder, name: str) -> Accou
     return account
 
 
-def _accounts(connection: sqlite3.Connection) -> tuple[Account, ...]:
+def _accounts(connection: sqlite3.Connection) -> Iterator[Account]:
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM accounts ORDER BY holder DESC, name")
-    return tuple(_account_row(row) for row in rows)
+    return (_account_row(row) for row in rows)
 
 
 def _account_row(row: tuple[str, ...]) -> Account:
     names = [field.name for field in fields(Account)]
-    values = {name: Fraction(value) for name, value in zip(names[2:], row[2:], strict=True)}
-    return Account(holder=Holder(row[0]), name=row[1], **values)
+    try:
+        values = {name: Fraction(value) for name, value in zip(names[2:], row[2:], strict=True)}
+        return Account(holder=Holder(row[0]), name=row[1], **values)
+    except (ValueError, ZeroDivisionError):
+        raise Unavailable(
+            f"the account of {row[0]} {row[1]!r:.80} cannot be read; verify the ledger and restore "
+            "it from a backup. Nothing was run or charged."
+        ) from None
 
 
 def _write(connection: sqlite3.Connection, account: Account) -> None:

@@ -88,6 +88,8 @@ def verify(
         if (count, seal) != tuple(head):
             raise _Broken(count, f"entry {count} is not the one that was written last.")
         _compare(found, accounts)
+    except DiscreetError as error:
+        return Verification(entries=count, head=seal, bad=None, problem=str(error))
     except _Broken as broken:
         return Verification(entries=count, head=seal, bad=broken.bad, problem=broken.problem)
     return Verification(entries=count, head=seal, bad=None, problem=None)
@@ -132,7 +134,7 @@ def _apply(entry: Entry, history: list[Entry], found: dict[tuple[Holder, str], A
         raise _Broken(
             entry.sequence, f"entry {entry.sequence} charges an account that was not open."
         ) from None
-    except DiscreetError as error:
+    except (DiscreetError, TypeError, ValueError, ZeroDivisionError) as error:
         raise _Broken(entry.sequence, f"entry {entry.sequence}: {error}") from None
 
 

@@ -1,0 +1,398 @@
+"""The ledger when things go wrong: kill -9, racing spenders, tampering, full disks."""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import Unavailable
+from discreet.ledger.vault import FILE, Vault
+from discreet.loss import Pure
+from discreet.schema import Budget
+
+BEGIN = """
+import contextlib, os, sys, time
+from fractions import Fraction
+from pathlib import Path
+from discreet.errors import BudgetExceeded, DiscreetError
+from discreet.ledger import sqlite
+from discreet.ledger.account import Holder
+from discreet.ledger.entry import Act, describe_loss
+from discreet.ledger.vault import Vault
+from discreet.loss import Pure
+from discreet.schema import Budget
+
+folder, price = Path(sys.argv[1]), Pure(epsilon=Fraction(sys.argv[2]))
+
+def pay(vault):
+    return vault.ledger.charge(population="people", analyst="ana", loss=price).sequence
+
+def wait_for_the_gun():
+    (folder / f"ready-{os.getpid()}").touch()
+    while not (folder / "gun").exists():
+        time.sleep(0.001)
+"""
+SPEND = """
+vault = Vault.open(folder)
+wait_for_the_gun()
+with contextlib.suppress(BudgetExceeded):
+    while True:
+        print(pay(vault), flush=True)
+"""
+CHECK_THEN_SPEND = """
+def pay(vault):
+    holders = {Holder.POPULATION: "people", Holder.ANALYST: "ana"}
+    after = tuple(vault.ledger.account(*each).admit(price) for each in holders.items())
+    time.sleep(0.001)
+    with vault._database.writing() as connection:
+        entry = sqlite._append(connection, Act.CHARGE, after, describe_loss(price), "{}")
+        for account in after:
+            sqlite._write(connection, account)
+    return entry.sequence
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "vault"
+
+
+def make(folder: Path, epsilon) -> None:
+    with Vault.open(folder) as vault:
+        vault.ledger.add_account("population", "people", Budget(epsilon=epsilon))
+        vault.ledger.add_account("analyst", "ana", Budget(epsilon=epsilon))
+
+
+def start(folder: Path, price: str, script: str) -> subprocess.Popen:
+    arguments = [sys.executable, "-c", BEGIN + script, str(folder), price]
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+
+
+def fire(folder: Path, count: int) -> None:
+    """Let the children go when all of them are ready."""
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("ready-*"))) < count:
+        assert time.monotonic() < deadline, "the children did not start"
+        time.sleep(0.005)
+    (folder / "gun").touch()
+
+
+def finish(child: subprocess.Popen) -> list[int]:
+    out, error = child.communicate(timeout=300)
+    assert child.returncode in (0, -signal.SIGKILL), error
+    return [int(line) for line in out.splitlines() if line]
+
+
+def race(folder: Path, children: int, price: str, script: str) -> list[int]:
+    running = [start(folder, price, script) for _ in range(children)]
+    fire(folder, children)
+    return [number for child in running for number in finish(child)]
+
+
+def check_sound(folder: Path) -> int:
+    """Integrity, chain and totals hold; the number of charges."""
+    raw = sqlite3.connect(folder / FILE)
+    assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+    raw.close()
+    with Vault.open(folder) as vault:
+        found = vault.ledger.verify()
+        assert found.sound, found
+        charges = [entry for entry in vault.ledger.entries() if entry.act == "charge"]
+        total = sum((entry.loss.epsilon for entry in charges), Fraction(0))
+        for account in vault.ledger.accounts():
+            assert account.spent == total <= account.epsilon
+    return len(charges)
+
+
+def killed(folder: Path, rounds: int) -> None:
+    make(folder, 10**5)
+    acknowledged = 0
+    for _ in range(rounds):
+        children = [start(folder, "1/100", SPEND) for _ in range(2)]
+        fire(folder, 2)
+        time.sleep(random.uniform(0.001, 0.06))
+        for child in children:
+            child.kill()
+        numbers = [number for child in children for number in finish(child)]
+        for mark in [*folder.glob("ready-*"), folder / "gun"]:
+            mark.unlink()
+        charges = check_sound(folder)
+        with Vault.open(folder) as vault:
+            kept = {entry.sequence for entry in vault.ledger.entries()}
+        assert set(numbers) <= kept  # whatever was acknowledged is there
+        assert len(numbers) == len(set(numbers))
+        acknowledged += len(numbers)
+        assert acknowledged <= charges <= acknowledged + 2 * rounds
+    assert acknowledged > 0
+
+
+def test_killed_spenders_leave_a_sound_ledger(folder):
+    killed(folder, 20)
+    assert check_sound(folder) > 0
+
+
+@pytest.mark.soak
+def test_killed_spenders_leave_a_sound_ledger_for_long(folder):
+    killed(folder, 200)
+    assert check_sound(folder) > 0
+
+
+@pytest.mark.parametrize(
+    ("children", "charges"), [(8, 100), pytest.param(16, 500, marks=pytest.mark.soak)]
+)
+def test_racing_spenders_spend_the_budget_exactly(folder, children, charges):
+    make(folder, 1)
+    numbers = race(folder, children, f"1/{charges}", SPEND)
+    assert sorted(numbers) == list(range(3, charges + 3))
+    assert check_sound(folder) == charges
+
+
+def test_check_then_spend_overspends_and_is_found(folder):
+    make(folder, 1)
+    numbers = race(folder, 8, "1/100", CHECK_THEN_SPEND + SPEND)
+    assert len(numbers) > 100
+    with Vault.open(folder) as vault:
+        found = vault.ledger.verify()
+    assert not found.sound
+    assert found.bad == 103  # two accounts, a hundred charges, and the first too many
+
+
+def test_spenders_may_make_the_vault_together(folder):
+    folder.mkdir()
+    together = """
+wait_for_the_gun()
+vault = Vault.open(folder)
+for holder, name in (("population", "people"), ("analyst", "ana")):
+    vault.ledger.add_account(holder, name, Budget(epsilon=1))
+print(pay(vault), flush=True)
+"""
+    assert sorted(race(folder, 6, "1/100", together)) == sorted(
+        {entry.sequence for entry in Vault.open(folder).ledger.entries() if entry.act == "charge"}
+    )
+    assert check_sound(folder) == 6
+
+
+def test_a_vault_survives_a_fork(folder):
+    make(folder, 1)
+    forked = """
+vault = Vault.open(folder)
+pay(vault)
+children = []
+for _ in range(3):
+    child = os.fork()
+    if not child:
+        for _ in range(5):
+            pay(vault)
+        os._exit(0)
+    children.append(child)
+    pay(vault)
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+print(pay(vault))
+"""
+    (last,) = finish(start(folder, "1/100", forked))
+    assert last == 2 + 1 + 3 * 6 + 1
+    assert check_sound(folder) == 20
+
+
+def filled(folder: Path) -> None:
+    make(folder, 1)
+    with Vault.open(folder) as vault:
+        for _ in range(6):
+            vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
+
+
+EDIT = "UPDATE entries SET {} WHERE sequence = 5"
+TAMPERED = {
+    "event": (EDIT.format("""event = '{"epsilon":"1/20","loss":"pure"}'"""), 5, "was changed"),
+    "memo": (EDIT.format('memo = \'{"label":"x"}\''), 5, "was changed"),
+    "analyst": (EDIT.format("analyst = 'bob'"), 5, "was changed"),
+    "time": (EDIT.format("time = '2000'"), 5, "was changed"),
+    "hash": (EDIT.format("hash = 'abc'"), 5, "was changed"),
+    "previous": (EDIT.format("previous = 'abc'"), 5, "was changed"),
+    "act": (EDIT.format("act = 'amend'"), 5, "was changed"),
+    "deleted": ("DELETE FROM entries WHERE sequence = 5", 5, "is missing"),
+    "first": ("DELETE FROM entries WHERE sequence = 1", 1, "is missing"),
+    "closed up": (
+        "DELETE FROM entries WHERE sequence = 5; "
+        "UPDATE entries SET sequence = sequence - 1 WHERE sequence > 5",
+        5,
+        "was changed",
+    ),
+    "swapped": (
+        "UPDATE entries SET sequence = 99 WHERE sequence = 5; "
+        "UPDATE entries SET sequence = 5 WHERE sequence = 6; "
+        "UPDATE entries SET sequence = 6 WHERE sequence = 99",
+        5,
+        "was changed",
+    ),
+    "truncated": ("DELETE FROM entries WHERE sequence = 8", 8, "is missing"),
+    "all": ("DELETE FROM entries", 1, "is missing"),
+    "head": ("UPDATE head SET hash = 'abc'", 8, "is not the one that was written last"),
+    "no head": ("DELETE FROM head", 8, "is not the one that was written last"),
+    "spent": ("UPDATE accounts SET spent = '0'", None, "the totals of analyst 'ana'"),
+    "limit": ("""UPDATE accounts SET "limit" = '9'""", None, "the totals of"),
+    "unreadable": ("UPDATE accounts SET spent = 'x'", None, "cannot be read"),
+    "account": ("DELETE FROM accounts WHERE name = 'ana'", None, "the totals of analyst 'ana'"),
+}
+
+
+def tamper(folder: Path, script: str) -> None:
+    raw = sqlite3.connect(folder / FILE)
+    for (name,) in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        raw.execute(f"DROP TRIGGER {name}")
+    raw.executescript(script)
+    raw.commit()
+    raw.close()
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_tampering_is_found_with_its_place(folder, name):
+    script, bad, problem = TAMPERED[name]
+    filled(folder)
+    assert check_sound(folder) == 6
+    tamper(folder, script)
+    with Vault.open(folder) as vault:
+        found = vault.ledger.verify()
+    assert not found.sound
+    assert found.bad == bad
+    assert problem in found.problem
+
+
+def test_an_edit_that_seals_itself_again_is_found(folder):
+    filled(folder)
+    with Vault.open(folder) as vault:
+        entry = vault.ledger.entries()[4]
+        noted = vault.ledger.verify().head
+    changed = replace(entry, event='{"epsilon":"1/20","loss":"pure"}')
+    script = EDIT.format(f"event = '{changed.event}', hash = '{changed.hash}'")
+    tamper(folder, script)
+    with Vault.open(folder) as vault:
+        found = vault.ledger.verify()
+    assert found.bad == 5
+    assert found.head != noted
+
+
+def test_a_full_disk_charges_nothing(folder):
+    make(folder, 10**5)
+    with Vault.open(folder) as vault:
+        connection = vault._database._connection
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+        done = 0
+
+        def spend():
+            nonlocal done
+            for _ in range(1000):
+                memo = {"a": "x" * 999}
+                vault.ledger.charge(
+                    population="people", analyst="ana", loss=Pure(epsilon=1), memo=memo
+                )
+                done += 1
+
+        with pytest.raises(Unavailable, match=r"the disk is full; make room. Nothing was run or"):
+            spend()
+        assert 0 < done < 1000
+        assert vault.ledger.account("population", "people").spent == done
+        connection.execute("PRAGMA max_page_count = 1000000")
+        vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=1))
+    assert check_sound(folder) == done + 1
+
+
+def test_a_file_that_may_not_grow_charges_nothing(folder):
+    make(folder, 10**5)
+    limited = """
+import resource
+vault = Vault.open(folder)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+try:
+    while True:
+        print(pay(vault), flush=True)
+except DiscreetError as error:
+    assert type(error).__name__ == "Unavailable", error
+    assert "Nothing was run" in str(error), error
+"""
+    numbers = finish(start(folder, "1/100", limited))
+    assert numbers
+    assert len(numbers) <= check_sound(folder) <= len(numbers) + 1
+
+
+READ_ONLY = """
+if os.getuid() == 0:
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+try:
+    vault = Vault.open(folder)
+    pay(vault)
+except DiscreetError as error:
+    print(type(error).__name__, str(error))
+"""
+
+
+@pytest.mark.parametrize("there", ["a vault", "an empty folder"])
+def test_a_read_only_folder_is_said_and_charges_nothing(there):
+    folder = Path(tempfile.mkdtemp()) / "vault"
+    try:
+        folder.parent.chmod(0o755)
+        folder.mkdir()
+        if there == "a vault":
+            make(folder, 1)
+            for path in folder.iterdir():
+                path.chmod(0o444)
+        folder.chmod(0o555)
+        child = start(folder, "1/100", READ_ONLY)
+        out, error = child.communicate(timeout=60)
+        assert error == ""
+        assert out.startswith("Unavailable vault.db: ")
+        assert "writ" in out
+        assert "Nothing was run or charged." in out
+        folder.chmod(0o755)
+        if there == "a vault":
+            (folder / FILE).chmod(0o600)
+            assert check_sound(folder) == 0
+        else:
+            assert list(folder.iterdir()) == []
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder.parent)
+
+
+def test_a_folder_that_is_a_file_is_said(tmp_path):
+    (tmp_path / "vault").touch()
+    with pytest.raises(Unavailable, match=r"the vault's folder cannot be written \("):
+        Vault.open(tmp_path / "vault")
+
+
+def test_a_held_lock_is_said_and_charges_nothing(folder):
+    filled(folder)
+    other = sqlite3.connect(folder / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with Vault.open(folder) as vault:
+        vault._database._connection.execute("PRAGMA busy_timeout = 50")
+        with pytest.raises(Unavailable, match=r"another process holds it; try again. Nothing was"):
+            vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
+        assert vault.ledger.account("analyst", "ana").spent == Fraction(6, 10)  # readers go on
+    other.close()
+    assert check_sound(folder) == 6
+
+
+def test_a_damaged_file_is_said(folder):
+    filled(folder)
+    path = folder / FILE
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(Unavailable, match="damaged; restore it"), Vault.open(folder) as vault:
+        vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
