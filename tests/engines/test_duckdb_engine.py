@@ -46,7 +46,7 @@ def child_of(engine: DuckDB) -> int:
     return holding.child.number
 
 
-def refused(engine: DuckDB, sql: str) -> str:
+def rejects(engine: DuckDB, sql: str) -> str:
     """The reason kept for the custodian, after checking that the caller learns nothing of it."""
     with pytest.raises(Unavailable) as caught:
         engine.rows(sql)
@@ -92,12 +92,12 @@ def test_no_rows(engine: DuckDB) -> None:
      "DATE '2024-01-01'", "{'a': k}", "k::VARCHAR::BLOB", "1e0::FLOAT", "INTERVAL 1 DAY"],
 )  # fmt: skip
 def test_anything_but_integers_is_refused(engine: DuckDB, value: str) -> None:
-    assert "integers only" in refused(engine, f"SELECT k, {value} FROM prepared")
-    assert "integers only" in refused(engine, f"SELECT k, {value} FROM prepared WHERE k < 0")
+    assert "integers only" in rejects(engine, f"SELECT k, {value} FROM prepared")
+    assert "integers only" in rejects(engine, f"SELECT k, {value} FROM prepared WHERE k < 0")
 
 
 def test_reasons_quote_rows_but_errors_do_not(engine: DuckDB) -> None:
-    reason = refused(engine, "SELECT CAST(word AS INTEGER) FROM prepared")
+    reason = rejects(engine, "SELECT CAST(word AS INTEGER) FROM prepared")
     assert CANARY in reason  # else this test would prove nothing
     assert CANARY not in repr(engine)
 
@@ -105,7 +105,7 @@ def test_reasons_quote_rows_but_errors_do_not(engine: DuckDB) -> None:
 def test_an_error_leaves_the_child_usable(engine: DuckDB) -> None:
     engine.rows("SELECT 1")
     before = child_of(engine)
-    refused(engine, "SELECT nonsense")
+    rejects(engine, "SELECT nonsense")
     assert engine.rows("SELECT 1") == [(1,)]
     assert child_of(engine) == before
 
@@ -146,7 +146,7 @@ def test_an_error_leaves_the_child_usable(engine: DuckDB) -> None:
     ],
 )
 def test_the_door_is_shut(engine: DuckDB, tmp_path: Path, sql: str) -> None:
-    refused(engine, sql.replace("{folder}", str(tmp_path)))
+    rejects(engine, sql.replace("{folder}", str(tmp_path)))
     assert list(tmp_path.iterdir()) == []
     assert engine.rows("SELECT COUNT(*) FROM prepared") == [(1000,)]
 
@@ -213,7 +213,7 @@ def test_the_time_limit_kills(prepared: Path) -> None:
         engine.rows("SELECT 1")
         victim = child_of(engine)
         begun = time.monotonic()
-        reason = refused(engine, STUBBORN)
+        reason = rejects(engine, STUBBORN)
         assert time.monotonic() - begun < 10
         assert "time limit" in reason
         with pytest.raises(ProcessLookupError):
@@ -237,7 +237,7 @@ def test_a_child_that_dies_during_a_query_is_a_failure(prepared: Path) -> None:
     with DuckDB(prepared, time_limit_seconds=60) as engine:
         engine.rows("SELECT 1")
         threading.Timer(0.2, os.kill, (child_of(engine), signal.SIGKILL)).start()
-        assert "died" in refused(engine, STUBBORN)
+        assert "died" in rejects(engine, STUBBORN)
         assert engine.rows("SELECT 2") == [(2,)]
 
 
@@ -313,7 +313,7 @@ def test_spilling_stays_in_the_scratch_folder_and_is_removed(
         "FROM range(1500000) t(i))"
     )
     with DuckDB(prepared, time_limit_seconds=60, memory_limit="60MB", threads=1) as engine:
-        assert "Memory" in refused(engine, sort)
+        assert "Memory" in rejects(engine, sort)
     with DuckDB(
         prepared, time_limit_seconds=60, memory_limit="60MB", threads=1, scratch=tmp_path
     ) as engine:
@@ -326,12 +326,12 @@ def test_spilling_stays_in_the_scratch_folder_and_is_removed(
 def test_a_missing_or_broken_file_is_unavailable(tmp_path: Path) -> None:
     with DuckDB(tmp_path / "absent.duckdb", time_limit_seconds=60) as engine:
         engine.warm()
-        refused(engine, "SELECT 1")
-        refused(engine, "SELECT 1")
+        rejects(engine, "SELECT 1")
+        rejects(engine, "SELECT 1")
     broken = tmp_path / "broken.duckdb"
     broken.write_text(CANARY * 10000)
     with DuckDB(broken, time_limit_seconds=60) as engine:
-        refused(engine, "SELECT 1")
+        rejects(engine, "SELECT 1")
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "5"])
@@ -384,7 +384,7 @@ def test_in_place_reads_its_source_and_nothing_else(tmp_path: Path) -> None:
             others = [entry for entry in tmp_path.iterdir() if str(entry) != source]
             for other in others:
                 quoted = str(other).replace("'", "''")
-                reason = refused(engine, f"SELECT COUNT(*) FROM read_text('{quoted}')")
+                reason = rejects(engine, f"SELECT COUNT(*) FROM read_text('{quoted}')")
                 assert "disabled by configuration" in reason
             for sql in (
                 "SELECT COUNT(*) FROM read_text('/etc/hostname')",
@@ -393,5 +393,5 @@ def test_in_place_reads_its_source_and_nothing_else(tmp_path: Path) -> None:
                 "DELETE FROM source",
                 'WITH gone AS (DELETE FROM origin.main."a ""b" RETURNING k) SELECT k FROM gone',
             ):
-                refused(engine, sql)
+                rejects(engine, sql)
             assert engine.rows(total) == [(45, 10)]

@@ -205,21 +205,24 @@ class Child:
         ...     child.ask("rows", "SELECT 2::HUGEINT << 70, NULL", limit_seconds=30)
         [(2361183241434822606848, None)]
         """
+        settled = False
         try:
             if not self._ready:
                 self._expect(_READY, time.monotonic() + _START_LIMIT_SECONDS, None)
                 self._ready = True
             self._send([command, argument])
             deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
-            return marshal.loads(self._expect(_RESULT, deadline, on_progress))
+            payload = self._expect(_RESULT, deadline, on_progress)
+            settled = True
         except OSError:
-            self.kill()
             raise Failed("the child process died") from None
         except Failed:
+            settled = self._ready
             raise
-        except BaseException:
-            self.kill()  # a reply may still be under way
-            raise
+        finally:
+            if not settled:
+                self.kill()  # else a late reply would answer the next question
+        return marshal.loads(payload)
 
     def _output(self) -> int:
         assert self._process.stdout is not None

@@ -107,6 +107,12 @@ def write_frame(frame: object, target: Path) -> None:
         raise InvalidValue(
             f"data is a {type(frame).__name__}; give a pandas or polars frame or an Arrow table."
         )
+    try:
+        import duckdb
+    except ImportError:
+        raise InvalidValue("data needs the package duckdb; install it.") from None
+    if library == "polars" and hasattr(frame, "collect"):  # a lazy frame
+        frame = frame.collect()
     missing = kind = None
     with Scratch(target.parent) as scratch:
         made = scratch.path / "made.parquet"
@@ -114,8 +120,8 @@ def write_frame(frame: object, target: Path) -> None:
             _copy(frame, made)
         except ImportError as error:
             missing = error.name or "pyarrow"
-        except Exception as error:  # noqa: BLE001  the text may quote rows
-            kind = type(error).__name__
+        except (duckdb.Error, OSError, RuntimeError, TypeError, ValueError) as error:
+            kind = type(error).__name__  # its text may quote rows
         else:
             _settle(made, target)
     if missing is not None:
@@ -129,8 +135,6 @@ def _copy(frame: object, made: Path) -> None:
 
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET autoload_known_extensions = false")
-        if hasattr(frame, "collect"):  # a lazy polars frame
-            frame = frame.collect()
         rows = len(frame) if hasattr(frame, "__len__") else 0
         # Types of pandas' object columns are found by looking at values: at all of them.
         connection.execute(f"SET pandas_analyze_sample = {max(rows, 1)}")

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-__all__ = ["MESSAGE", "Engine"]
+__all__ = ["Engine", "MESSAGE"]
 
 MESSAGE = "The engine could not answer. The charge stays; the custodian can see why."
 """The only text a failing engine shows; the reason may quote rows."""

@@ -23,6 +23,7 @@ _HEADER = struct.Struct("<cQ")
 _READY, _RESULT, _FAILURE, _PROGRESS = b"S", b"R", b"E", b"P"
 _WIDTHS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_WIDTHS, *(f"U{width}" for width in _WIDTHS), '"NULL"', "NULL"}
+_KNOWN = (ArithmeticError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _SECONDS_BETWEEN_PROGRESS = 0.1
 
 
@@ -69,7 +70,6 @@ def _protect() -> None:
 
 def _open(order: dict[str, Any]) -> "DuckDBPyConnection":
     """Connect, attach and allow what the order names, then shut the door and lock it."""
-    sys.path.append(order["library"])
     import duckdb
 
     connection = duckdb.connect(
@@ -142,14 +142,24 @@ def _answer(connection: "DuckDBPyConnection", request: list[str], pipe: _Pipe) -
     raise ValueError(f"unknown command {command!r}")
 
 
+def _reason(error: Exception) -> bytes:
+    return f"{type(error).__name__}: {error}".encode(errors="replace")
+
+
 def _serve() -> None:
     pipe = _Pipe()
     _protect()
     order = pipe.receive()
+    sys.path.append(order["library"])
     try:
+        import duckdb
+
         connection = _open(order)
-    except BaseException as error:  # noqa: BLE001  every reason goes to the custodian
-        pipe.send(_FAILURE, f"{type(error).__name__}: {error}".encode())
+    except (ImportError, *_KNOWN) as error:
+        pipe.send(_FAILURE, _reason(error))
+        return
+    except duckdb.Error as error:
+        pipe.send(_FAILURE, _reason(error))
         return
     pipe.send(_READY)
     while True:
@@ -158,8 +168,8 @@ def _serve() -> None:
             if request[0] not in order["commands"]:
                 raise ValueError(f"this child does not take {request[0]!r}")
             reply = _answer(connection, request, pipe)
-        except BaseException as error:  # noqa: BLE001
-            pipe.send(_FAILURE, f"{type(error).__name__}: {error}".encode(errors="replace"))
+        except (duckdb.Error, *_KNOWN) as error:
+            pipe.send(_FAILURE, _reason(error))
         else:
             pipe.send(_RESULT, reply)
 
