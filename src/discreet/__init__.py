@@ -3,7 +3,7 @@ This module only re-exports; `import discreet` loads no numerics and no command 
 """
 
 import importlib
-from types import ModuleType
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure, Relation, Sensitivity, group
@@ -24,11 +24,15 @@ __all__ = [
 __version__ = "0.1.0"
 """The version of this package, as in pyproject.toml."""
 
-_LAZY = frozenset({"accounting", "errors", "loss", "mechanisms", "noise"})
+_LAZY = frozenset(
+    {"accounting", "curator", "errors", "loss", "mechanisms", "noise", "plan", "query", "schema"}
+)
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Load a part of the package when it is first named, as in `discreet.mechanisms`."""
+def __getattr__(name: str) -> Any:
+    """Load a part of the package when it is first named, as in `discreet.Curator`."""
     if name in _LAZY:
         return importlib.import_module(f"discreet.{name}")
+    if name == "Curator":
+        return importlib.import_module("discreet.curator").Curator
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

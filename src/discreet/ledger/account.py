@@ -2,7 +2,6 @@
 Exact arithmetic on frozen values; knows no file and no clock.
 """
 
-import math
 import re
 import unicodedata
 from dataclasses import dataclass, replace
@@ -10,14 +9,15 @@ from enum import StrEnum
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
+from discreet.accounting.filters import Currency, Filter, price, rounded_total
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
-from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
+from discreet.loss import ZCDP, Approximate, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
-from discreet.schema import Budget
+from discreet.schema.table import Budget
 
 __all__ = ["Account", "Holder", "Remaining", "account_name", "jointly", "rounded_up"]
 
-_GRID = 10**64  # denominators beyond this are rounded up to a multiple of 1/_GRID
+_LONGEST = 10**40  # the denominator up to which filters keep totals exactly
 _LARGEST_EPSILON = 10**6
 _NAME = re.compile(r"\w[\w.@+-]{0,63}")
 _EPSILON_DIGITS = 12
@@ -55,7 +55,7 @@ def account_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remaining:
     """What an account can still admit.
 
@@ -71,7 +71,7 @@ class Remaining:
     rho: Fraction | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """A budget and what was spent of it; a charge makes a new value or is refused.
 
@@ -80,7 +80,8 @@ class Account:
     the rest of delta. `limit` is the most epsilon or rho, fixed when the account is opened.
     Privacy: the sum of pure losses chosen adaptively under a fixed limit is epsilon-DP
     [RRUV16]; that of rho (and delta) is zCDP, also under a filter [WRRW23],
-    and converts by [CKS20, Prop. 7], under the neighbouring relation of the losses.
+    and converts by [CKS20, Cor. 13], under the neighbouring relation of the losses.
+    >>> from discreet.loss import Pure
     >>> account = Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.3))
     >>> spent = account.admit(Pure(epsilon=0.1)).admit(Pure(epsilon=0.2))
     >>> spent.remaining.epsilon
@@ -106,11 +107,11 @@ class Account:
             )
         if (
             self.epsilon > _LARGEST_EPSILON
-            or max(self.epsilon.denominator, self.delta.denominator) > _GRID
+            or max(self.epsilon.denominator, self.delta.denominator) > _LONGEST
         ):
             raise InvalidValue(
                 f"{self.holder} {self.name!r}: a budget's epsilon is at most {_LARGEST_EPSILON}, "
-                "and it is written with at most 64 decimals."
+                "and it is written with at most 40 decimals."
             )
         if min(self.limit, self.spent, self.spent_delta) < 0:
             raise InvalidValue(f"{self.holder} {self.name!r}: a limit or total is negative.")
@@ -171,68 +172,65 @@ class Account:
         delta = max(Fraction(0), self.delta - self.conversion_delta - self.spent_delta)
         return Remaining(epsilon=self._largest_query(left), delta=delta, rho=left)
 
-    def price(self, loss: Loss) -> tuple[Fraction, Fraction]:
-        """What a loss costs here: epsilon or rho, and delta.
+    @property
+    def filter(self) -> Filter:
+        """The filter that decides, with the totals of this account.
 
-        Privacy: epsilon-DP is (epsilon^2/2)-zCDP [BS16, Prop. 1.4]; a loss that the account's
-        definition cannot express is refused.
-        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).price(Pure(epsilon=0.1))
-        (Fraction(1, 10), Fraction(0, 1))
+        Privacy: see `Filter`.
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).filter.remaining
+        Pure(epsilon=Fraction(1, 1))
         """
-        if not self.pure:
-            cost = loss.zcdp()
-            return cost.rho, cost.delta
-        if isinstance(loss, Pure | BoundedRange):
-            return loss.epsilon, Fraction(0)
-        if isinstance(loss, Approximate) and not loss.delta:
-            return loss.epsilon, Fraction(0)
-        raise UnprovableRequest(
-            f"{self.holder} {self.name!r} has a pure budget (delta = 0), and {_described(loss)} "
-            "has no finite epsilon without a delta. Ask for Laplace noise and declared keys, or "
-            "have the budget given a delta. Nothing was run or charged."
+        return Filter(
+            currency=Currency.EPSILON if self.pure else Currency.RHO,
+            limit=self.limit,
+            delta_limit=self.delta - self.conversion_delta,
+            spent=self.spent,
+            delta_spent=self.spent_delta,
+            conversion_delta=self.conversion_delta,
         )
 
     def admit(self, loss: Loss, *, label: str = "This charge") -> "Account":
         """The account after the charge; refused where the totals would pass the budget.
 
         Privacy: see `Account`; the check is exact, totals are rounded up.
+        >>> from discreet.loss import Pure
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=2))
         Traceback (most recent call last):
         discreet.errors.BudgetExceeded: This charge would bring the epsilon of analyst 'ana' to 2; \
 the budget is 1. Nothing was run or charged.
         """
-        cost, delta = self.price(loss)
-        after = replace(
-            self, spent=_bounded(self.spent + cost), spent_delta=_bounded(self.spent_delta + delta)
-        )
-        if after.spent > self.limit:
-            raise BudgetExceeded(f"{label} {after._overspent()} Nothing was run or charged.")
-        allowed = self.delta - self.conversion_delta
-        if after.spent_delta > allowed:
+        before = self.filter
+        try:
+            cost, delta = price(loss, before.currency)
+        except UnprovableRequest as error:
+            raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
+        if not before.admits(loss):
             raise BudgetExceeded(
-                f"{label} would bring the delta of {self.holder} {self.name!r} to "
-                f"{_above(after.spent_delta, allowed)}; the budget keeps {_plain(allowed)} for "
-                "steps priced in delta. Nothing was run or charged."
+                f"{label} would bring {self._reached(cost, delta)} Nothing was run or charged."
             )
-        return after
+        after = before.charge(loss)
+        return replace(self, spent=after.spent, spent_delta=after.delta_spent)
 
-    def _overspent(self) -> str:
-        who = f"{self.holder} {self.name!r}"
-        if self.pure:
+    def _reached(self, cost: Fraction, delta: Fraction) -> str:
+        """Which total would pass which limit."""
+        who, total = f"{self.holder} {self.name!r}", rounded_total(self.spent + cost)
+        if total <= self.limit:
+            allowed = self.delta - self.conversion_delta
             return (
-                f"would bring the epsilon of {who} to {_above(self.spent, self.limit)}; "
-                f"the budget is {_plain(self.epsilon)}."
+                f"the delta of {who} to {_above(self.spent_delta + delta, allowed)}; the budget "
+                f"keeps {_plain(allowed)} for steps priced in delta."
             )
-        rho = f"rho {_above(self.spent, self.limit)} of {_plain(self.limit)}"
-        if self.spent > _LARGEST_EPSILON:
-            return f"would bring {who} to {rho}."
-        epsilon = zcdp_epsilon(rho=self.spent, delta=self.conversion_delta)
+        budget = f"the budget is {_plain(self.epsilon)}."
+        if self.pure:
+            return f"the epsilon of {who} to {_above(total, self.limit)}; {budget}"
+        rho = f"rho {_above(total, self.limit)} of {_plain(self.limit)}"
+        if total > _LARGEST_EPSILON:
+            return f"{who} to {rho}."
+        epsilon = zcdp_epsilon(rho=total, delta=self.conversion_delta)
         if epsilon <= self.epsilon:  # above the limit, yet below the last digit of the conversion
-            return f"would bring {who} to {rho}."
-        return (
-            f"would bring the epsilon of {who} to {_above(epsilon, self.epsilon)} at "
-            f"delta={_plain(self.conversion_delta)} ({rho}); the budget is {_plain(self.epsilon)}."
-        )
+            return f"{who} to {rho}."
+        at = f"at delta={_plain(self.conversion_delta)} ({rho})"
+        return f"the epsilon of {who} to {_above(epsilon, self.epsilon)} {at}; {budget}"
 
     def _largest_query(self, rho: Fraction) -> Fraction:
         """The most epsilon whose rho, at the conversion delta, is at most `rho`."""
@@ -268,27 +266,15 @@ def rounded_up(loss: Loss) -> Loss:
     """The same loss, or one a little larger whose numbers are short enough to write down.
 
     Privacy: rounds towards more loss.
+    >>> from discreet.loss import Pure
     >>> rounded_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
     if isinstance(loss, ZCDP):
-        return ZCDP(rho=_bounded(loss.rho), delta=_bounded(loss.delta))
+        return ZCDP(rho=rounded_total(loss.rho), delta=rounded_total(loss.delta))
     if isinstance(loss, Approximate):
-        return Approximate(epsilon=_bounded(loss.epsilon), delta=_bounded(loss.delta))
-    return replace(loss, epsilon=_bounded(loss.epsilon))
-
-
-def _described(loss: Loss) -> str:
-    size = (
-        f"rho={_plain(loss.rho)}" if isinstance(loss, ZCDP) else f"epsilon={_plain(loss.epsilon)}"
-    )
-    delta = Fraction(0) if isinstance(loss, Pure | BoundedRange) else loss.delta
-    return f"a loss of {size}" + (f", delta={_plain(delta)}" if delta else "")
-
-
-def _bounded(total: Fraction) -> Fraction:
-    """The total, rounded up where its denominator has grown too long to keep."""
-    return total if total.denominator <= _GRID else Fraction(math.ceil(total * _GRID), _GRID)
+        return Approximate(epsilon=rounded_total(loss.epsilon), delta=rounded_total(loss.delta))
+    return replace(loss, epsilon=rounded_total(loss.epsilon))
 
 
 def _root(value: Fraction) -> Fraction:

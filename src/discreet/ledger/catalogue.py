@@ -14,7 +14,8 @@ from discreet.errors import SchemaError, Unavailable
 from discreet.ledger._database import Database
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.sqlite import open_account
-from discreet.schema import Budget, nearest
+from discreet.schema.column import nearest
+from discreet.schema.table import Budget
 
 __all__ = ["Catalogue", "Registration"]
 

@@ -23,7 +23,8 @@ from discreet.ledger.entry import (
 )
 from discreet.ledger.verification import Verification, replay, verify
 from discreet.loss import Loss
-from discreet.schema import Budget, nearest
+from discreet.schema.column import nearest
+from discreet.schema.table import Budget
 
 __all__ = ["Ledger", "open_account"]
 

@@ -23,7 +23,7 @@ from discreet.query.algebra import (
     Query,
     Statistic,
 )
-from discreet.schema import Table
+from discreet.schema.table import Table
 
 __all__ = ["GROUP_LIMIT", "RULES", "Draft", "Plan", "Rule", "plan"]
 

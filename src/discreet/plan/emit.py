@@ -5,7 +5,7 @@ No text of an analyst is ever part of it.
 from discreet.plan.expressions import condition, scope
 from discreet.plan.keys import Domain
 from discreet.query.algebra import Query
-from discreet.schema import Table
+from discreet.schema.table import Table
 
 __all__ = ["statement"]
 

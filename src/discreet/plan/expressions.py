@@ -27,7 +27,8 @@ from discreet.query.algebra import (
     Member,
     Negation,
 )
-from discreet.schema import Column, Table
+from discreet.schema.column import Column
+from discreet.schema.table import Table
 
 __all__ = ["Bounded", "bounded", "condition", "scope"]
 

@@ -10,7 +10,7 @@ from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
 from discreet.plan.expressions import Bounded, bounded
 from discreet.query.algebra import DateTrunc, Key
-from discreet.schema import Column
+from discreet.schema.column import Column
 
 __all__ = ["Domain", "Label", "domain", "groups"]
 

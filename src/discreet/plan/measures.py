@@ -10,7 +10,7 @@ from discreet.errors import UnsafeQuery
 from discreet.loss import Relation, Sensitivity
 from discreet.plan.expressions import Bounded, bounded
 from discreet.query.algebra import Aggregate, Statistic
-from discreet.schema import Column
+from discreet.schema.column import Column
 
 __all__ = ["Contribution", "Estimator", "Measure", "Measures"]
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from discreet.errors import SchemaError
-from discreet.schema import Column, Table, nearest
+from discreet.schema.column import Column, nearest
+from discreet.schema.table import Table
 
 __all__ = ["clamp_counts", "lattice_rows", "missing_count"]
 

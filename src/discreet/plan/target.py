@@ -10,7 +10,7 @@ from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, smallest_price
 from discreet.rationals import Number, positive
-from discreet.schema import nearest
+from discreet.schema.column import nearest
 
 __all__ = ["priced_for_error"]
 

@@ -19,7 +19,7 @@ from discreet.query.naming import check_alias, default_name, free_name
 from discreet.query.ranking import ordinal
 from discreet.query.scopes import Results, Rows, bare_name
 from discreet.query.typed import Typed, only, where_in_text
-from discreet.schema_column import nearest
+from discreet.schema.column import nearest
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

@@ -13,8 +13,8 @@ from discreet.query.ranking import limit, ordered, shortened
 from discreet.query.scopes import Results, Rows
 from discreet.query.text import allow, tokens
 from discreet.query.typed import Kind, Scope, Typed, only, refuse, where_in_text
-from discreet.schema import Table
-from discreet.schema_column import nearest
+from discreet.schema.column import nearest
+from discreet.schema.table import Table
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

@@ -14,8 +14,8 @@ from discreet.query.dates import DATES
 from discreet.query.naming import default_name
 from discreet.query.typed import Kind, Reader, Typed, only, refuse, where_in_text
 from discreet.query.values import VALUES
-from discreet.schema import Table
-from discreet.schema_column import nearest
+from discreet.schema.column import nearest
+from discreet.schema.table import Table
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.conversion import zcdp_rho
-from discreet.answer import Answer
+from discreet.curator.answer import Answer
+from discreet.curator.recall import recall, receipt_of, release_body, release_key
+from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import Engine
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account, Holder, Remaining
@@ -25,9 +27,7 @@ from discreet.plan.price import Price
 from discreet.plan.target import priced_for_error
 from discreet.query.parse import parse
 from discreet.rationals import Number, positive
-from discreet.recall import recall, receipt_of, release_body, release_key
-from discreet.schema import Budget, Table
-from discreet.warehouse import Warehouse
+from discreet.schema.table import Budget, Table
 
 __all__ = ["Curator", "Session", "answer"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.chart import bars, svg
+from discreet.curator.chart import bars, svg
 from discreet.errors import DiscreetError
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import Estimate, estimates, kept_rows, simple_measure

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import SchemaError, UnprovableRequest
 from discreet.loss import Relation
 from discreet.schema import Budget, Column, Table
-from discreet.schema_file import read_schema, read_schema_text
+from discreet.schema.file import read_schema, read_schema_text
 from support.surface import ROOT
 
 VISITS = """

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from discreet.errors import SchemaError
-from discreet.schema_column import identifier, nearest
-from discreet.schema_file import FILL_IN
+from discreet.schema.column import identifier, nearest
+from discreet.schema.file import FILL_IN
 
 __all__ = ["skeleton"]
 

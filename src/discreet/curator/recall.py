@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Answer, Receipt
+from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
@@ -18,7 +18,7 @@ from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
 from discreet.plan.price import Price
 from discreet.query.parse import parse
-from discreet.schema import Table
+from discreet.schema.table import Table
 
 __all__ = ["recall", "receipt_of", "release_body", "release_key"]
 

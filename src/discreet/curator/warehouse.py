@@ -17,8 +17,8 @@ from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count
 from discreet.rationals import Number
-from discreet.schema import Table
-from discreet.schema_file import read_schema
+from discreet.schema.file import read_schema
+from discreet.schema.table import Table
 
 __all__ = ["Warehouse"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, SchemaError, UnprovableRequest
 from discreet.rationals import rational
-from discreet.schema_column import EPOCH, KINDS, OTHER, Column, identifier, nearest
+from discreet.schema.column import EPOCH, KINDS, OTHER, Column, identifier, nearest
 
 __all__ = ["known_keys", "read_column"]
 

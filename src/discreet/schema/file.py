@@ -11,9 +11,9 @@ from typing import Any
 
 from discreet.errors import SchemaError, UnprovableRequest
 from discreet.loss import Relation
-from discreet.schema import Budget, Table
-from discreet.schema_column import identifier, nearest
-from discreet.schema_entry import known_keys, read_column
+from discreet.schema.column import identifier, nearest
+from discreet.schema.entry import known_keys, read_column
+from discreet.schema.table import Budget, Table
 
 __all__ = ["FILL_IN", "read_schema", "read_schema_text"]
 

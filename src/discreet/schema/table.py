@@ -11,9 +11,9 @@ from typing import Any
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema_column import KINDS, LARGEST, OTHER, Column, identifier, nearest, whole
+from discreet.schema.column import Column, identifier, nearest, whole
 
-__all__ = ["Budget", "Column", "KINDS", "LARGEST", "OTHER", "Table", "identifier", "nearest"]
+__all__ = ["Budget", "Table"]
 
 _MOST_ROWS_PER_UNIT = 10**9
 _MOST_BITS = 4096  # far longer integers cannot be written as text

@@ -1,0 +1,6 @@
+"""The trusted curator: catalogue, accounts, sessions; every answer is charged, run, then noised."""
+
+from discreet.curator.answer import Answer, Receipt
+from discreet.curator.service import Curator, Session
+
+__all__ = ["Answer", "Curator", "Receipt", "Session"]
