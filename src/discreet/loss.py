@@ -131,7 +131,7 @@ class BoundedRange:
     def approximate(self) -> "Approximate":
         """The pure guarantee written with delta = 0.
 
-        Privacy: as `pure`.
+        Privacy: epsilon-bounded range implies epsilon-DP [DR19, Cor. 4.1].
         >>> BoundedRange(epsilon=1).approximate().epsilon
         Fraction(1, 1)
         """

@@ -48,7 +48,7 @@ def gaussian_epsilon(
         root = _root(square)
 
         def surplus(level: float) -> float:
-            return wanted - _float_log(shift_delta(root, Decimal(level))[1])
+            return wanted - _float_log(shift_delta(mu=root, epsilon=Decimal(level))[1])
 
         # P(loss > epsilon) <= delta already there: N(mu^2/2, mu^2) and the Chernoff bound.
         found = crossing(surplus, 0.0, mu * mu / 2 + mu * math.sqrt(-2 * wanted) + 1e-12)
@@ -81,7 +81,7 @@ def gaussian_sigma(
         threshold = Decimal(level.numerator) / Decimal(level.denominator)
 
         def surplus(log_mu: float) -> float:
-            return _float_log(shift_delta(Decimal(log_mu).exp(), threshold)[1]) - wanted
+            return _float_log(shift_delta(mu=Decimal(log_mu).exp(), epsilon=threshold)[1]) - wanted
 
         low = high = math.log(max(float(level), 1e-3)) - math.log(1 + math.sqrt(-2 * wanted))
         while surplus(low) >= 0:
@@ -126,7 +126,8 @@ def _delta(square: Fraction, epsilon: Fraction) -> Fraction:
     with decimal.localcontext(normal_context()) as context:
         # delta rises with mu and falls with epsilon.
         level = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
-        bound = shift_delta(_root(square), context.next_minus(level) if level else level)[1]
+        below = context.next_minus(level) if level else level
+        bound = shift_delta(mu=_root(square), epsilon=below)[1]
     return min(Fraction(1), ceil_decimal(max(TINIEST, Fraction(bound))))
 
 

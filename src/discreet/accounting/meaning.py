@@ -17,7 +17,7 @@ _GROUPS = (2, 5, 10)
 _LARGEST = 700  # e^epsilon beyond this is no float; every bound is void there
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """What the releases can teach about one person: whether they took part, or a value of theirs.
 
@@ -36,7 +36,7 @@ class Statement:
     """The highest power of any test with 5% false positives."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLoss:
     """The loss of several people whose data are all changed together.
 
@@ -50,7 +50,7 @@ class GroupLoss:
     delta: Fraction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
     """An (epsilon, delta) budget under add/remove neighbours, explained.
 
@@ -132,7 +132,13 @@ def _factor(epsilon: Fraction) -> float:
 def _statement(loss: Approximate) -> Statement:
     if loss.epsilon > _LARGEST:
         certain = tuple((float(prior), 1.0) for prior in _PRIORS)
-        return Statement(loss.epsilon, loss.delta, math.inf, certain, 1.0)
+        return Statement(
+            epsilon=loss.epsilon,
+            delta=loss.delta,
+            odds_factor=math.inf,
+            posteriors=certain,
+            power=1.0,
+        )
     odds = exp_bounds(loss.epsilon)[1]
     alpha = _FALSE_POSITIVES
     power = min(odds * alpha + loss.delta, 1 - (1 - loss.delta - alpha) / odds, Fraction(1))

@@ -69,12 +69,12 @@ def mills_bounds(x: Decimal) -> tuple[Decimal, Decimal]:
         return min(one, other) * (1 - _MARGIN), max(one, other) * (1 + _MARGIN)
 
 
-def shift_delta(mu: Decimal, epsilon: Decimal) -> tuple[Decimal, Decimal]:
+def shift_delta(*, mu: Decimal, epsilon: Decimal) -> tuple[Decimal, Decimal]:
     """Bounds on the delta of N(mu, 1) against N(0, 1) at epsilon.
 
     Privacy: Phi(a) - e^epsilon Phi(-b), a = mu/2 - epsilon/mu, b = mu/2 + epsilon/mu
     [BW18, Thm. 5]; e^epsilon density(b) = density(a), so no factor overflows.
-    >>> low, high = shift_delta(Decimal(1), Decimal(1))
+    >>> low, high = shift_delta(mu=Decimal(1), epsilon=Decimal(1))
     >>> low < high and round(float(high), 12)
     0.126936737507
     """

@@ -14,7 +14,7 @@ from discreet.rationals import Number, ceil_decimal, log_bounds, positive, proba
 __all__ = ["Odometer"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Odometer:
     """Running totals of adaptively chosen losses, and what they bound.
 
