@@ -14,9 +14,9 @@ from discreet.ledger.account import Account, Holder
 from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
 
 __all__ = [
-    "FIRST",
     "Act",
     "Entry",
+    "FIRST",
     "Receipt",
     "account_of",
     "canonical",

@@ -75,7 +75,7 @@ def test_delta_is_spent_up_to_what_the_conversion_leaves():
     "loss", [ZCDP(rho=0.01), Approximate(epsilon=0.1, delta=1e-9), ZCDP(rho=0, delta=0.1)]
 )
 def test_a_pure_account_refuses_what_it_cannot_price_and_says_the_remedy(loss):
-    with pytest.raises(UnprovableRequest, match=r"have the budget given a delta. Nothing was run"):
+    with pytest.raises(UnprovableRequest, match=r"^analyst 'ana': .* cannot be paid from a pure"):
         opened(epsilon=100).admit(loss)
 
 
@@ -130,14 +130,14 @@ def test_absurd_budgets_are_refused():
 
 def test_long_denominators_are_rounded_up_and_stay_bounded():
     tiny = rounded_up(Pure(epsilon=Decimal("1e-9000")))
-    assert tiny == Pure(epsilon=Fraction(1, 10**64))
+    assert tiny == Pure(epsilon=Fraction(1, 10**40))
     assert rounded_up(ZCDP(rho=Fraction(1, 3**200), delta=0)).rho >= Fraction(1, 3**200)
     account, exact = opened(epsilon=20), Fraction(0)
     for prime in (10**9 + 7, 10**9 + 9, 10**9 + 21, 10**9 + 33, 10**9 + 87, 10**9 + 93) * 2:
         account = account.admit(Pure(epsilon=Fraction(1, prime**2)))
         exact += Fraction(1, prime**2)
-        assert account.spent.denominator <= 10**64
-        assert exact <= account.spent <= exact + Fraction(12, 10**64)
+        assert account.spent.denominator <= 10**40
+        assert exact <= account.spent <= exact + Fraction(12, 10**40)
 
 
 @pytest.mark.parametrize(
