@@ -24,7 +24,7 @@ class Cells:
     """A pair (P, Q) cut at increasing losses; cells 0 and n are the tails beyond the n nodes.
 
     Privacy: none (touches no data).
-    >>> subsampled_remove(0.1, 1.0, 8).losses.shape
+    >>> subsampled_remove(rate=0.1, sigma=1.0, cells=8).losses.shape
     (9,)
     """
 
@@ -81,12 +81,12 @@ def _ratios(one: Array, zero: Array) -> Array:
     return np.divide(one, zero, out=np.ones_like(one), where=zero > 0)
 
 
-def subsampled_remove(rate: float, sigma: float, cells: int) -> Cells:
+def subsampled_remove(*, rate: float, sigma: float, cells: int) -> Cells:
     """(1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2): the unit is in the first data set.
 
     Privacy: the worst pair of the Poisson-subsampled Gaussian when the unit is removed
     [ZDW22, Thm. 11].
-    >>> bool(np.isclose(subsampled_remove(0.1, 1.0, 8).masses.sum(), 1))
+    >>> bool(np.isclose(subsampled_remove(rate=0.1, sigma=1.0, cells=8).masses.sum(), 1))
     True
     """
     _, zero, one, exponents = _grid(sigma, cells)
@@ -112,12 +112,12 @@ def subsampled_remove(rate: float, sigma: float, cells: int) -> Cells:
     )
 
 
-def subsampled_add(rate: float, sigma: float, cells: int) -> Cells:
+def subsampled_add(*, rate: float, sigma: float, cells: int) -> Cells:
     """N(0, s^2) against (1-q) N(0, s^2) + q N(1, s^2): the unit is in the second data set.
 
     Privacy: the worst pair of the Poisson-subsampled Gaussian when the unit is added
     [ZDW22, Thm. 11].
-    >>> bool(np.isclose(subsampled_add(0.1, 1.0, 8).masses.sum(), 1))
+    >>> bool(np.isclose(subsampled_add(rate=0.1, sigma=1.0, cells=8).masses.sum(), 1))
     True
     """
     _, zero, one, exponents = _grid(sigma, cells)
@@ -159,7 +159,7 @@ def above(cells: Cells) -> tuple[Array, Array, float, float]:
     """Losses and masses of a dominating discrete loss, its infinite mass, and its slack.
 
     Privacy: curve <= curve of the result + slack, at every point [DGKKM22, Sec. 3].
-    >>> losses, masses, infinite, slack = above(subsampled_remove(0.1, 1.0, 100))
+    >>> losses, masses, infinite, slack = above(subsampled_remove(rate=0.1, sigma=1.0, cells=100))
     >>> infinite < 1e-15 and slack < 1e-15
     True
     """
@@ -183,7 +183,7 @@ def below(cells: Cells) -> tuple[Array, Array, float]:
 
     Privacy: curve of the result <= curve + slack, at every point: merging outcomes is
     post-processing [DR14, Prop. 2.1].
-    >>> below(subsampled_remove(0.1, 1.0, 100))[2] < 1e-14
+    >>> below(subsampled_remove(rate=0.1, sigma=1.0, cells=100))[2] < 1e-14
     True
     """
     ends = np.concatenate([[-np.inf], cells.losses, [np.inf]])

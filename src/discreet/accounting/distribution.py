@@ -4,6 +4,7 @@ Owns the public values only; the arithmetic is in the distribution_* modules.
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Self
 
@@ -56,9 +57,11 @@ class Bracket:
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
 
-def _below_one(value: Number, name: str) -> None:
-    if probability(value, name) == 1:
+def _below_one(value: Number, name: str) -> Fraction:
+    number = probability(value, name)
+    if number == 1:
         raise InvalidValue(f"{name} is 1; it must be below 1.")
+    return number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +92,7 @@ class Distribution:
         >>> Distribution.laplace(epsilon=1).epsilon(delta=0.1).upper < 0.7893
         True
         """
-        return cls(((LaplaceNoise(positive(epsilon, "epsilon")), 1),))
+        return cls(((LaplaceNoise(epsilon=positive(epsilon, "epsilon")), 1),))
 
     @classmethod
     def gaussian(cls, *, sigma: Number, sensitivity: Number = 1) -> Self:
@@ -120,7 +123,7 @@ class Distribution:
         >>> (2 * Distribution.pure(epsilon=1)).epsilon(delta=0).upper
         2.0
         """
-        return cls(((TwoPoint(positive(epsilon, "epsilon"), nonnegative(0)), 1),))
+        return cls(((TwoPoint(epsilon=positive(epsilon, "epsilon"), delta=Fraction(0)), 1),))
 
     @classmethod
     def approximate(cls, *, epsilon: Number, delta: Number) -> Self:
@@ -130,8 +133,8 @@ class Distribution:
         >>> Distribution.approximate(epsilon=1, delta=1e-6).epsilon(delta=1e-6).upper
         1.0
         """
-        _below_one(delta, "delta")
-        return cls(((TwoPoint(positive(epsilon, "epsilon"), probability(delta, "delta")), 1),))
+        price = positive(epsilon, "epsilon")
+        return cls(((TwoPoint(epsilon=price, delta=_below_one(delta, "delta")), 1),))
 
     @classmethod
     def subsampled_gaussian(cls, *, rate: Number, sigma: Number) -> Self:
@@ -144,9 +147,8 @@ class Distribution:
         """
         if positive(rate, "rate") == 1:
             return cls.gaussian(sigma=sigma)
-        _below_one(rate, "rate")
-        noise = SubsampledGaussianNoise(probability(rate, "rate"), positive(sigma, "sigma"))
-        return cls(((noise, 1),))
+        share, deviation = _below_one(rate, "rate"), positive(sigma, "sigma")
+        return cls(((SubsampledGaussianNoise(rate=share, sigma=deviation), 1),))
 
     @classmethod
     def compose(cls, *distributions: "Distribution") -> Self:
@@ -208,10 +210,10 @@ class Distribution:
         for direction in directions(groups.keys()):
             build = partial(assemble, groups, direction)
             if low:  # a rough look often shows that this direction is the better one
-                rough = epsilon_range(build, limit, 0.03)
+                rough = epsilon_range(build, delta=limit, tolerance=0.03)
                 if rough[1] <= low:
                     continue
-            lower, upper = epsilon_range(build, limit, tolerance)
+            lower, upper = epsilon_range(build, delta=limit, tolerance=tolerance)
             low, high = max(low, lower), max(high, upper)
         return Bracket(low, high)
 
@@ -226,7 +228,7 @@ class Distribution:
         _check_tolerance(tolerance)
         groups = self._groups()
         ranges = [
-            delta_range(partial(assemble, groups, direction), place, tolerance)
+            delta_range(partial(assemble, groups, direction), epsilon=place, tolerance=tolerance)
             for direction in directions(groups.keys())
         ]
         low, high = max(low for low, _ in ranges), max(high for _, high in ranges)

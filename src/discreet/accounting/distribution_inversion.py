@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting.curves import Array, ComplexArray, Factor
+from discreet.accounting.curves import Array, ComplexArray, Factor, Indices
 
 __all__ = ["Inversion", "Setting", "chernoff", "cumulants", "invert"]
 
 _DEPTH = 27.0  # tails and skipped frequencies weigh about exp(-27) = 2e-12 of the Chernoff bound
 _UNIT = 2.0**-47  # one unit of rounding weight; see Factor
 _DIRECT = 1 << 18  # frequencies times terms that are evaluated without looking for gaps
+_MOST, _MOST_TERMS = 1 << 20, 1 << 25  # frequencies, and frequencies times terms
 _STEPS = np.array([1.5, 2.5, 4.0, 5.5, 7.0, 8.5, 11.0, 16.0, 25.0])
 
 
@@ -74,7 +75,7 @@ class Inversion:
     Privacy: none (touches no data).
     >>> from discreet.accounting.distribution_inversion import Setting, invert
     >>> inversion = invert((), Setting(tilt=4.0, smoothing=0.0, variance=1.0), 4.0)
-    >>> low, high = inversion.bounds(4.0)
+    >>> low, high = inversion.bounds(epsilon=4.0)
     >>> 0 < low < high < 1.000001 * low
     True
     """
@@ -103,13 +104,13 @@ class Inversion:
         left = float(np.exp(np.minimum(0, growth + steps * (epsilon - edge)).min()))
         return 1.001 * (most * (left + right) + math.exp(-self.tilt * (self.period - edge)))
 
-    def bounds(self, epsilon: float) -> tuple[float, float]:
+    def bounds(self, *, epsilon: float) -> tuple[float, float]:
         """Certified lower and upper bound on the finite part of delta at `epsilon`.
 
         Privacy: none (touches no data).
         >>> from discreet.accounting.distribution_inversion import Setting, invert
         >>> inversion = invert((), Setting(tilt=4.0, smoothing=0.0, variance=1.0), 4.0)
-        >>> inversion.bounds(4.5)[1] < inversion.bounds(4.4)[0]
+        >>> inversion.bounds(epsilon=4.5)[1] < inversion.bounds(epsilon=4.4)[0]
         True
         """
         exponent = self.scale - self.tilt * epsilon
@@ -150,14 +151,14 @@ def _tails(
 
 def _indices(
     factors: Sequence[Factor], setting: Setting, step: float, count: int
-) -> tuple[Array, float]:
-    """Frequencies worth evaluating, and a bound on the kernel-weighted rest below `count`."""
+) -> tuple[Indices, float]:
+    """Frequencies worth evaluating, and a bound on the kernel-weighted rest up to `count`."""
     terms = max(1, sum(factor.size for factor in factors))
     if count * terms <= _DIRECT:
-        return np.arange(1, count + 1, dtype=float), 0.0
+        return np.arange(count + 1), 0.0
     edges = np.unique(np.minimum(count, np.ceil(8 * 1.4 ** np.arange(60)))).astype(np.int64)
     low, high = np.concatenate([[1], edges[:-1] + 1]), edges
-    chosen: list[Array] = []
+    chosen: list[Indices] = [np.zeros(1, dtype=np.int64)]
     skipped = 0.0
     width = max(1, min(64, _DIRECT // terms))
     while len(low):
@@ -171,13 +172,12 @@ def _indices(
         low, high = low[~away], high[~away]
         done = high - low < width
         chosen.extend(
-            np.arange(start, stop + 1, dtype=float)
-            for start, stop in zip(low[done], high[done], strict=True)
+            np.arange(start, stop + 1) for start, stop in zip(low[done], high[done], strict=True)
         )
         low, high = low[~done], high[~done]
         middle = (low + high) // 2
         low, high = np.concatenate([low, middle + 1]), np.concatenate([middle, high])
-    return np.sort(np.concatenate(chosen)) if chosen else np.empty(0), skipped
+    return np.sort(np.concatenate(chosen)), skipped
 
 
 def _bump_size(setting: Setting) -> float:
@@ -200,15 +200,17 @@ def invert(factors: Sequence[Factor], setting: Setting, centre: float) -> Invers
     tilt, total = setting.tilt, setting.total
     period, rising, falling, middle = _tails(factors, setting, centre)
     step = 2 * math.pi / period
-    count = math.ceil(math.sqrt(2 * _DEPTH / total) / step)
+    terms = 1 + sum(factor.size for factor in factors)
+    # Beyond the limit the frequencies left out count as skipped: a wide answer, not a wrong one.
+    count = math.ceil(min(math.sqrt(2 * _DEPTH / total) / step, _MOST, _MOST_TERMS / terms))
     indices, skipped = _indices(factors, setting, step, count)
     last = step * (count + 1)
     beyond = math.exp(-0.5 * total * last**2) * (1 + 1 / (total * last * step))
     skipped += beyond * float(_kernel_bound(setting, np.array([last]))[0])
-    frequencies = np.concatenate([[0.0], step * indices])
+    frequencies = np.asarray(step * indices)
     values = np.exp(0.5 * total * frequencies * (1j * (1 + 2 * tilt) - frequencies))
     for factor in factors:
-        values *= factor.transform(tilt, frequencies)
+        values *= factor.transform(tilt, step, indices)
     points = tilt + 1j * frequencies
     upper = values / (points * (1 + points))
     # Negligible terms cost time at every epsilon asked for: count them as skipped.

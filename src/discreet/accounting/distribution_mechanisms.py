@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 
 from discreet.accounting.curves import Array, Atoms, Ends, Factor, laplace_shares, pure_shares
-from discreet.accounting.discretise import Cells, above, below, subsampled_add, subsampled_remove
+from discreet.accounting.discretise import above, below, subsampled_add, subsampled_remove
 from discreet.accounting.distribution_query import Composition
 from discreet.rationals import ceil_float
 
@@ -62,7 +62,7 @@ class Mechanism(Protocol):
     """One mechanism, as a value.
 
     Privacy: none (touches no data).
-    >>> LaplaceNoise(Fraction(1)).epsilon
+    >>> LaplaceNoise(epsilon=Fraction(1)).epsilon
     Fraction(1, 1)
     """
 
@@ -73,7 +73,7 @@ class Mechanism(Protocol):
         """What these mechanisms, each with its number of copies, bring to a composition.
 
         Privacy: none (touches no data).
-        >>> LaplaceNoise.contribute([(LaplaceNoise(Fraction(1)), 3)], "add", 1).ceiling
+        >>> LaplaceNoise.contribute([(LaplaceNoise(epsilon=Fraction(1)), 3)], "add", 1).ceiling
         Fraction(3, 1)
         """
 
@@ -95,12 +95,12 @@ def _basic(items: Sequence[tuple[Fraction, int]]) -> Fraction:
     return Fraction(total) * (1 + Fraction(1, 2**50))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise:
     """Laplace noise of scale sensitivity / epsilon.
 
     Privacy: epsilon-DP under add/remove [DMNS06, Prop. 3.3].
-    >>> LaplaceNoise(Fraction(1, 2))
+    >>> LaplaceNoise(epsilon=Fraction(1, 2))
     LaplaceNoise(epsilon=Fraction(1, 2))
     """
 
@@ -116,7 +116,7 @@ class LaplaceNoise:
         """In closed form; both directions are alike.
 
         Privacy: none (touches no data).
-        >>> LaplaceNoise.contribute([(LaplaceNoise(Fraction(1)), 3)], "add", 1).ceiling
+        >>> LaplaceNoise.contribute([(LaplaceNoise(epsilon=Fraction(1)), 3)], "add", 1).ceiling
         Fraction(3, 1)
         """
         pairs = [(item.epsilon, count) for item, count in items]
@@ -124,13 +124,13 @@ class LaplaceNoise:
         return Contribution(upper=factors, lower=factors, ceiling=_basic(pairs))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TwoPoint:
     """Losses +epsilon and -epsilon, and an infinite loss with probability delta.
 
     Privacy: dominates every (epsilon, delta)-DP mechanism [MV16, Lemma 3.2]; with delta = 0 it
     is randomized response itself.
-    >>> TwoPoint(Fraction(1), Fraction(0)).delta
+    >>> TwoPoint(epsilon=Fraction(1), delta=Fraction(0)).delta
     Fraction(0, 1)
     """
 
@@ -147,7 +147,7 @@ class TwoPoint:
         """In closed form; both directions are alike.
 
         Privacy: none (touches no data).
-        >>> pair = TwoPoint(Fraction(1), Fraction(1, 10))
+        >>> pair = TwoPoint(epsilon=Fraction(1), delta=Fraction(1, 10))
         >>> round(math.exp(TwoPoint.contribute([(pair, 2)], "add", 1).finite), 12)
         0.81
         """
@@ -194,12 +194,12 @@ class GaussianNoise:
         return Contribution(variance=total)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubsampledGaussianNoise:
     """Gaussian noise of deviation `sigma` on a sum over a Poisson sample, sensitivity 1.
 
     Privacy: the pairs of [ZDW22, Thm. 11], one for each direction of add/remove.
-    >>> SubsampledGaussianNoise(Fraction(1, 100), Fraction(1)).rate
+    >>> SubsampledGaussianNoise(rate=Fraction(1, 100), sigma=Fraction(1)).rate
     Fraction(1, 100)
     """
 
@@ -213,16 +213,14 @@ class SubsampledGaussianNoise:
         """As atoms above and below, with the certificate's slack.
 
         Privacy: none (touches no data).
-        >>> one = SubsampledGaussianNoise(Fraction(1, 100), Fraction(1))
+        >>> one = SubsampledGaussianNoise(rate=Fraction(1, 100), sigma=Fraction(1))
         >>> SubsampledGaussianNoise.contribute([(one, 2)], "add", 100).slack < 1e-12
         True
         """
-        cut: Callable[[float, float, int], Cells] = (
-            subsampled_remove if direction == REMOVE else subsampled_add
-        )
+        cut = subsampled_remove if direction == REMOVE else subsampled_add
         upper, lower, logs = [], [], []
         for item, count in items:
-            pair = cut(float(item.rate), float(item.sigma), cells)
+            pair = cut(rate=float(item.rate), sigma=float(item.sigma), cells=cells)
             losses, masses, infinite, missing = above(pair)
             upper.append(Atoms(losses, masses, count))
             losses, masses, surplus = below(pair)
@@ -251,7 +249,7 @@ def assemble(
     """One direction of the composition of everything in `items`, grouped by kind.
 
     Privacy: none (touches no data).
-    >>> assemble({LaplaceNoise: [(LaplaceNoise(Fraction(1)), 3)]}, "remove", 1).ceiling
+    >>> assemble({LaplaceNoise: [(LaplaceNoise(epsilon=Fraction(1)), 3)]}, "remove", 1).ceiling
     3.0
     """
     parts = [kind.contribute(group, direction, cells) for kind, group in items.items()]

@@ -24,7 +24,6 @@ __all__ = ["Build", "Composition", "delta_range", "epsilon_range"]
 
 _ROUNDS = 5
 _FEWEST_CELLS, _MOST_CELLS = 192, 12_000
-_LARGEST_TILT = 1e9
 _ROUND = 2.0**-50
 
 
@@ -54,10 +53,9 @@ Build = Callable[[int], Composition]
 
 def _tilts(composition: Composition) -> Array:
     """Candidate tilts, from well below one standard deviation upwards."""
-    spread = float(cumulants(composition.upper, composition.variance, np.ones(1))[0])
-    first = 0.4 / math.sqrt(max(spread, 1e-30))
-    count = max(2, math.ceil(math.log(max(2.0, _LARGEST_TILT / first)) / math.log(1.7)))
-    return np.asarray(first * 1.7 ** np.arange(count))
+    ends = cumulants(composition.upper, composition.variance, np.array([0.0, 1.0]))
+    first = 0.4 / math.sqrt(max(float(ends[1] - ends[0]), 1e-16))  # about a variance
+    return np.asarray(first * 1.7 ** np.arange(40))
 
 
 def _best(composition: Composition, objective: Callable[[Array, Array], Array]) -> float:
@@ -113,7 +111,7 @@ def _upper_epsilon(above: Inversion, target: float, start: float, width: float) 
     """The least certified epsilon for `target`; `start` is certified by the Chernoff bound."""
 
     def excess(epsilon: float) -> float:
-        return math.log(max(above.bounds(epsilon)[1], 1e-300) / target)
+        return math.log(max(above.bounds(epsilon=epsilon)[1], 1e-300) / target)
 
     if excess(start) > 0:
         return start
@@ -131,7 +129,7 @@ def _lower_epsilon(below: Inversion, target: float, start: float, width: float) 
     """The largest certified epsilon whose delta is still above `target`."""
 
     def shortfall(epsilon: float) -> float:
-        return -math.log(max(below.bounds(epsilon)[0], 1e-300) / target)
+        return -math.log(max(below.bounds(epsilon=epsilon)[0], 1e-300) / target)
 
     step, high = 4 * width, start
     low = max(0.0, start - step)
@@ -164,11 +162,11 @@ def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
 
 
 def _attempt(
-    composition: Composition, tilt: float, delta: float, goal: float, precision: float
+    composition: Composition, tilt: float, limit: float, goal: float, precision: float
 ) -> tuple[float, float]:
     """One certified bracket of epsilon, with smoothing that fits the goal."""
-    room = delta - composition.infinite[1] - composition.slack - _ROUND * delta
-    reach = delta - composition.infinite[0] + composition.slack + _ROUND * delta
+    room = limit - composition.infinite[1] - composition.slack - _ROUND * limit
+    reach = limit - composition.infinite[0] + composition.slack + _ROUND * limit
     if room <= 0:
         return 0.0, math.inf
     start = _chernoff_epsilon(composition, tilt, room)
@@ -178,26 +176,26 @@ def _attempt(
     return _lower_epsilon(lower, reach, min(high, start), 0.004 * goal), high
 
 
-def epsilon_range(build: Build, limit: Fraction, tolerance: float) -> tuple[float, float]:
-    """Certified lower and upper bound on epsilon at delta = `limit`; wider than asked if need be.
+def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[float, float]:
+    """Certified lower and upper bound on epsilon at `delta`; wider than asked if need be.
 
     Privacy: none (touches no data).
     >>> one = Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf)
-    >>> low, high = epsilon_range(lambda cells: one, Fraction(1, 10**6), 1e-4)
+    >>> low, high = epsilon_range(lambda cells: one, delta=Fraction(1, 10**6), tolerance=1e-4)
     >>> low <= 4.886554125 <= high
     True
     """
-    cells, precision, delta = _FEWEST_CELLS, 0.35, floor_float(limit)
+    cells, precision, limit = _FEWEST_CELLS, 0.35, floor_float(delta)
     composition = build(cells)
     below, above = composition.infinite
-    if delta < below - composition.slack:
+    if limit * (1 + _ROUND) < below - composition.slack:
         return math.inf, math.inf
-    if delta == 0:
+    if delta == 0:  # the largest loss there is
         edge = composition.ceiling if above == 0 else math.inf
         return edge * (1 - 2.0**-48), edge
-    floor, ceiling = 0.0, composition.ceiling if limit >= composition.failure else math.inf
+    floor, ceiling = 0.0, composition.ceiling if delta >= composition.failure else math.inf
     for _ in range(_ROUNDS):
-        room = delta - composition.infinite[1] - composition.slack - _ROUND * delta
+        room = limit - composition.infinite[1] - composition.slack - _ROUND * limit
         if room <= 0:
             break
         offset = math.log(room)
@@ -210,7 +208,7 @@ def epsilon_range(build: Build, limit: Fraction, tolerance: float) -> tuple[floa
         wanted = _enough(composition, tilt, precision * goal * tilt, cells)
         if wanted > cells:
             cells, composition = wanted, build(wanted)
-        low, high = _attempt(composition, tilt, delta, goal, precision)
+        low, high = _attempt(composition, tilt, limit, goal, precision)
         floor, ceiling = max(floor, low), min(ceiling, high)
         if ceiling - floor <= tolerance * floor or ceiling == 0:
             break
@@ -218,12 +216,12 @@ def epsilon_range(build: Build, limit: Fraction, tolerance: float) -> tuple[floa
     return floor, ceiling
 
 
-def delta_range(build: Build, epsilon: float, tolerance: float) -> tuple[float, float]:
+def delta_range(build: Build, *, epsilon: float, tolerance: float) -> tuple[float, float]:
     """Certified lower and upper bound on delta at `epsilon`; wider than asked if need be.
 
     Privacy: none (touches no data).
     >>> one = Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf)
-    >>> low, high = delta_range(lambda cells: one, 1.0, 1e-4)
+    >>> low, high = delta_range(lambda cells: one, epsilon=1.0, tolerance=1e-4)
     >>> low <= 0.12693673750664397 <= high
     True
     """
@@ -238,8 +236,8 @@ def delta_range(build: Build, epsilon: float, tolerance: float) -> tuple[float, 
         if wanted > cells:
             cells, composition = wanted, build(wanted)
         lower, upper = _invert(composition, _setting(composition, tilt, precision), epsilon)
-        low = lower.bounds(epsilon * (1 + _ROUND))[0] + composition.infinite[0]
-        high = upper.bounds(epsilon)[1] + composition.infinite[1]
+        low = lower.bounds(epsilon=epsilon * (1 + _ROUND))[0] + composition.infinite[0]
+        high = upper.bounds(epsilon=epsilon)[1] + composition.infinite[1]
         lowest = max(lowest, (low - composition.slack) * (1 - _ROUND))
         highest = min(highest, (high + composition.slack) * (1 + _ROUND))
         if highest - lowest <= tolerance * lowest:
