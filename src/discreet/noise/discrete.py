@@ -21,9 +21,8 @@ __all__ = ["PROVED", "Margin", "discrete_gaussian", "discrete_laplace", "draw", 
 
 Integers = NDArray[np.int64]
 
-_FINE = 128  # largest spread whose integers are tabulated one by one
 _CHUNK = 1 << 16
-_GUIDED = 1 << 12  # from this many draws on a guide pays for itself
+_GUIDED = 1 << 12  # from this many draws on a guide and a finer table pay for themselves
 _WIDE = 1 << 52  # spreads from here on leave 64-bit integers
 _TAYLOR = [(-1) ** i / factorial(i) for i in range(13)]
 
@@ -118,21 +117,25 @@ def draw(law: Law, size: int, bits: BitSource, margin: Margin = PROVED) -> Integ
     [0, 0]
     """
     out = np.empty(size, dtype=np.int64)
-    fill = _fill_fine if law.spread < _FINE else _fill_coarse
+    stride = _stride(law, size)
     for start in range(0, size, _CHUNK):
-        fill(law, out[start : start + _CHUNK], bits, margin)
+        chunk = out[start : start + _CHUNK]
+        if stride == 1:
+            _fill_cells(law, 1, law.centre, chunk, bits, margin)
+        else:
+            _fill_coarse(law, stride, chunk, bits, margin)
     return out
 
 
-def _stride(law: Law) -> int:
-    """The power of two that divides the spread into 64 to 127 cells."""
-    return 1 << max(0, law.spread.bit_length() - 7)
+def _stride(law: Law, size: int) -> int:
+    """The power of two that divides the spread into 64 to 127 cells, 16 to 31 for few draws."""
+    return 1 << max(0, law.spread.bit_length() - (7 if size >= _GUIDED else 5))
 
 
 def _one(law: Law, bits: BitSource) -> int:
-    if law.spread < _FINE:
+    stride = _stride(law, 1)
+    if stride == 1:
         return resolve(law, bits, stride=1, centre=law.centre, prefix=0, length=0)
-    stride = _stride(law)
     while True:
         cell = resolve(law, bits, stride=stride, centre=0, prefix=0, length=0)
         start = stride * max(cell, -1 - cell)
@@ -140,10 +143,6 @@ def _one(law: Law, bits: BitSource) -> int:
         reach = low + law.centre if cell < 0 else low
         if bernoulli_exp(law.exponent(reach) - law.exponent(start), bits):
             return -1 - low if cell < 0 else low
-
-
-def _fill_fine(law: Law, out: Integers, bits: BitSource, margin: Margin) -> None:
-    _fill_cells(law, 1, law.centre, out, bits, margin)
 
 
 def _fill_cells(
@@ -184,9 +183,8 @@ def _by_guide(table: Table, uniform: NDArray[np.uint32], out: Integers) -> NDArr
     return near
 
 
-def _fill_coarse(law: Law, out: Integers, bits: BitSource, margin: Margin) -> None:
+def _fill_coarse(law: Law, stride: int, out: Integers, bits: BitSource, margin: Margin) -> None:
     """A cell by its first weight, a uniform place in it, and rejection down to the law."""
-    stride = _stride(law)
     _fill_cells(law, stride, 0, out, bits, margin)
     words = np.empty(len(out), dtype=np.uint64)
     bits.fill(words.view(np.uint8))

@@ -58,7 +58,7 @@ def test_the_widened_margin_reaches_exact_arithmetic_every_time(law, monkeypatch
 def test_acceptance_decided_fast_is_that_decided_exactly(law):
     count = 3000
     generator = np.random.default_rng(fresh_seed())
-    stride = discrete._stride(law)
+    stride = discrete._stride(law, 10**6)
     start = generator.integers(0, 600, count) * stride
     reach = generator.integers(0, stride, count)
     coin = generator.integers(0, 1 << 16, count).astype(np.uint16)
@@ -84,7 +84,7 @@ def test_the_widened_margin_skips_every_shortcut(law, monkeypatch):
 
 def test_a_wrong_slope_would_be_seen():
     law = Gaussian(Fraction(10**6))
-    stride = discrete._stride(law)
+    stride = discrete._stride(law, 10**6)
     seed, count = fresh_seed(), 3000
     generator = np.random.default_rng(fresh_seed())
     start = generator.integers(0, 300, count) * stride
