@@ -225,9 +225,20 @@ def test_a_missing_package_is_named(vault: Path, monkeypatch: pytest.MonkeyPatch
     assert list(vault.iterdir()) == []
 
 
-def test_a_frame_that_cannot_be_written_is_not_quoted(vault: Path) -> None:
-    with pytest.raises(SchemaError) as caught:
-        write_frame(pandas.DataFrame({CANARY: [1j]}), vault / "f.parquet")
+@pytest.mark.parametrize(
+    "frame",
+    [pandas.DataFrame({CANARY: [1j]}), polars.DataFrame({CANARY: [object()]})],
+    ids=["pandas", "polars"],
+)
+def test_a_frame_that_cannot_be_written_is_not_quoted(vault: Path, frame: object) -> None:
+    with pytest.raises(SchemaError, match="could not be written") as caught:
+        write_frame(frame, vault / "f.parquet")
     assert caught.value.__context__ is None
     assert CANARY not in "".join(traceback.format_exception(caught.value))
     assert list(vault.iterdir()) == []
+
+
+def test_polars_needs_no_arrow(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    write_frame(FRAMES["polars"](), vault / "f.parquet")
+    assert describe(str(vault / "f.parquet")) == [("k", "BIGINT"), ("word", "VARCHAR")]

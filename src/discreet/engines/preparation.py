@@ -107,12 +107,6 @@ def write_frame(frame: object, target: Path) -> None:
         raise InvalidValue(
             f"data is a {type(frame).__name__}; give a pandas or polars frame or an Arrow table."
         )
-    try:
-        import duckdb
-    except ImportError:
-        raise InvalidValue("data needs the package duckdb; install it.") from None
-    if library == "polars" and hasattr(frame, "collect"):  # a lazy frame
-        frame = frame.collect()
     missing = kind = None
     with Scratch(target.parent) as scratch:
         made = scratch.path / "made.parquet"
@@ -120,7 +114,7 @@ def write_frame(frame: object, target: Path) -> None:
             _copy(frame, made)
         except ImportError as error:
             missing = error.name or "pyarrow"
-        except (duckdb.Error, OSError, RuntimeError, TypeError, ValueError) as error:
+        except _errors(library) as error:
             kind = type(error).__name__  # its text may quote rows
         else:
             _settle(made, target)
@@ -130,7 +124,22 @@ def write_frame(frame: object, target: Path) -> None:
         raise SchemaError(f"the {library} table could not be written ({kind}); check its columns.")
 
 
+def _errors(library: str) -> tuple[type[Exception], ...]:
+    """What the writer of a library's frames may raise."""
+    common = (OSError, RuntimeError, TypeError, ValueError)
+    if library == "polars":
+        from polars.exceptions import PolarsError
+
+        return (*common, PolarsError)
+    import duckdb
+
+    return (*common, duckdb.Error)
+
+
 def _copy(frame: object, made: Path) -> None:
+    if hasattr(frame, "lazy"):  # polars, which writes Parquet itself and so needs no pyarrow
+        frame.lazy().collect().write_parquet(str(made))
+        return
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
