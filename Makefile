@@ -17,11 +17,12 @@ help: ## list the targets
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python ..."; exit 1; }
 	@echo "creating $(@D) with $$($(PYTHON) --version) ..."
 	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip uninstall --quiet --quiet --yes setuptools # nothing here needs it: 10 MB
 	@touch $@
 
 .venv/.demo: pyproject.toml requirements.lock | .venv/.made
 	@echo "installing discreet with the demo's packages into .venv ..."
-	@$(BIN)/python $(PIP_INSTALL) -c requirements.lock -e '.[plots]'
+	@$(BIN)/python $(PIP_INSTALL) --no-compile -c requirements.lock -e '.[plots]' # saves 20 MB
 	@touch $@
 
 .venv/.setup: pyproject.toml requirements.lock | .venv/.made
