@@ -80,11 +80,15 @@ def start(folder: Path, price: str, script: str) -> subprocess.Popen:
     )
 
 
-def fire(folder: Path, count: int) -> None:
+def fire(folder: Path, children: list[subprocess.Popen]) -> None:
     """Let the children go when all of them are ready."""
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("ready-*"))) < count:
-        assert time.monotonic() < deadline, "the children did not start"
+    deadline = time.monotonic() + 240
+    while len(list(folder.glob("ready-*"))) < len(children):
+        early = [child for child in children if child.poll() is not None]
+        if early or time.monotonic() > deadline:
+            for child in children:
+                child.kill()
+            pytest.fail(f"a child did not start: {[child.communicate() for child in children]}")
         time.sleep(0.005)
     (folder / "gun").touch()
 
@@ -97,7 +101,7 @@ def finish(child: subprocess.Popen) -> list[int]:
 
 def race(folder: Path, children: int, price: str, script: str) -> list[int]:
     running = [start(folder, price, script) for _ in range(children)]
-    fire(folder, children)
+    fire(folder, running)
     return [number for child in running for number in finish(child)]
 
 
@@ -122,7 +126,7 @@ def killed(folder: Path, rounds: int) -> None:
     acknowledged = 0
     for _ in range(rounds):
         children = [start(folder, "1/100", SPEND) for _ in range(2)]
-        fire(folder, 2)
+        fire(folder, children)
         time.sleep(random.uniform(0.001, 0.06))
         for child in children:
             child.kill()
