@@ -73,7 +73,7 @@ def smallest_epsilon(*, epsilon: Fraction, count: int, delta: Fraction) -> Fract
     with decimal.localcontext(_context()):
         solved = Fraction(_solve(epsilon, count, _decimal(delta)))
     # The rounding errors of the logarithm and of the step boundaries are far below 10**-40.
-    bound = max(Fraction(0), solved) + Fraction(1, 10**40)
+    bound = max(Fraction(0), solved + Fraction(1, 10**40))
     return min(ceil_decimal(bound), count * epsilon)
 
 
@@ -100,4 +100,4 @@ def _solve(epsilon: Fraction, count: int, delta: Decimal) -> Decimal:
             break
     else:
         excess += rest_above * (1 + _ERROR)
-    return (excess / (false_hits * (1 - _ERROR))).ln() if excess > 0 else Decimal(0)
+    return (excess / (false_hits * (1 - _ERROR))).ln() if excess > 0 else Decimal(-1)
