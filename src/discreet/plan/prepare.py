@@ -123,7 +123,7 @@ def _code(column: Column, name: str, kind: str) -> str:
 def _category(column: Column, value: str, kind: str) -> str:
     text = value if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
     keys = ", ".join(map(_text, column.keys))
-    code = f"(list_position([{keys}], {text}) - 1)"
+    code = f"CAST(enum_code(TRY_CAST({text} AS ENUM({keys}))) AS INTEGER)"
     return f"coalesce({code}, {len(column.keys)})" if column.other else code
 
 
