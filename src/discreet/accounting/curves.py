@@ -1,5 +1,5 @@
 """Moment-generating functions of privacy losses, many mechanisms at a time.
-Owns the two shapes every mechanism here reduces to: closed forms with two ends, and atoms.
+Owns what a factor of a composition is, and the closed forms with two ends.
 Never discretises and never composes beyond multiplying transforms.
 """
 
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Array",
-    "Atoms",
     "ComplexArray",
     "Ends",
     "Factor",
     "Indices",
     "laplace_shares",
+    "product",
     "pure_shares",
+    "reach",
 ]
 
 Array = NDArray[np.float64]
@@ -32,7 +33,6 @@ Indices = NDArray[np.int64]
 """Whole multiples of a frequency step."""
 
 _LIMIT = 1 << 21  # elements of one matrix of frequencies against terms
-_BLOCK = 64  # frequencies that share a row of the matrix product for atoms
 
 
 class Factor(Protocol):
@@ -41,8 +41,7 @@ class Factor(Protocol):
     `size` terms are evaluated per frequency; a transform's rounding error is at most
     (`weight` + frequency * `spread`) units of 2**-47.
     Privacy: none (touches no data).
-    >>> import numpy as np
-    >>> Atoms(np.array([0.0]), np.array([1.0]), 3).size
+    >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
     1
     """
 
@@ -51,7 +50,7 @@ class Factor(Protocol):
         """Terms evaluated per frequency.
 
         Privacy: none (touches no data).
-        >>> Atoms(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 3).size
+        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
         1
         """
 
@@ -60,8 +59,8 @@ class Factor(Protocol):
         """Rounding weight that does not depend on the frequency.
 
         Privacy: none (touches no data).
-        >>> Atoms(np.array([0.0]), np.array([1.0]), 1).weight > 0
-        True
+        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).weight
+        2.0
         """
 
     @property
@@ -69,15 +68,16 @@ class Factor(Protocol):
         """Rounding weight per unit of frequency: the largest total absolute loss.
 
         Privacy: none (touches no data).
-        >>> Atoms(np.array([-2.0, 1.0]), np.array([0.5, 0.5]), 3).spread
-        6.0
+        >>> Ends(np.array([1.5]), np.array([2]), np.zeros(1), pure_shares).spread
+        3.0
         """
 
     def cumulant(self, tilts: Array) -> Array:
         """The logarithm of E[exp(tilt * L)], for each tilt.
 
         Privacy: none (touches no data).
-        >>> Atoms(np.array([0.0]), np.array([1.0]), 3).cumulant(np.array([2.0])).tolist()
+        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
+        >>> one.cumulant(np.array([0.0])).tolist()
         [0.0]
         """
 
@@ -85,7 +85,8 @@ class Factor(Protocol):
         """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
 
         Privacy: none (touches no data).
-        >>> Atoms(np.array([0.0]), np.array([1.0]), 3).transform(1.0, 2.0, np.array([1])).tolist()
+        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
+        >>> one.transform(1.0, 2.0, np.array([0])).tolist()
         [(1+0j)]
         """
 
@@ -93,8 +94,8 @@ class Factor(Protocol):
         """The logarithm of a bound on |transform| over each interval [low, high].
 
         Privacy: none (touches no data).
-        >>> one = Atoms(np.array([0.0]), np.array([1.0]), 3)
-        >>> one.decay(1.0, np.array([2.0]), np.array([3.0])).tolist()
+        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
+        >>> one.decay(1.0, np.array([0.0]), np.array([0.0])).tolist()
         [0.0]
         """
 
@@ -127,8 +128,13 @@ def pure_shares(point: Any) -> tuple[Any, Any]:
     return point * 0 + 1, point * 0 + 1
 
 
-def _power(values: ComplexArray, counts: NDArray[np.int64]) -> ComplexArray:
-    """Product over columns of values ** counts, by repeated squaring."""
+def product(values: ComplexArray, counts: Indices) -> ComplexArray:
+    """For each row, the product over columns of values ** counts, by repeated squaring.
+
+    Privacy: none (touches no data).
+    >>> product(np.array([[2j, 3.0]]), np.array([2, 1])).tolist()
+    [(-12+0j)]
+    """
     result = np.ones(values.shape[0], dtype=np.complex128)
     left = counts
     while True:
@@ -144,11 +150,15 @@ def _power(values: ComplexArray, counts: NDArray[np.int64]) -> ComplexArray:
         values = values * values
 
 
-def _interval(squares: Array, deviations: Array, low: Array, high: Array) -> Array:
+def reach(squares: Array, deviations: Array, low: Array, high: Array) -> Array:
     """Bounds on |transform|^2 over intervals, from its values `squares` at their centres.
 
     |transform|^2 = E cos(w D) with D the difference of two copies, so its derivative is at most
-    E|D| <= sqrt(2) s and at most w E D^2 = 2 w s^2.
+    E|D| <= sqrt(2) s and at most w E D^2 = 2 w s^2, where s is the deviation.
+    Privacy: none (touches no data).
+    >>> interval = np.array([1.0]), np.array([3.0])
+    >>> reach(np.array([[0.5]]), np.array([0.1]), *interval).round(3).tolist()
+    [[0.56]]
     """
     slope = np.minimum(math.sqrt(2) * deviations, 2 * np.outer(high, deviations**2))
     return np.minimum(1.0, squares + slope * ((high - low) / 2)[:, None] + 1e-12)
@@ -234,7 +244,7 @@ class Ends:
         rows = max(1, _LIMIT // self.size)
         frequencies = step * indices.astype(np.float64)
         parts = [
-            _power(self._matrix(tilt, frequencies[start : start + rows]), self.counts)
+            product(self._matrix(tilt, frequencies[start : start + rows]), self.counts)
             for start in range(0, len(indices), rows)
         ]
         return np.concatenate(parts) if parts else np.ones(0, dtype=np.complex128)
@@ -254,7 +264,7 @@ class Ends:
             values = self._matrix(tilt, (low[part] + high[part]) / 2)
             squares = values.real**2 + values.imag**2
             # The losses span 2 epsilon, so the deviation is at most epsilon.
-            bounds = _interval(squares, self.epsilons, low[part], high[part])
+            bounds = reach(squares, self.epsilons, low[part], high[part])
             result[part] = 0.5 * (np.log(bounds) @ self.counts)
         return result
 
@@ -266,126 +276,3 @@ class Ends:
         0.0
         """
         return 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Atoms:
-    """`count` copies of one discrete privacy loss: `masses` at `losses`.
-
-    Privacy: none (touches no data).
-    >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).weight
-    8.0
-    """
-
-    losses: Array
-    masses: Array
-    count: int
-
-    @property
-    def size(self) -> int:
-        """Terms evaluated per frequency; sixteen of a matrix product cost as much as one.
-
-        Privacy: none (touches no data).
-        >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).size
-        1
-        """
-        return 1 + len(self.losses) // 16
-
-    @property
-    def weight(self) -> float:
-        """Rounding weight that does not depend on the frequency.
-
-        Privacy: none (touches no data).
-        >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 1).weight
-        4.0
-        """
-        return float(self.count) * (2 + len(self.losses))
-
-    @property
-    def spread(self) -> float:
-        """Rounding weight per unit of frequency: the largest total absolute loss.
-
-        Privacy: none (touches no data).
-        >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).spread
-        2.0
-        """
-        return self.count * float(np.abs(self.losses).max())
-
-    def _tilted(self, tilt: float) -> Array:
-        exponents = tilt * self.losses
-        weights = self.masses * np.exp(exponents - exponents.max())
-        return np.asarray(weights / weights.sum())
-
-    def cumulant(self, tilts: Array) -> Array:
-        """The logarithm of E[exp(tilt * L)], for each tilt.
-
-        Privacy: none (touches no data).
-        >>> one = Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 1)
-        >>> bool(np.isclose(one.cumulant(np.array([1.0]))[0], np.log(np.cosh(1.0))))
-        True
-        """
-        exponents = np.multiply.outer(tilts, self.losses)
-        top = exponents.max(axis=1)
-        sums = np.exp(exponents - top[:, None]) @ self.masses
-        return np.asarray(self.count * (top + np.log(sums)))
-
-    def _direct(self, tilt: float, frequencies: Array) -> ComplexArray:
-        weights = self._tilted(tilt)
-        rows = max(1, _LIMIT // len(weights))
-        result = np.empty(len(frequencies), dtype=np.complex128)
-        for start in range(0, len(frequencies), rows):
-            angles = np.multiply.outer(frequencies[start : start + rows], self.losses)
-            result.real[start : start + rows] = np.cos(angles) @ weights
-            result.imag[start : start + rows] = np.sin(angles) @ weights
-        return result
-
-    def _blocks(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
-        """All indices with the same quotient by _BLOCK share one row of a matrix product."""
-        quotients, rows = np.unique(indices // _BLOCK, return_inverse=True)
-        fine = np.exp(1j * np.multiply.outer(self.losses, step * np.arange(_BLOCK)))
-        fine *= self._tilted(tilt)[:, None]
-        height = max(1, _LIMIT // len(self.losses))
-        parts = [
-            np.exp(1j * np.multiply.outer(step * _BLOCK * part, self.losses)) @ fine
-            for part in np.split(quotients, range(height, len(quotients), height))
-        ]
-        table: ComplexArray = np.concatenate(parts)
-        return table[rows, indices % _BLOCK]
-
-    def transform(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
-        """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
-
-        Privacy: none (touches no data).
-        >>> one = Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 1)
-        >>> bool(abs(one.transform(0.0, 1.0, np.array([1]))[0] - np.cos(1.0)) < 1e-15)
-        True
-        """
-        if len(indices) < 4 * _BLOCK:
-            values = self._direct(tilt, step * indices.astype(np.float64))
-        else:
-            values = self._blocks(tilt, step, indices)
-        return _power(values[:, None], np.array([self.count]))
-
-    def decay(self, tilt: float, low: Array, high: Array) -> Array:
-        """The logarithm of a bound on |transform| over each interval [low, high].
-
-        Privacy: none (touches no data).
-        >>> one = Atoms(np.array([-0.1, 0.1]), np.array([0.5, 0.5]), 1000)
-        >>> bool(one.decay(0.0, np.array([4.0]), np.array([5.0]))[0] < -40)
-        True
-        """
-        weights = self._tilted(tilt)
-        mean = float(weights @ self.losses)
-        deviation = 1.000001 * math.sqrt(float(weights @ (self.losses - mean) ** 2)) + 1e-12
-        values = np.abs(self._direct(tilt, (low + high) / 2))
-        bounds = _interval((values**2)[:, None], np.array([deviation]), low, high)
-        return np.asarray(0.5 * self.count * np.log(bounds[:, 0]))
-
-    def roughness(self, tilt: float) -> float:
-        """The sum of squared distances between neighbouring atoms, in expectation.
-
-        Privacy: none (touches no data).
-        >>> Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 10).roughness(0.0)
-        20.0
-        """
-        return self.count * float(self._tilted(tilt)[1:] @ np.diff(self.losses) ** 2)

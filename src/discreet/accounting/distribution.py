@@ -227,11 +227,11 @@ class Distribution:
         place = floor_float(nonnegative(epsilon, "epsilon"))
         _check_tolerance(tolerance)
         groups = self._groups()
-        ranges = [
-            delta_range(partial(assemble, groups, direction), epsilon=place, tolerance=tolerance)
-            for direction in directions(groups.keys())
-        ]
-        low, high = max(low for low, _ in ranges), max(high for _, high in ranges)
+        low, high = 0.0, 0.0
+        for direction in directions(groups.keys()):
+            build = partial(assemble, groups, direction)
+            lower, upper = delta_range(build, epsilon=place, tolerance=tolerance, known=low)
+            low, high = max(low, lower), max(high, upper)
         return Bracket(low, high)
 
 

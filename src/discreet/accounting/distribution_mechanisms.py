@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
-from discreet.accounting.curves import Array, Atoms, Ends, Factor, laplace_shares, pure_shares
+from discreet.accounting.curves import Array, Ends, Factor, laplace_shares, pure_shares
+from discreet.accounting.curves_atoms import Atoms
 from discreet.accounting.discretise import above, below, subsampled_add, subsampled_remove
 from discreet.accounting.distribution_query import Composition
 from discreet.rationals import ceil_float

@@ -157,6 +157,13 @@ def _chernoff_epsilon(composition: Composition, tilt: float, room: float) -> flo
     return start + 1e-9 * abs(start)
 
 
+def _chernoff_delta(composition: Composition, tilt: float, place: float) -> float:
+    """The Chernoff bound on the finite part of delta at one tilt."""
+    tilts = np.array([tilt])
+    exponent = cumulants(composition.upper, composition.variance, tilts) + chernoff(tilts)
+    return math.exp(min(0.0, float(exponent[0]) - tilt * place)) * (1 + 1e-6)
+
+
 def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
     return np.asarray((sums - offset) / tilts)
 
@@ -216,9 +223,12 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
     return floor, ceiling
 
 
-def delta_range(build: Build, *, epsilon: float, tolerance: float) -> tuple[float, float]:
+def delta_range(
+    build: Build, *, epsilon: float, tolerance: float, known: float = 0.0
+) -> tuple[float, float]:
     """Certified lower and upper bound on delta at `epsilon`; wider than asked if need be.
 
+    Stops as soon as the upper bound is at most `known`.
     Privacy: none (touches no data).
     >>> one = Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf)
     >>> low, high = delta_range(lambda cells: one, epsilon=1.0, tolerance=1e-4)
@@ -232,6 +242,10 @@ def delta_range(build: Build, *, epsilon: float, tolerance: float) -> tuple[floa
         return lowest, min(1.0, composition.infinite[1] + composition.slack)
     for _ in range(_ROUNDS):
         tilt = _best(composition, lambda tilts, sums: sums - tilts * epsilon)
+        ceiling = _chernoff_delta(composition, tilt, epsilon)
+        highest = min(highest, ceiling + composition.infinite[1] + composition.slack)
+        if highest <= known or ceiling <= max(1e-300, composition.slack):
+            break  # another direction is worse, or there is nothing left to resolve
         wanted = _enough(composition, tilt, precision, cells)
         if wanted > cells:
             cells, composition = wanted, build(wanted)
