@@ -12,7 +12,7 @@ from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.query.conditions import CONDITIONS
 from discreet.query.dates import DATES
 from discreet.query.naming import default_name
-from discreet.query.typed import Kind, Reader, Typed, only, refuse, where_in_text
+from discreet.query.typed import Kind, Reader, Typed, missing, only, refuse, where_in_text
 from discreet.query.values import VALUES
 from discreet.schema.column import nearest
 from discreet.schema.table import Table
@@ -90,7 +90,7 @@ class Rows:
         """
         return "row"
 
-    def read(self, node: "Expr") -> Typed:
+    def read(self, node: "Expr | None") -> Typed:
         """Translate a node that stands on rows.
 
         Privacy: none (touches no data).
@@ -98,6 +98,8 @@ class Rows:
         >>> Rows(Table("t"), "t").read(sqlglot.parse_one("1 + 1")).expression
         Literal(value=Fraction(2, 1))
         """
+        if node is None:
+            raise missing()
         name = type(node).__name__
         if name == "Column":
             return self._column(node)
@@ -218,7 +220,7 @@ class Results:
         """
         return "result"
 
-    def key(self, node: "Expr") -> Typed | None:
+    def key(self, node: "Expr | None") -> Typed | None:
         """The key that a node spells out, if it is one.
 
         Privacy: none (touches no data).
@@ -231,7 +233,7 @@ class Results:
         except UnsafeQuery:
             return None
 
-    def read(self, node: "Expr") -> Typed:
+    def read(self, node: "Expr | None") -> Typed:
         """Translate a node that stands on the grouped result.
 
         Privacy: none (touches no data).
@@ -240,6 +242,8 @@ class Results:
         >>> results.read(sqlglot.parse_one("COUNT(*) / 2")).expression.operator
         '/'
         """
+        if node is None:
+            raise missing()
         name = type(node).__name__
         if name in AGGREGATES:
             statistic = _aggregate(node, self.rows)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
+from discreet.query.hints import FUNCTION_HINTS, TOKEN_HINTS
+from discreet.schema.column import nearest
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -26,39 +28,22 @@ _ALLOWED = _words(
     "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
     "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INT IS LIKE "
     "LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER OR ORDER_BY PLUS R_PAREN SELECT SLASH SMALLINT STAR "
-    "STRING TEXT THEN TRUE VAR VARCHAR WHEN WHERE YEAR"
+    "STRING TEXT THEN TRUE VAR VARCHAR WHEN WHERE"
 )
 
+# sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
+_BEFORE_PARENTHESIS = _ALLOWED - _words(
+    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INT NULL NUMBER R_PAREN "
+    "SMALLINT STRING TEXT TRUE VARCHAR"
+)
+_FUNCTIONS = _words(
+    "AVG CAST COUNT DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR "
+    "DP_INTERVAL_HIGH DP_INTERVAL_LOW EXTRACT FLOOR MONTH QUARTER STDDEV STDDEV_POP STDDEV_SAMP "
+    "SUM VARIANCE VARIANCE_POP VARIANCE_SAMP VAR_POP VAR_SAMP WEEK WEEKOFYEAR WIDTH_BUCKET YEAR"
+)
 _AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLASH STAR")
 
-_HINTS = {
-    "ALL": "Leave ALL out.",
-    "ANY": "Use IN with a list of constants.",
-    "COMMA": "Ask about one table.",
-    "CROSS": "Joins are not answered: ask about one table.",
-    "ESCAPE": "List the categories with IN.",
-    "EXCEPT": "Ask one question at a time.",
-    "EXISTS": "Ask about one table, without subqueries.",
-    "FETCH": "Write LIMIT.",
-    "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-    "INNER": "Joins are not answered: ask about one table.",
-    "INTERSECT": "Ask one question at a time.",
-    "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
-    "ISNULL": "Write IS NULL.",
-    "JOIN": "Joins are not answered: ask about one table.",
-    "LEFT": "Joins are not answered: ask about one table.",
-    "MOD": "Write x - 10 * FLOOR(x/10).",
-    "NATURAL": "Joins are not answered: ask about one table.",
-    "NOTNULL": "Write IS NOT NULL.",
-    "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
-    "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
-    "RIGHT": "Joins are not answered: ask about one table.",
-    "TABLE_SAMPLE": "Questions are about the whole table.",
-    "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
-    "UNION": "Ask one question at a time.",
-    "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
-    "WITH": "Ask about one table, without common table expressions.",
-}
+_TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
 
 def _size(text: str) -> None:
@@ -124,11 +109,26 @@ def _nesting(found: list["Token"]) -> None:
 def _truncation(found: list["Token"], place: int) -> None:
     # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
     following = [token.token_type.name for token in found[place + 1 : place + 4]]
-    if following[:1] == ["L_PAREN"] and following[1:] != ["STRING", "COMMA"]:
+    if following[1:] != ["STRING", "COMMA"]:
         raise UnsafeQuery(
             f"DATE_TRUNC (line {found[place].line}) takes the unit as text first. "
             "Write DATE_TRUNC('month', column)."
         )
+
+
+def _call(found: list["Token"], place: int) -> None:
+    token = found[place]
+    name = token.text.upper()
+    if found[place + 1 : place + 2] == [] or found[place + 1].token_type.name != "L_PAREN":
+        return
+    if token.token_type.name not in _BEFORE_PARENTHESIS:
+        hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
+        raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
+    if token.token_type.name == "VAR" and name not in _FUNCTIONS:
+        hint = FUNCTION_HINTS.get(name) or nearest(name[:60], _FUNCTIONS)
+        raise UnsafeQuery(f"{name[:60]}() (line {token.line}) is not supported here. {hint}")
+    if name == "DATE_TRUNC":
+        _truncation(found, place)
 
 
 def _glued(before: "Token", token: "Token") -> None:
@@ -143,7 +143,7 @@ def _allowed(token: "Token", names: frozenset[str]) -> None:
     kind = token.token_type.name
     if kind in _ALLOWED or token.text.casefold() in names:
         return
-    hint = _HINTS.get(kind, "See the list of supported SQL in the documentation.")
+    hint = TOKEN_HINTS.get(kind, "See the list of supported SQL in the documentation.")
     raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
 
 
@@ -167,9 +167,8 @@ ask about one table.
             )
         if token.token_type.name == "NUMBER":
             _number(token)
-        if token.text.upper() in ("DATE_TRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC"):
-            _truncation(found, place)
         _allowed(token, known)
+        _call(found, place)
 
 
 def _single(found: list["Token"]) -> list["Token"]:

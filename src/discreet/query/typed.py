@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Expression, Literal
+from discreet.query.hints import NODE_HINTS, NODE_NAMES, PART_HINTS
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Kind", "Reader", "Scope", "Typed", "only", "refuse", "where_in_text"]
+__all__ = ["Kind", "Reader", "Scope", "Typed", "missing", "only", "refuse", "where_in_text"]
 
 
 class Kind(StrEnum):
@@ -83,7 +84,7 @@ class Scope(Protocol):
         True
         """
 
-    def read(self, node: "Expr") -> Typed:
+    def read(self, node: "Expr | None") -> Typed:
         """Translate a parsed node, or refuse it.
 
         Privacy: none (touches no data).
@@ -101,60 +102,6 @@ class Reader(Protocol):
     """
 
     def __call__(self, node: "Expr", scope: Scope, /) -> Typed: ...
-
-
-_NAMES = {
-    "CTE": "WITH",
-    "Anonymous": "this function",
-    "Coalesce": "COALESCE",
-    "CountIf": "COUNT_IF",
-    "CurrentDate": "CURRENT_DATE",
-    "DPipe": "||",
-    "Join": "JOIN",
-    "Mod": "the remainder %",
-    "Pow": "a power",
-    "Rand": "RANDOM()",
-    "Star": "*",
-    "Subquery": "a subquery",
-    "Select": "a subquery",
-    "TryCast": "TRY_CAST",
-    "Tuple": "a list in parentheses",
-    "Window": "a window function (OVER)",
-}
-
-_HINTS = {
-    "Abs": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
-    "AnyValue": "Group by the column and count.",
-    "ApproxDistinct": "Write COUNT(DISTINCT unit) with the table's unit column.",
-    "Ceil": "Write -FLOOR(-x).",
-    "Coalesce": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
-    "CountIf": "Write COUNT(CASE WHEN ... THEN 1 END).",
-    "CurrentDate": "Write the date itself, as in DATE '2024-01-31'.",
-    "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
-    "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
-    "Escape": "List the categories with IN.",
-    "Exists": "Ask about one table, without subqueries.",
-    "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-    "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
-    "Join": "Ask about one table.",
-    "Max": "Count the values in buckets: GROUP BY FLOOR(x/10).",
-    "Median": "Count the values in buckets: GROUP BY FLOOR(x/10).",
-    "Min": "Count the values in buckets: GROUP BY FLOOR(x/10).",
-    "Mod": "Write x - 10 * FLOOR(x/10).",
-    "NullSafeEQ": "Write = and IS NULL.",
-    "NullSafeNEQ": "Write <> and IS NULL.",
-    "Nullif": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
-    "Pow": "Write x * x.",
-    "Rand": "Noise is added for you.",
-    "Round": "Round the result after it is returned, or write FLOOR.",
-    "Select": "Ask about one table, without subqueries.",
-    "SetOperation": "Ask one question at a time.",
-    "Star": "Name the columns; * stands only in COUNT(*).",
-    "Subquery": "Ask about one table, without subqueries.",
-    "TryCast": "Leave the cast out.",
-    "Tuple": "Compare the columns one by one.",
-    "Window": "Order and limit the result with ORDER BY and LIMIT.",
-}
 
 
 def where_in_text(node: "Expr") -> str:
@@ -176,7 +123,11 @@ def _construct(node: "Expr") -> str:
     kind = type(node).__name__
     if kind == "Anonymous":
         return f"{str(node.this)[:60]}()"
-    return _NAMES.get(kind, kind.upper())
+    return NODE_NAMES.get(kind, kind.upper())
+
+
+def _whole(node: "Expr") -> str:
+    return "SELECT" if type(node).__name__ == "Select" else _construct(node)
 
 
 def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
@@ -188,8 +139,18 @@ def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
     RANDOM() is not supported here (line 1). Noise is added for you.
     """
     name = type(node).__name__
-    advice = hint or _HINTS.get(name, "See the list of supported SQL in the documentation.")
+    advice = hint or NODE_HINTS.get(name, "See the list of supported SQL in the documentation.")
     return UnsafeQuery(f"{_construct(node)} is not supported here{where_in_text(node)}. {advice}")
+
+
+def missing() -> UnsafeQuery:
+    """The refusal of an expression that is not there, as in FLOOR().
+
+    Privacy: none (touches no data).
+    >>> print(missing())
+    an expression is missing. Check commas and parentheses.
+    """
+    return UnsafeQuery("an expression is missing. Check commas and parentheses.")
 
 
 def only(node: "Expr", *names: str) -> None:
@@ -201,8 +162,8 @@ def only(node: "Expr", *names: str) -> None:
     """
     for name, value in node.args.items():
         if name not in names and value is not None and value is not False and value != []:
-            part = name.strip("_").replace("_", " ")
+            part = name.strip("_").replace("_", " ").upper()
+            hint = PART_HINTS.get(name, "Leave that part out.")
             raise UnsafeQuery(
-                f"{_construct(node)} with {part} is not supported here{where_in_text(node)}. "
-                "Leave that part out."
+                f"{part} in {_whole(node)} is not supported here{where_in_text(node)}. {hint}"
             )

@@ -1,0 +1,148 @@
+"""What to write instead of the constructs that are refused. Words only; decides nothing."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["FUNCTION_HINTS", "NODE_HINTS", "NODE_NAMES", "PART_HINTS", "TOKEN_HINTS"]
+
+_NOISY = "Noise is added for you."
+_BUCKETS = "Count the values in buckets: GROUP BY FLOOR(x/10)."
+_TODAY = "Write the date itself, as in DATE '2024-01-31'."
+_COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
+_CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
+
+FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "ABS": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
+        "ANY_VALUE": "Group by the column and count.",
+        "APPROX_COUNT_DISTINCT": "Write COUNT(DISTINCT unit) with the table's unit column.",
+        "APPROX_QUANTILES": _BUCKETS,
+        "CEIL": "Write -FLOOR(-x).",
+        "CEILING": "Write -FLOOR(-x).",
+        "COALESCE": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
+        "COUNTIF": _COUNT_CASE,
+        "COUNT_IF": _COUNT_CASE,
+        "CURRENT_DATE": _TODAY,
+        "DATE": "Write DATE '2024-01-31'.",
+        "DATEDIFF": "Compare dates, or group by DATE_TRUNC('month', column).",
+        "DATE_DIFF": "Compare dates, or group by DATE_TRUNC('month', column).",
+        "IF": _CASE,
+        "IFNULL": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
+        "IIF": _CASE,
+        "MAX": _BUCKETS,
+        "MEDIAN": _BUCKETS,
+        "MIN": _BUCKETS,
+        "MOD": "Write x - 10 * FLOOR(x/10).",
+        "NOW": _TODAY,
+        "NULLIF": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
+        "PERCENTILE_CONT": _BUCKETS,
+        "POWER": "Write x * x.",
+        "QUANTILE": _BUCKETS,
+        "RAND": _NOISY,
+        "RANDOM": _NOISY,
+        "ROUND": "Round the result after it is returned, or write FLOOR.",
+        "SAFE_CAST": "Leave the cast out.",
+        "SQRT": "Write STDDEV(x) for a deviation, or take roots of the result.",
+        "TRUNC": "Write FLOOR(x), or DATE_TRUNC('month', column).",
+        "TRY_CAST": "Leave the cast out.",
+    }
+)
+
+PART_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "distinct": "Write GROUP BY the columns.",
+        "joins": "Ask about one table.",
+        "offset": "Write ORDER BY and LIMIT.",
+        "qualify": "Write HAVING.",
+        "with_": "Ask about one table, without common table expressions.",
+    }
+)
+
+NODE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "CTE": "WITH",
+        "Anonymous": "this function",
+        "Coalesce": "COALESCE",
+        "CountIf": "COUNT_IF",
+        "CurrentDate": "CURRENT_DATE",
+        "DPipe": "||",
+        "Join": "JOIN",
+        "Mod": "the remainder %",
+        "Pow": "a power",
+        "Rand": "RANDOM()",
+        "Star": "*",
+        "Subquery": "a subquery",
+        "Select": "a subquery",
+        "TryCast": "TRY_CAST",
+        "Tuple": "a list in parentheses",
+        "Window": "a window function (OVER)",
+    }
+)
+
+NODE_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "Abs": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
+        "AnyValue": "Group by the column and count.",
+        "ApproxDistinct": "Write COUNT(DISTINCT unit) with the table's unit column.",
+        "Ceil": "Write -FLOOR(-x).",
+        "Coalesce": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
+        "CountIf": "Write COUNT(CASE WHEN ... THEN 1 END).",
+        "CurrentDate": "Write the date itself, as in DATE '2024-01-31'.",
+        "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
+        "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
+        "Escape": "List the categories with IN.",
+        "Exists": "Ask about one table, without subqueries.",
+        "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
+        "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
+        "Join": "Ask about one table.",
+        "Max": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+        "Median": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+        "Min": "Count the values in buckets: GROUP BY FLOOR(x/10).",
+        "Mod": "Write x - 10 * FLOOR(x/10).",
+        "NullSafeEQ": "Write = and IS NULL.",
+        "NullSafeNEQ": "Write <> and IS NULL.",
+        "Nullif": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
+        "Pow": "Write x * x.",
+        "Rand": "Noise is added for you.",
+        "Round": "Round the result after it is returned, or write FLOOR.",
+        "Select": "Ask about one table, without subqueries.",
+        "SetOperation": "Ask one question at a time.",
+        "Star": "Name the columns; * stands only in COUNT(*).",
+        "Subquery": "Ask about one table, without subqueries.",
+        "TryCast": "Leave the cast out.",
+        "Tuple": "Compare the columns one by one.",
+        "Window": "Order and limit the result with ORDER BY and LIMIT.",
+    }
+)
+
+
+TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "ALL": "Leave ALL out.",
+        "ANY": "Use IN with a list of constants.",
+        "COMMA": "Ask about one table.",
+        "CROSS": "Joins are not answered: ask about one table.",
+        "ESCAPE": "List the categories with IN.",
+        "EXCEPT": "Ask one question at a time.",
+        "EXISTS": "Ask about one table, without subqueries.",
+        "FETCH": "Write LIMIT.",
+        "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
+        "INNER": "Joins are not answered: ask about one table.",
+        "INTERSECT": "Ask one question at a time.",
+        "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
+        "ISNULL": "Write IS NULL.",
+        "JOIN": "Joins are not answered: ask about one table.",
+        "LEFT": "Joins are not answered: ask about one table.",
+        "MOD": "Write x - 10 * FLOOR(x/10).",
+        "NATURAL": "Joins are not answered: ask about one table.",
+        "NOTNULL": "Write IS NOT NULL.",
+        "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
+        "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
+        "RIGHT": "Joins are not answered: ask about one table.",
+        "TABLE_SAMPLE": "Questions are about the whole table.",
+        "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
+        "UNION": "Ask one question at a time.",
+        "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
+        "WITH": "Ask about one table, without common table expressions.",
+    }
+)
