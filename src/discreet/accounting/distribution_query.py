@@ -15,6 +15,7 @@ from discreet.accounting.distribution_inversion import (
     Inversion,
     Setting,
     chernoff,
+    cumulant_error,
     cumulants,
     invert,
 )
@@ -52,10 +53,12 @@ Build = Callable[[int], Composition]
 
 
 def _tilts(composition: Composition) -> Array:
-    """Candidate tilts, from well below one standard deviation upwards."""
+    """Candidate tilts, from below one over the standard deviation upwards; a heavy tail, whose
+    cumulant explodes long before, needs them from a quarter."""
     ends = cumulants(composition.upper, composition.variance, np.array([0.0, 1.0]))
     first = 0.4 / math.sqrt(max(float(ends[1] - ends[0]), 1e-16))  # about a variance
-    return np.asarray(first * 1.7 ** np.arange(40))
+    lowest = min(first, 0.25)
+    return np.asarray(lowest * 1.7 ** np.arange(40 + math.ceil(math.log(first / lowest, 1.7))))
 
 
 def _best(composition: Composition, objective: Callable[[Array, Array], Array]) -> float:
@@ -149,19 +152,23 @@ def _enough(composition: Composition, tilt: float, precision: float, cells: int)
     return min(_MOST_CELLS, math.ceil(1.1 * cells * math.sqrt(wide / precision)))
 
 
-def _chernoff_epsilon(composition: Composition, tilt: float, room: float) -> float:
-    """An epsilon certified by the Chernoff bound at one tilt."""
+def _exponent(composition: Composition, tilt: float) -> float:
+    """The logarithm of the Chernoff bound at epsilon = 0, rounded up."""
     tilts = np.array([tilt])
     exponent = cumulants(composition.upper, composition.variance, tilts) + chernoff(tilts)
-    start = (float(exponent[0]) - math.log(room)) / tilt
-    return start + 1e-9 * abs(start)
+    return float(exponent[0]) + cumulant_error(composition.upper, composition.variance, tilt)
+
+
+def _chernoff_epsilon(composition: Composition, tilt: float, room: float) -> float:
+    """An epsilon certified by the Chernoff bound at one tilt."""
+    start = (_exponent(composition, tilt) - math.log(room)) / tilt
+    return start + _ROUND * (abs(start) + abs(math.log(room)) / tilt)
 
 
 def _chernoff_delta(composition: Composition, tilt: float, place: float) -> float:
     """The Chernoff bound on the finite part of delta at one tilt."""
-    tilts = np.array([tilt])
-    exponent = cumulants(composition.upper, composition.variance, tilts) + chernoff(tilts)
-    return math.exp(min(0.0, float(exponent[0]) - tilt * place)) * (1 + 1e-6)
+    exponent = _exponent(composition, tilt) - tilt * place * (1 - _ROUND)
+    return math.exp(min(0.0, exponent + _ROUND))
 
 
 def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
@@ -181,6 +188,18 @@ def _attempt(
     lower, upper = _invert(composition, setting, start)
     high = _upper_epsilon(upper, room, start, 0.004 * goal)
     return _lower_epsilon(lower, reach, min(high, start), 0.004 * goal), high
+
+
+def _holds_at_zero(composition: Composition, room: float) -> bool:
+    """Whether epsilon = 0 is certified: it needs a tilt of its own."""
+    tilt = _best(composition, lambda tilts, sums: sums)  # noqa: ARG005
+    _, upper = _invert(composition, _setting(composition, tilt, 0.1), 0.0)
+    return upper.bounds(epsilon=0.0)[1] <= room
+
+
+def _finer(precision: float, goal: float, width: float) -> float:
+    """The precision for the next round; widths are about proportional to it."""
+    return precision * min(0.25, max(0.002, 0.5 * goal / width))
 
 
 def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[float, float]:
@@ -217,9 +236,11 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
             cells, composition = wanted, build(wanted)
         low, high = _attempt(composition, tilt, limit, goal, precision)
         floor, ceiling = max(floor, low), min(ceiling, high)
-        if ceiling - floor <= tolerance * floor or ceiling == 0:
+        if floor == 0 and _holds_at_zero(composition, room):
+            return 0.0, 0.0
+        if ceiling - floor <= tolerance * floor:
             break
-        precision *= 0.25
+        precision = _finer(precision, tolerance * floor, ceiling - floor)
     return floor, ceiling
 
 
@@ -256,5 +277,5 @@ def delta_range(
         highest = min(highest, (high + composition.slack) * (1 + _ROUND))
         if highest - lowest <= tolerance * lowest:
             break
-        precision *= 0.25
+        precision = _finer(precision, tolerance * lowest, highest - lowest)
     return lowest, highest
