@@ -17,6 +17,7 @@ from discreet.rationals import (
     floor_decimal,
     floor_float,
     log_bounds,
+    log_float,
     nonnegative,
     positive,
     probability,
@@ -144,6 +145,21 @@ def test_log_is_bracketed_and_undone_by_exp(value):
     assert low <= high
     assert exp_bounds(low)[0] <= value <= exp_bounds(high)[1]
     assert high - low < Fraction(1, 10**38)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1 - Fraction(1, 10**30),
+        1 + Fraction(1, 10**30),
+        Fraction(3, 2),
+        Fraction(1, 10**400),
+        10**400,
+    ],
+)
+def test_quick_logarithm_is_close(value):
+    low, _ = log_bounds(Fraction(value), 60)
+    assert log_float(Fraction(value)) == pytest.approx(float(low), rel=1e-14)
 
 
 def test_log_of_one_and_its_neighbours():

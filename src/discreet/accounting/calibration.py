@@ -86,7 +86,7 @@ def zcdp_share(*, count: int, epsilon: Number, delta: Number) -> ZCDP:
 def laplace_scale(sensitivity: Sensitivity, *, epsilon: Number) -> Fraction:
     """The smallest scale of (discrete) Laplace noise for a pure loss of epsilon, exactly.
 
-    Privacy: l1/scale = epsilon under the relation of the sensitivity [DMNS06, Prop. 1].
+    Privacy: l1/scale = epsilon under the relation of the sensitivity [DMNS06, Prop. 3.3].
     >>> laplace_scale(Sensitivity.single(1), epsilon=0.1)
     Fraction(10, 1)
     """

@@ -14,6 +14,7 @@ from discreet.rationals import (
     exp_bounds,
     floor_decimal,
     log_bounds,
+    log_float,
     nonnegative,
     probability,
     sqrt_up,
@@ -60,7 +61,7 @@ def zcdp_epsilon(*, rho: Number, delta: Number) -> Fraction:
             f"zCDP with rho={float(cost):g} has no finite epsilon at delta=0; "
             "give a delta above 0, for instance 1e-6. Nothing was computed."
         )
-    wanted, log_rho = -_log(failure), _log(cost)
+    wanted, log_rho = -log_float(failure), log_float(cost)
 
     def slope(log_step: float) -> float:
         # The derivative in a has the sign of rho (a-1)^2 + ln a - ln(1/delta), which rises in a.
@@ -82,7 +83,7 @@ def zcdp_rho(*, epsilon: Number, delta: Number) -> Fraction:
         return Fraction(0)
     if failure == 1:
         raise UnprovableRequest("delta=1 protects nobody, so every rho would do; lower delta.")
-    wanted, level = -_log(failure), float(limit)
+    wanted, level = -log_float(failure), float(limit)
 
     def slope(log_step: float) -> float:
         # For every order a, rho(a) = (epsilon - ln(1/(a delta))/(a-1) - ln(1-1/a))/a is allowed;
@@ -111,7 +112,7 @@ def zcdp_delta(*, rho: Number, epsilon: Number) -> Fraction:
     cost, level = nonnegative(rho, "rho"), nonnegative(epsilon, "epsilon")
     if not cost:
         return Fraction(0)
-    log_rho, limit = _log(cost), float(level)
+    log_rho, limit = log_float(cost), float(level)
 
     def slope(log_step: float) -> float:
         # The exponent's derivative in a: (2a-1) rho - epsilon + ln(1-1/a).
@@ -141,10 +142,6 @@ def zcdp_epsilon_simple(*, rho: Number, delta: Number) -> Fraction:
     if not failure:
         return zcdp_epsilon(rho=cost, delta=failure)  # refuses with the remedy
     return ceil_decimal(cost + sqrt_up(4 * cost * log_bounds(1 / failure)[1]))
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _exp(exponent: float) -> float:

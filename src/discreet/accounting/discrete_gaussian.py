@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.accounting.conversion import zcdp_delta, zcdp_epsilon
 from discreet.accounting.normal import TINIEST, crossing, mills_bounds, normal_context
 from discreet.errors import InvalidValue
-from discreet.rationals import Number, ceil_decimal, nonnegative, positive, probability
+from discreet.rationals import Number, ceil_decimal, log_float, nonnegative, positive, probability
 
 __all__ = ["discrete_gaussian_delta", "discrete_gaussian_epsilon"]
 
@@ -60,14 +60,15 @@ def discrete_gaussian_epsilon(
 
     if reached(Fraction(0)) <= failure:
         return Fraction(0)
-    wanted = math.log(failure)
+    wanted = log_float(failure)
 
     def surplus(level: float) -> float:
-        return wanted - _log(reached(Fraction(level)))
+        return wanted - log_float(reached(Fraction(level)))
 
     found = crossing(surplus, 0.0, float(concentrated) * 1.000001)
-    epsilon, step = ceil_decimal(Fraction(found), _DIGITS), Fraction(1, 10 ** (_DIGITS - 1))
-    while reached(epsilon) > failure:
+    step = Fraction(1, 10 ** (_DIGITS - 1))
+    epsilon = ceil_decimal(max(Fraction(found), step), _DIGITS)
+    while epsilon < concentrated and reached(epsilon) > failure:
         epsilon, step = ceil_decimal(epsilon * (1 + step), _DIGITS), 2 * step
     return min(epsilon, concentrated)
 
@@ -79,10 +80,6 @@ def _steps(sensitivity: int) -> int:
             f"sensitivity is {sensitivity!r}; on the lattice it is an integer of at least 1."
         )
     return sensitivity
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _decimal(value: Fraction) -> Decimal:

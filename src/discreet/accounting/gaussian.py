@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.accounting.normal import TINIEST, crossing, normal_context, shift_delta
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.rationals import Number, ceil_decimal, nonnegative, positive, probability
+from discreet.rationals import Number, ceil_decimal, log_float, nonnegative, positive, probability
 
 __all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_sigma"]
 
@@ -43,7 +43,7 @@ def gaussian_epsilon(
     square, failure = _mu_squared(sigma, sensitivity, count), _failure(delta)
     if not square or failure == 1 or _delta(square, Fraction(0)) <= failure:
         return Fraction(0)
-    mu, wanted = math.sqrt(square), _log(failure)
+    mu, wanted = math.sqrt(square), log_float(failure)
     with decimal.localcontext(normal_context()):
         root = _root(square)
 
@@ -52,8 +52,8 @@ def gaussian_epsilon(
 
         # P(loss > epsilon) <= delta already there: N(mu^2/2, mu^2) and the Chernoff bound.
         found = crossing(surplus, 0.0, mu * mu / 2 + mu * math.sqrt(-2 * wanted) + 1e-12)
-    epsilon = ceil_decimal(Fraction(found), _DIGITS)
     step = Fraction(1, 10 ** (_DIGITS - 1))
+    epsilon = ceil_decimal(max(Fraction(found), step), _DIGITS)
     while _delta(square, epsilon) > failure:
         epsilon, step = ceil_decimal(epsilon * (1 + step), _DIGITS), 2 * step
     return epsilon
@@ -76,7 +76,7 @@ def gaussian_sigma(
             f"sensitivity {float(distance)} at delta {float(failure):g} needs no noise at all; "
             "ask for delta below 1 and a sensitivity above 0. Nothing was computed."
         )
-    wanted = _log(failure)
+    wanted = log_float(failure)
     with decimal.localcontext(normal_context()):
         threshold = Decimal(level.numerator) / Decimal(level.denominator)
 
@@ -129,10 +129,6 @@ def _delta(square: Fraction, epsilon: Fraction) -> Fraction:
         below = context.next_minus(level) if level else level
         bound = shift_delta(mu=_root(square), epsilon=below)[1]
     return min(Fraction(1), ceil_decimal(max(TINIEST, Fraction(bound))))
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _float_log(value: Decimal) -> float:

@@ -176,6 +176,19 @@ def test_discrete_epsilon_is_enough_and_the_least():
         assert discrete_gaussian_delta(epsilon=less, **same) > Fraction(1, 10**6)
 
 
+@pytest.mark.parametrize("nines", [10, 16, 30, 60])
+def test_deltas_next_to_one_are_answered(nines):
+    delta = 1 - Fraction(1, 10**nines)
+    epsilon = gaussian_epsilon(sigma=0.01, delta=delta)
+    assert gaussian_delta(sigma=0.01, epsilon=epsilon) <= delta
+    sigma = gaussian_sigma(epsilon=1, delta=delta)
+    assert gaussian_delta(sigma=sigma, epsilon=1) <= delta
+    level = discrete_gaussian_epsilon(sigma_squared=0.01, delta=delta)
+    # A delta is shown in 18 digits, rounded up: closer to 1 than that it reads 1.
+    shown = delta if nines <= 17 else Fraction(1)
+    assert discrete_gaussian_delta(sigma_squared=0.01, epsilon=level) <= shown
+
+
 def test_crossing_of_steps_and_lines():
     assert crossing(lambda x: x - 3, 0.0, 10.0) == pytest.approx(3, rel=1e-14)
     assert crossing(lambda x: -1.0 if x < 0.7 else 1.0, 0.0, 1.0) == pytest.approx(0.7)
