@@ -269,7 +269,6 @@ class Curator:
         schema: str | Path | Mapping[str, Any] | Table,
         *,
         data: object | None = None,
-        in_place: bool = False,
         on_progress: Callable[[float], None] | None = None,
     ) -> Table:
         """Register a table by its schema file; `data` takes a pandas, polars or Arrow table.
@@ -278,7 +277,16 @@ class Curator:
         >>> Curator.add.__name__
         'add'
         """
-        return self._warehouse.add(schema, data=data, in_place=in_place, on_progress=on_progress)
+        return self._warehouse.add(schema, data=data, on_progress=on_progress)
+
+    def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
+        """Register a table whose rows stay where they are; every question reads its source.
+
+        Privacy: none; opens the population's budget once.
+        >>> Curator.add_in_place.__name__
+        'add_in_place'
+        """
+        return self._warehouse.add_in_place(schema)
 
     def refresh(self, name: str, *, on_progress: Callable[[float], None] | None = None) -> None:
         """Prepare a table again from its changed source; the budget goes on.

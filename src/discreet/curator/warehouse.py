@@ -46,7 +46,6 @@ class Warehouse:
         schema: str | Path | Mapping[str, Any] | Table,
         *,
         data: object | None = None,
-        in_place: bool = False,
         on_progress: Progress | None = None,
     ) -> Table:
         """Register a table: read its schema, prepare its rows, open its population's budget.
@@ -59,11 +58,23 @@ class Warehouse:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         if data is not None:
             return self._add_frame(table, data, on_progress)
-        if table.source is None:
-            raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
-        source = table.source
-        prepared = None if in_place else self._prepare(table, source, on_progress)
+        source = _source(table)
+        prepared = self._prepare(table, source, on_progress)
         self._register(table, source, prepared, _stamp(source), _path(source))
+        return table
+
+    def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
+        """Register a table whose rows stay where they are; every question reads its source.
+
+        Privacy: none; opens the population's budget.
+        >>> Warehouse.add_in_place.__name__
+        'add_in_place'
+        """
+        table = schema if isinstance(schema, Table) else read_schema(schema)
+        source = _source(table)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._check_missing(table, source, _types(source))
+        self._register(table, source, None, _stamp(source), _path(source))
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
@@ -123,9 +134,7 @@ class Warehouse:
 
     def _prepare(self, table: Table, source: str, on_progress: Progress | None) -> str:
         types = _types(source)
-        count = missing_count(table, "source", types)
-        if count is not None:
-            self._refuse_missing(table, source, count)
+        self._check_missing(table, source, types)
         file = f"{table.name}-{secrets.token_hex(8)}.duckdb"
         prepare(
             source=source,
@@ -135,7 +144,11 @@ class Warehouse:
         )
         return file
 
-    def _refuse_missing(self, table: Table, source: str, count: str) -> None:
+    def _check_missing(self, table: Table, source: str, types: Mapping[str, str]) -> None:
+        """Refuse missing values where the schema says null = "error"; also checks the columns."""
+        count = missing_count(table, "source", types)
+        if count is None:
+            return
         with DuckDB.in_place(source, time_limit_seconds=self._time_limit) as engine:
             missing = engine.rows(count)[0]
         strict = [column.name for column in table.columns if column.null == "error"]
@@ -254,6 +267,12 @@ class Warehouse:
         for _, engine in self._engines.values():
             engine.close()
         self._engines.clear()
+
+
+def _source(table: Table) -> str:
+    if table.source is None:
+        raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
+    return table.source
 
 
 def _path(source: str) -> Path:

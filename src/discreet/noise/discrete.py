@@ -17,7 +17,7 @@ from discreet.noise.laws import Gaussian, Geometric, Laplace, Law
 from discreet.noise.table import FIRST, Table, resolve, tabulate
 from discreet.rationals import Number, exp_bounds, positive
 
-__all__ = ["PROVED", "Margin", "discrete_gaussian", "discrete_laplace", "draw", "geometric"]
+__all__ = ["Margin", "PROVED", "discrete_gaussian", "discrete_laplace", "draw", "geometric"]
 
 Integers = NDArray[np.int64]
 

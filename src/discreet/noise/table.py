@@ -14,7 +14,8 @@ from discreet.noise.laws import Law, Weights
 
 __all__ = ["FIRST", "Guide", "Table", "resolve", "tabulate"]
 
-FIRST = 32  # bits of the uniform that the vectorised path looks at
+FIRST = 32
+"""How many bits of a uniform the vectorised path looks at."""
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,22 @@ from discreet.query.algebra import (
 )
 from discreet.schema.table import Table
 
-__all__ = ["GROUP_LIMIT", "RULES", "Draft", "Plan", "Rule", "plan"]
+__all__ = [
+    "Draft",
+    "GROUP_LIMIT",
+    "Plan",
+    "RULES",
+    "Rule",
+    "bound_contribution",
+    "choose_mechanism",
+    "emit",
+    "measure",
+    "plan",
+    "resolve",
+]
 
 GROUP_LIMIT = 100_000
+"""How many public groups one question may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +117,7 @@ class Draft:
 
 
 Rule = Callable[[Draft], Draft]
+"""One decision on the way to a plan."""
 
 
 def resolve(draft: Draft) -> Draft:

@@ -15,6 +15,7 @@ from discreet.schema.column import Column
 __all__ = ["Domain", "Label", "domain", "groups"]
 
 Label = int | float | str | bool | date
+"""What a key is called in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +37,32 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
     """The values of a key, from the declared bounds of the columns in it.
 
     Privacy: none (touches no data).
+    >>> from fractions import Fraction
     >>> from discreet.query.algebra import Literal
-    >>> domain(Key("one", Literal(Fraction(1))), {}, limit=10).codes
-    (1,)
+    >>> domain(Key("yes", Literal(True)), {}, limit=10).labels
+    (True,)
     """
     value = bounded(key.expression, columns)
     if isinstance(key.expression, DateTrunc):
         operand = bounded(key.expression.operand, columns)
+        count = calendar.units_between(key.expression.unit, operand.lower, operand.upper)
+        _check_count(key, count, limit)
         codes = calendar.starts(key.expression.unit, operand.lower, operand.upper)
     else:
         first, last = value.lower, value.upper
         if value.kind == "category":
             first, last = 0, len(value.labels) - 1
-        if last - first >= limit:
-            raise UnsafeQuery(
-                f"GROUP BY {key.name} has {last - first + 1:,} public keys; the limit is "
-                f"{limit:,}. Use buckets such as FLOOR(x/10) or DATE_TRUNC. Nothing was charged."
-            )
+        _check_count(key, last - first + 1, limit)
         codes = list(range(first, last + 1))
     return Domain(key.name, value.sql, tuple(codes), tuple(_label(value, code) for code in codes))
+
+
+def _check_count(key: Key, count: int, limit: int) -> None:
+    if count > limit:
+        raise UnsafeQuery(
+            f"GROUP BY {key.name} has {count:,} public keys; the limit is "
+            f"{limit:,}. Use buckets such as FLOOR(x/10) or DATE_TRUNC. Nothing was charged."
+        )
 
 
 def _label(value: Bounded, code: int) -> Label:

@@ -13,7 +13,10 @@ from discreet.plan.measures import Measure
 __all__ = ["Noise", "Price", "cheapest", "choose", "paid", "shared", "smallest_price"]
 
 Price = Pure | ZCDP
+"""What a question may cost, in the terms of the account that pays."""
+
 Noise = DiscreteLaplace | DiscreteGaussian
+"""The mechanisms that plans choose from."""
 
 _DIGITS = 4  # significant digits of a price found by search; rounded up
 
@@ -79,7 +82,7 @@ def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price
 
     Privacy: none (touches no data).
     >>> cheapest(Measure("n", (), Sensitivity.single(1), Fraction(1)), Fraction(3), Pure)
-    Pure(epsilon=Fraction(9987, 10000))
+    Pure(epsilon=Fraction(8319, 10000))
     """
 
     def enough(price: Price) -> bool:

@@ -316,7 +316,7 @@ class Order:
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a WITH DIFFERENTIAL_PRIVACY OPTIONS clause said; None where it was silent.
 
