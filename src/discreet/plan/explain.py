@@ -87,7 +87,7 @@ def noise_of(noise: Noise) -> str:
     return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
 
 
-def warnings_of(plan: Plan) -> list[str]:
+def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
     """What an analyst should know about bias before paying.
 
     Privacy: none (touches no data).
@@ -103,10 +103,11 @@ def warnings_of(plan: Plan) -> list[str]:
         )
     if any(estimator.upper for _, estimator in plan.estimators):
         said.append("Values outside their declared bounds are clamped to them, which can bias.")
-    if any(estimator.statistic is Statistic.AVERAGE for _, estimator in plan.estimators):
+    ratios = any(len(estimator.positions) > 1 for _, estimator in plan.estimators)
+    if ratios and count is None:
         said.append(
-            "The error of an average depends on the number of rows, which is secret; "
-            "give a count to see it."
+            "The error of an average or a variance depends on the number of rows, which is "
+            "secret; suppose a count to see it."
         )
     return said
 
@@ -137,6 +138,6 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
             }
             for measure, noise in zip(plan.measures, plan.noises, strict=True)
         ],
-        "warnings": warnings_of(plan),
+        "warnings": warnings_of(plan, count),
         "sql": plan.sql,
     }

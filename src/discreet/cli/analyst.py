@@ -1,0 +1,202 @@
+"""The analyst's commands: explain shows a question's cost and error, query asks it and pays."""
+
+import importlib.util
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    existing_vault,
+    new_console,
+    number,
+    print_json,
+    refusing,
+)
+from discreet.errors import InvalidValue, Unavailable
+
+if TYPE_CHECKING:
+    from discreet.curator.answer import Answer
+    from discreet.curator.service import Curator
+    from discreet.ledger.account import Account
+    from discreet.plan.draft import Plan
+
+__all__ = ["register"]
+
+_Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, in quotes.")]
+_Analyst = Annotated[
+    str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
+]
+_Epsilon = Annotated[
+    Decimal | None,
+    typer.Option("--epsilon", parser=number, metavar="E", help="The price of the whole question."),
+]
+_Rho = Annotated[
+    Decimal | None,
+    typer.Option(
+        "--rho", parser=number, metavar="R", help="The price as rho; for budgets with a delta."
+    ),
+]
+_Error = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error",
+        metavar="X",
+        help="Pay the least whose 95% error is at most X, or COLUMN=X; may be repeated.",
+    ),
+]
+_Count = Annotated[
+    int | None,
+    typer.Option(
+        "--count", metavar="N", help="Suppose that a group has N rows: for the error of averages."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the analyst's commands.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['explain', 'query']
+    """
+    app.command(
+        "explain", help="Show what a question would cost and how exact it would be. Costs nothing."
+    )(_explain)
+    app.command("query", help="Ask a question: noisy answers with intervals, paid from a budget.")(
+        _query
+    )
+
+
+def _errors(texts: list[str] | None) -> Decimal | dict[str, Decimal] | None:
+    """One error for all columns, or one for each that is named."""
+    if not texts:
+        return None
+    named: dict[str, Decimal] = {}
+    for text in texts:
+        name, mark, width = text.rpartition("=")
+        if not mark and len(texts) > 1:
+            raise InvalidValue(f"--error {text}: with several, write COLUMN=X in each.")
+        if not mark:
+            return number(text)
+        named[name] = number(width)
+    return named
+
+
+def _accounts(curator: "Curator", plan: "Plan", analyst: str) -> tuple["Account", "Account"]:
+    from discreet.ledger.account import Holder
+
+    return (
+        curator.ledger.account(Holder.POPULATION, plan.table.population),
+        curator.ledger.account(Holder.ANALYST, analyst),
+    )
+
+
+def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
+    from discreet.display.values import account_values
+
+    return {
+        "analyst": account_values(analyst)["remaining"],
+        "population": account_values(population)["remaining"],
+    }
+
+
+@refusing
+def _explain(
+    sql: _Sql,
+    analyst: _Analyst,
+    epsilon: _Epsilon = None,
+    rho: _Rho = None,
+    error: _Error = None,
+    count: _Count = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.tables import plan_table
+    from discreet.display.words import left_text, refusal_of
+    from discreet.plan.explain import explained
+
+    with existing_vault(folder) as curator:
+        plan = curator.session(analyst).explain(
+            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count
+        )
+        population, account = _accounts(curator, plan, analyst)
+    refusal = refusal_of(plan.cost, population, account)
+    if as_json:
+        left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
+        print_json({**explained(plan, count), **left})
+        return
+    console = new_console()
+    console.print(plan_table(plan, account, count))
+    console.print(f"\nBudget left of {analyst}: {left_text(account)}.", markup=False)
+    if refusal is not None:
+        console.print(f"The question would be refused now. {refusal}", markup=False)
+    console.print("Nothing was run or charged.")
+
+
+@refusing
+def _query(
+    sql: _Sql,
+    analyst: _Analyst,
+    epsilon: _Epsilon = None,
+    rho: _Rho = None,
+    error: _Error = None,
+    count: _Count = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw the answer, as .svg or .png."),
+    ] = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.values import answer_values
+
+    if plot is not None:
+        _check_plot(plot)
+    with existing_vault(folder) as curator:
+        session = curator.session(analyst)
+        answer = session.sql(sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count)
+        population, account = _accounts(curator, answer.plan, analyst)
+    if as_json:
+        print_json({**answer_values(answer), "remaining": _remaining(population, account)})
+    else:
+        _print_answer(answer, population, account)
+    if plot is not None:
+        answer.plot(str(plot))
+        typer.echo(f"Chart: {plot}", err=as_json)
+
+
+def _check_plot(plot: Path) -> None:
+    """Everything that could keep a chart from being drawn, before the question is paid for."""
+    if plot.suffix not in (".svg", ".png"):
+        raise InvalidValue(f"{plot}: a chart is written as .svg or .png. Nothing was charged.")
+    if not plot.parent.is_dir():
+        raise InvalidValue(f"{plot}: there is no folder {plot.parent}. Nothing was charged.")
+    if importlib.util.find_spec("vl_convert") is None:
+        raise Unavailable(
+            "charts need the plots extra; run: pip install 'discreet[plots]'. Nothing was charged."
+        )
+
+
+def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -> None:
+    from discreet.display.tables import answer_table
+    from discreet.display.words import cost_text, left_text
+
+    console = new_console()
+    console.print(answer_table(answer))
+    cost = cost_text(answer.plan.cost, analyst.conversion_delta)
+    receipt = answer.receipt
+    said = [f"Cost: {cost} (receipt {receipt.id})."]
+    if answer.free:
+        said = [
+            "Free: this was asked before, here is the same answer, and nothing was charged.",
+            f"It had cost {cost} (receipt {receipt.id}, {receipt.time[:10]}).",
+        ]
+    said += [f"Left of {who.holder} {who.name}: {left_text(who)}." for who in (analyst, population)]
+    for line in said:
+        console.print(line, markup=False)

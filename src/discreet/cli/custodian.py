@@ -1,0 +1,193 @@
+"""The custodian's commands: init, add, refresh, grant, inspect."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.shared import (
+    Delta,
+    Epsilon,
+    Json,
+    VaultFolder,
+    existing_vault,
+    new_console,
+    print_json,
+    refusing,
+    vault,
+)
+from discreet.errors import InvalidValue
+
+__all__ = ["register"]
+
+_WARNING = (
+    "These counts are exact and protect nobody: they are for the custodian, not for release. "
+    "Bounds, keys or rows_per_unit chosen after looking at them depend on the data, and the "
+    "guarantee does not cover that."
+)
+_TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the custodian's commands.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['init', 'add', 'refresh', 'grant', 'inspect']
+    """
+    app.command("init", help="Write a schema file to fill in, from a file's columns and types.")(
+        _init
+    )
+    app.command("add", help="Register a table by its schema file and prepare it for questions.")(
+        _add
+    )
+    app.command(
+        "refresh", help="Prepare a table again after its source changed; the budget stays."
+    )(_refresh)
+    app.command("grant", help="Give an analyst a budget of their own.")(_grant)
+    app.command(
+        "inspect",
+        help="Count what the bounds drop or clamp: exact, NOT FOR RELEASE, custodian only.",
+    )(_inspect)
+
+
+def _source(text: str, schema: Path) -> tuple[str, str]:
+    """The name and the source of a table as its schema file should say them."""
+    name, mark, table = text.partition("#") if not Path(text).exists() else (text, "", "")
+    place = os.path.relpath(name, schema.parent)
+    return (table.rpartition(".")[2] or Path(name).stem), place + mark + table
+
+
+@refusing
+def _init(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A parquet, CSV or DuckDB file (FILE#TABLE).")
+    ],
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", metavar="COLUMN", help="Whose row it is; omit if a row is a person."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="SCHEMA", help="The schema file; default: beside FILE."),
+    ] = None,
+) -> None:
+    from discreet.engines.sources import describe
+    from discreet.schema.file import FILL_IN
+    from discreet.schema.skeleton import skeleton
+
+    plain = Path(file if Path(file).exists() else file.partition("#")[0])
+    schema = output or plain.with_suffix(".toml")
+    if schema.exists():
+        raise InvalidValue(f"{schema} is there already; name another file with --output.")
+    columns = describe(file)
+    name, source = _source(file, schema)
+    text = skeleton(name, source, columns, unit)
+    schema.write_text(text, encoding="utf-8")
+    marks = [line for line in text.splitlines() if FILL_IN in line.partition("#")[0]]
+    places = sum(line.partition("#")[0].count(FILL_IN) for line in marks)
+    guessed = plain.suffix.lower() in (".csv", ".tsv")
+    typer.echo(f"Wrote {schema} from the names and types of {len(columns)} columns.")
+    if guessed:
+        typer.echo("A CSV file has no types; these are a guess from its first rows. Check them.")
+    typer.echo(f"Write a value in place of each {FILL_IN} ({places} of them):")
+    for line in marks:
+        typer.echo(f"  {line.partition('#')[0].strip()}")
+    typer.echo("Choose from what is publicly known, not from the data.")
+    typer.echo(f"Then: discreet add {schema}")
+
+
+@contextmanager
+def _progress(words: str) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error while something long runs; nothing where nobody looks."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(words, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
+
+
+@refusing
+def _add(
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema file.")],
+    in_place: Annotated[
+        bool,
+        typer.Option("--in-place", help="Leave the data where it is; questions take longer."),
+    ] = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.words import left_text, protected_text
+    from discreet.ledger.account import Holder
+
+    if not schema.is_file():
+        raise InvalidValue(
+            f"{schema} is not a file; `discreet init FILE` writes a schema to fill in."
+        )
+    start = time.perf_counter()
+    with vault(folder) as curator:
+        with _progress(f"preparing {schema.stem}") as on_progress:
+            table = (
+                curator.add_in_place(schema)
+                if in_place
+                else curator.add(schema, on_progress=on_progress)
+            )
+        seconds = time.perf_counter() - start
+        people = curator.ledger.account(Holder.POPULATION, table.population)
+        how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
+        typer.echo(f"{table.name}: {len(table.columns)} columns, {how}, in the vault {folder}.")
+        typer.echo(f"Protected: {protected_text(table)}.")
+        typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
+        if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
+            typer.echo("Next: discreet grant NAME --epsilon E")
+
+
+@refusing
+def _refresh(table: _TableName, folder: VaultFolder = Path("vault")) -> None:
+    with existing_vault(folder) as curator:
+        with _progress(f"preparing {table}") as on_progress:
+            curator.refresh(table, on_progress=on_progress)
+        typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
+
+
+@refusing
+def _grant(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
+    epsilon: Epsilon,
+    delta: Delta = Decimal(0),
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.words import left_text
+    from discreet.ledger.account import Holder
+
+    with vault(folder) as curator:
+        curator.grant(name, epsilon=epsilon, delta=delta)
+        account = curator.ledger.account(Holder.ANALYST, name)
+        typer.echo(f"{name} has {left_text(account)}, in the vault {folder}.")
+
+
+@refusing
+def _inspect(table: _TableName, as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
+    from discreet.display.tables import inspection_table
+
+    with existing_vault(folder) as curator:
+        counts = curator.inspect(table)
+    if as_json:
+        print_json({"table": table, "not_for_release": True, "warning": _WARNING, "counts": counts})
+        return
+    console = new_console()
+    console.print(inspection_table(counts))
+    console.print(_WARNING)

@@ -1,0 +1,158 @@
+"""What all commands share: options, exact numbers, the vault, and how a refusal is said.
+A refusal is one or two sentences on standard error, never a traceback.
+"""
+
+import functools
+import json
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from discreet.errors import DiscreetError, InvalidValue
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.curator.service import Curator
+
+__all__ = [
+    "Delta",
+    "Epsilon",
+    "Json",
+    "VaultFolder",
+    "existing_vault",
+    "new_console",
+    "number",
+    "print_json",
+    "refusing",
+    "vault",
+]
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def number(text: str | Decimal) -> Decimal:
+    """The exact decimal that was typed.
+
+    Privacy: none (touches no data).
+    >>> number("0.1")
+    Decimal('0.1')
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise typer.BadParameter(f"{text!r} is not a number; write one such as 0.5.") from None
+
+
+VaultFolder = Annotated[
+    Path,
+    typer.Option("--vault", envvar="DISCREET_VAULT", help="The vault's folder.", metavar="FOLDER"),
+]
+"""Where the vault is: --vault, the variable DISCREET_VAULT, or ./vault."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+"""Whether a reading command prints JSON."""
+
+Epsilon = Annotated[
+    Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The most epsilon.")
+]
+"""A budget's epsilon."""
+
+Delta = Annotated[
+    Decimal,
+    typer.Option(
+        "--delta",
+        parser=number,
+        metavar="D",
+        help="The most delta; without it epsilons add up, with it many small questions cost less.",
+    ),
+]
+"""A budget's delta."""
+
+
+def new_console() -> "Console":
+    """A console on standard output that adds no colour of its own to numbers.
+
+    Privacy: none (touches no data).
+    >>> new_console().no_color in (True, False)
+    True
+    """
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False)
+
+
+def print_json(values: Any) -> None:
+    """Print one JSON document on standard output.
+
+    Privacy: none: prints what it is given.
+    >>> print_json({"free": True})
+    {
+      "free": true
+    }
+    """
+    typer.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def vault(folder: Path) -> "Curator":
+    """Open the vault in a folder, or make one.
+
+    Privacy: none (touches no data).
+    >>> vault.__name__
+    'vault'
+    """
+    from discreet.curator.service import Curator
+
+    return Curator.open(folder)
+
+
+def existing_vault(folder: Path) -> "Curator":
+    """Open a vault that is there; a mistyped folder does not become an empty vault.
+
+    Privacy: none (touches no data).
+    >>> existing_vault(Path("no-such-folder"))
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: there is no vault in no-such-folder. Name its folder with \
+--vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
+    """
+    from discreet.ledger.vault import FILE
+
+    if not (folder / FILE).is_file():
+        raise InvalidValue(
+            f"there is no vault in {folder}. Name its folder with --vault or DISCREET_VAULT; "
+            "`discreet add SCHEMA` makes one."
+        )
+    return vault(folder)
+
+
+def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
+
+    Privacy: none; messages of this package carry no data, and others are not shown.
+    >>> def command() -> None:
+    ...     raise InvalidValue("epsilon is -1; it must be above 0.")
+    >>> try:
+    ...     refusing(command)()
+    ... except typer.Exit as stop:
+    ...     print(stop.exit_code)
+    2
+    """
+
+    @functools.wraps(command)
+    def guarded(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        try:
+            return command(*arguments, **options)
+        except DiscreetError as refusal:
+            typer.echo(f"discreet: {refusal}", err=True)
+            raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
+        except OSError as failure:
+            where = failure.filename or "a file"
+            reason = failure.strerror or type(failure).__name__
+            typer.echo(f"discreet: {where}: {reason}.", err=True)
+            raise typer.Exit(2) from None
+
+    return guarded

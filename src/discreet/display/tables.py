@@ -1,0 +1,162 @@
+"""Plans, answers and the ledger as tables for a terminal. Prints nothing itself."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.table import Table as Grid
+from rich.text import Text
+
+from discreet.curator.answer import Answer
+from discreet.display.words import (
+    cost_text,
+    decimals,
+    interval_text,
+    left_text,
+    number_text,
+    protected_text,
+    sensitivity_text,
+)
+from discreet.ledger.account import Account
+from discreet.ledger.entry import Act, Entry, account_of
+from discreet.plan.draft import Plan
+from discreet.plan.explain import explained
+from discreet.query.algebra import IntervalEnd
+
+__all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
+
+
+def answer_table(answer: Answer) -> Grid:
+    """One row for each group: keys, noisy values, and the 95% interval beside each.
+
+    Privacy: post-processing.
+    >>> answer_table.__name__
+    'answer_table'
+    """
+    intervals = answer.intervals()
+    ends = {
+        output.name
+        for output in answer.plan.query.outputs
+        if isinstance(output.expression, IntervalEnd)
+    }
+    places = {
+        output.name: decimals(row[output.name] for row in intervals)
+        for output in answer.plan.query.outputs
+    }
+    grid = Grid()
+    for name in answer.columns:
+        side = "right" if name in places else "left"
+        grid.add_column(Text(name), justify=side, overflow="fold")  # type: ignore[arg-type]
+        if name in places.keys() - ends:
+            grid.add_column("95% interval", justify="right", overflow="fold")
+    for row, interval in zip(answer, intervals, strict=True):
+        cells = []
+        for name in answer.columns:
+            cells.append(Text(number_text(row[name], places.get(name))))
+            if name in places.keys() - ends:
+                cells.append(Text(interval_text(interval[name], places[name])))
+        grid.add_row(*cells)
+    return grid
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
+    grid = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, Text(value))
+    return grid
+
+
+def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
+    """What a question will cost and how far off its answers will be.
+
+    Privacy: none (touches no data).
+    >>> plan_table.__name__
+    'plan_table'
+    """
+    facts = explained(plan, count)
+    rows = [
+        ("cost", cost_text(plan.cost, analyst.conversion_delta)),
+        ("protects", protected_text(plan.table)),
+        ("groups", str(facts["groups"])),
+    ]
+    label = "error, 95%"
+    for name, error in facts["error"].items():
+        rows.append((label, f"{name} " + _error(error, count)))
+        label = ""
+    label = "noise"
+    for measure in facts["measures"]:
+        reach = sensitivity_text(**measure["sensitivity"])
+        unit = "" if measure["step"] == 1 else f", in steps of {measure['step']:g}"
+        rows.append((label, f"{measure['name']}: {measure['mechanism']}; {reach}{unit}"))
+        label = ""
+    label = "note"
+    for warning in facts["warnings"]:
+        rows.append((label, warning))
+        label = ""
+    return _pairs([*rows, ("SQL to be run", plan.sql)])
+
+
+def _error(error: float | None, count: int | None) -> str:
+    if error is None:
+        return "depends on the rows of a group" + ("; suppose a count" if count is None else "")
+    digits = f"{error:,.0f}" if error >= 100 else f"{error:,.3g}"
+    return f"± {digits}" + ("" if count is None else f" where a group has {count:,} rows")
+
+
+def account_table(accounts: Iterable[Account]) -> Grid:
+    """Every account with its budget and what is left.
+
+    Privacy: none (touches no data).
+    >>> account_table([]).title
+    'Budgets'
+    """
+    grid = Grid(title="Budgets", title_justify="left")
+    for name in ("whose", "name", "left"):
+        grid.add_column(name, overflow="fold")
+    for account in accounts:
+        grid.add_row(account.holder.value, Text(account.name), left_text(account))
+    return grid
+
+
+def entry_table(entries: Iterable[Entry]) -> Grid:
+    """Every entry of the ledger: when, what, who, at which cost.
+
+    Privacy: public parameters only.
+    >>> entry_table([]).title
+    'Entries'
+    """
+    grid = Grid(title="Entries", title_justify="left")
+    for name in ("#", "date", "act", "who", "cost or budget", "question"):
+        grid.add_column(name, overflow="fold", no_wrap=name in ("#", "date", "act"))
+    for entry in entries:
+        who = ", ".join(name for name in (entry.analyst, entry.population) if name)
+        memo = json.loads(entry.memo)
+        asked = " ".join(str(memo.get("question") or "").split())
+        day, what = entry.time[:10], entry.act.value
+        grid.add_row(str(entry.sequence), day, what, Text(who), _event(entry), Text(asked))
+    return grid
+
+
+def _event(entry: Entry) -> str:
+    if entry.act is Act.CHARGE:
+        return cost_text(entry.loss)
+    account = account_of(entry)
+    text = f"epsilon {float(account.epsilon):g}"
+    return text if account.pure else f"{text}, delta {float(account.delta):g}"
+
+
+def inspection_table(counts: Mapping[str, Any]) -> Grid:
+    """What the bounds drop and clamp, for the custodian's eyes.
+
+    Privacy: NONE: exact counts, not for release.
+    >>> inspection_table({"rows kept": 3}).row_count
+    1
+    """
+    grid = Grid(title="NOT FOR RELEASE", title_justify="left", title_style="bold red")
+    grid.add_column("what", overflow="fold")
+    grid.add_column("exact count", justify="right")
+    for name, number in counts.items():
+        grid.add_row(Text(name), f"{number:,}")
+    return grid

@@ -1,0 +1,89 @@
+"""Answers, accounts and entries as plain values that JSON can carry. Released and public only."""
+
+import json
+import math
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+
+from discreet.curator.answer import Answer
+from discreet.ledger.account import Account
+from discreet.ledger.entry import Act, Entry
+
+__all__ = ["account_values", "answer_values", "entry_values"]
+
+
+def _plain(value: Any) -> Any:
+    """Dates as text, and no NaN or infinity, which JSON does not know."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def answer_values(answer: Answer) -> dict[str, Any]:
+    """An answer with its intervals and its receipt; an end that is not finite is null.
+
+    Privacy: post-processing.
+    >>> answer_values.__name__
+    'answer_values'
+    """
+    return {
+        "columns": list(answer.columns),
+        "rows": [{name: _plain(value) for name, value in row.items()} for row in answer],
+        "intervals": [
+            {name: [_plain(end) for end in ends] for name, ends in row.items()}
+            for row in answer.intervals()
+        ],
+        "confidence": 0.95,
+        "free": answer.free,
+        "receipt": asdict(answer.receipt),
+    }
+
+
+def account_values(account: Account) -> dict[str, Any]:
+    """An account: its budget and what it still admits, with exact fractions beside the floats.
+
+    Privacy: none (touches no data).
+    >>> from discreet.ledger.account import Holder
+    >>> from discreet.schema.table import Budget
+    >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))
+    >>> account_values(ana)["remaining"]["epsilon"]
+    0.1
+    """
+    left = account.remaining
+    return {
+        "holder": account.holder.value,
+        "name": account.name,
+        "epsilon": float(account.epsilon),
+        "delta": float(account.delta),
+        "currency": "epsilon" if account.pure else "rho",
+        "spent": float(account.spent),
+        "limit": float(account.limit),
+        "exact": {"spent": str(account.spent), "limit": str(account.limit)},
+        "remaining": {
+            "epsilon": float(left.epsilon),
+            "delta": float(left.delta),
+            "rho": None if left.rho is None else float(left.rho),
+        },
+    }
+
+
+def entry_values(entry: Entry) -> dict[str, Any]:
+    """An entry of the ledger; a charge has its loss and what was asked.
+
+    Privacy: public parameters only.
+    >>> entry_values(Entry(1, "", Act.OPEN, None, "ana", "{}", "{}", ""))["act"]
+    'open'
+    """
+    return {
+        "sequence": entry.sequence,
+        "id": entry.hash[:20],
+        "time": entry.time,
+        "act": Act(entry.act).value,
+        "population": entry.population,
+        "analyst": entry.analyst,
+        "event": json.loads(entry.event),
+        "memo": json.loads(entry.memo),
+    }

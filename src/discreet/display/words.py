@@ -1,0 +1,155 @@
+"""Costs, budgets and noisy numbers in a few words. Rounds what is spent up and what is left down.
+Sees released values and public parameters only.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from discreet.accounting.conversion import zcdp_epsilon
+from discreet.errors import BudgetExceeded, UnprovableRequest
+from discreet.ledger.account import Account
+from discreet.loss import ZCDP, Approximate, Loss
+from discreet.rationals import ceil_decimal, floor_decimal
+from discreet.schema.table import Table
+
+__all__ = [
+    "cost_text",
+    "decimals",
+    "interval_text",
+    "left_text",
+    "number_text",
+    "protected_text",
+    "refusal_of",
+    "sensitivity_text",
+]
+
+_DIGITS = 4
+_LARGEST_PLACES = 6
+_LARGEST_EPSILON = 1000
+
+
+def _up(value: Fraction) -> str:
+    return f"{float(ceil_decimal(value, _DIGITS)):.{_DIGITS}g}"
+
+
+def _down(value: Fraction) -> str:
+    return f"{float(floor_decimal(value, _DIGITS)):.{_DIGITS}g}"
+
+
+def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
+    """What a charge costs; rho is also said as the epsilon it would be alone.
+
+    Privacy: none (touches no data).
+    >>> cost_text(ZCDP(rho=0.005), Fraction(1, 10**7))
+    'rho 0.005 (alone: epsilon 0.4789 at delta 1e-07)'
+    """
+    if not isinstance(loss, ZCDP):
+        text = f"epsilon {_up(loss.epsilon)}"
+        return f"{text}, delta {_up(loss.delta)}" if isinstance(loss, Approximate) else text
+    text = f"rho {_up(loss.rho)}" + (f", delta {_up(loss.delta)}" if loss.delta else "")
+    if not conversion_delta or loss.rho > _LARGEST_EPSILON:
+        return text
+    alone = zcdp_epsilon(rho=loss.rho, delta=conversion_delta)
+    return f"{text} (alone: epsilon {_up(alone)} at delta {_up(conversion_delta)})"
+
+
+def left_text(account: Account) -> str:
+    """What an account still admits, of what it had.
+
+    Privacy: none (touches no data).
+    >>> from discreet.ledger.account import Holder
+    >>> from discreet.schema.table import Budget
+    >>> left_text(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
+    'epsilon 1 of 1'
+    """
+    left = account.remaining
+    text = f"epsilon {_down(left.epsilon)} of {_down(account.epsilon)}"
+    if left.rho is None:
+        return text
+    rho = f"rho {_down(left.rho)} of {_down(account.limit)}"
+    return f"{text} at delta {_up(account.delta)} ({rho})"
+
+
+def refusal_of(loss: Loss, *accounts: Account) -> str | None:
+    """Why these accounts would refuse a charge now, or None.
+
+    Privacy: none (touches no data).
+    >>> from discreet.ledger.account import Holder
+    >>> from discreet.loss import Pure
+    >>> from discreet.schema.table import Budget
+    >>> refusal_of(Pure(epsilon=2), Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
+    "It would bring the epsilon of analyst 'ana' to 2; the budget is 1."
+    """
+    for account in accounts:
+        try:
+            account.admit(loss, label="It")
+        except (BudgetExceeded, UnprovableRequest) as refusal:
+            return str(refusal).removesuffix(" Nothing was run or charged.")
+    return None
+
+
+def protected_text(table: Table) -> str:
+    """Whom an answer protects, in words.
+
+    Privacy: none (touches no data).
+    >>> from discreet.loss import Relation
+    >>> protected_text(Table("visits", None, "visits", "id", 3, Relation.ADD_REMOVE, (), None))
+    'everything one id contributed (at most 3 rows are used), neighbours: add-remove'
+    """
+    rows = "row is" if table.rows_per_unit == 1 else "rows are"
+    whom = (
+        "every row"
+        if table.unit is None
+        else f"everything one {table.unit} contributed (at most {table.rows_per_unit} {rows} used)"
+    )
+    return f"{whom}, neighbours: {table.neighbours.value}"
+
+
+def sensitivity_text(l1: float, l2: float) -> str:
+    """How far one unit can move a measure.
+
+    Privacy: none (touches no data).
+    >>> sensitivity_text(10.0, 10.0)
+    'l1 10, l2 10'
+    """
+    return f"l1 {l1:,.6g}, l2 {l2:,.6g}"
+
+
+def decimals(intervals: Iterable[tuple[float, float]]) -> int:
+    """How many decimals a noisy column can bear: two digits of its smallest half-width.
+
+    Privacy: post-processing.
+    >>> decimals([(1230.0, 1239.0), (3.0, 4.0)]), decimals([(0.0, 900.0)])
+    (2, 0)
+    """
+    widths = [(high - low) / 2 for low, high in intervals]
+    useful = [width for width in widths if 0 < width < math.inf]
+    if not useful:
+        return 2
+    return min(max(1 - math.floor(math.log10(min(useful))), 0), _LARGEST_PLACES)
+
+
+def number_text(value: object, places: int | None = None) -> str:
+    """A value of an answer; `places` are the decimals of a noisy one, None marks a key.
+
+    Privacy: post-processing.
+    >>> number_text(1234.5678, 1), number_text(1234, 1), number_text("north"), number_text(2024)
+    ('1,234.6', '1,234', 'north', '2024')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if places is None:
+        return str(value) if isinstance(value, int) else f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
+
+
+def interval_text(interval: tuple[float, float], places: int) -> str:
+    """An interval with as many decimals as its value; whole ends have none.
+
+    Privacy: post-processing.
+    >>> interval_text((1230.25, 1239.0), 1), interval_text((3.0, 11.0), 1)
+    ('[1,230.2, 1,239.0]', '[3, 11]')
+    """
+    whole = all(end.is_integer() for end in interval)
+    return "[" + ", ".join(f"{end:,.{0 if whole else places}f}" for end in interval) + "]"
