@@ -92,6 +92,7 @@ class Warehouse:
     ) -> None:
         catalogue = self._vault.catalogue
         try:
+            self._same_relation(table)
             catalogue.register(
                 name=table.name,
                 population=table.population,
@@ -108,6 +109,16 @@ class Warehouse:
                 (self._folder / prepared).unlink(missing_ok=True)
             raise
         self._sweep()
+
+    def _same_relation(self, table: Table) -> None:
+        """One budget is one guarantee: all tables of a population have the same neighbours."""
+        for known in self.tables().values():
+            if known.population == table.population and known.neighbours is not table.neighbours:
+                raise SchemaError(
+                    f"{table.name}: neighbours is {table.neighbours}, but {known.name} of the same "
+                    f"population has {known.neighbours}; one budget needs one relation. "
+                    "Nothing was added."
+                )
 
     def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
