@@ -22,6 +22,7 @@ from discreet.rationals import Number
 __all__ = ["Answer", "Receipt"]
 
 _CONFIDENCE = Fraction(95, 100)
+_WIDE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,7 @@ class Answer:
             if place is None:
                 out[output.name] = columns[output.name].value
                 continue
-            step = self.plan.measures[place].step
-            steps = self._noisy[place] * step.numerator
-            out[output.name] = steps if step.denominator == 1 else steps / step.denominator
+            out[output.name] = _scaled(self._noisy[place], self.plan.measures[place].step)
         return out
 
     @property
@@ -162,8 +161,18 @@ class Answer:
         return _library("pyarrow").table(self._lists())
 
     def _lists(self) -> dict[str, list[Any]]:
+        """Columns for libraries without integers beyond 64 bits: wide ones become floats."""
         rows = self.to_dicts()
-        return {name: [row[name] for row in rows] for name in self.columns}
+        lists = {name: [row[name] for row in rows] for name in self.columns}
+        for output in self.plan.query.outputs:
+            place = simple_measure(self.plan, output.expression)
+            if place is None:
+                continue
+            measure = self.plan.measures[place]
+            # By public bounds, so that a type says nothing about values.
+            if measure.sensitivity.linf * measure.step.numerator >= _WIDE:
+                lists[output.name] = [float(value) for value in lists[output.name]]
+        return lists
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite chart: a bar for each row of the first noisy column, with its interval.
@@ -201,6 +210,16 @@ class Answer:
             return table + self.plot()
         except DiscreetError:
             return table  # the plots extra is not installed
+
+
+def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
+    """noisy * step without overflow: exact integers, or the nearest floats."""
+    if step == 1:
+        return noisy
+    multiples = noisy.astype(object) * step.numerator
+    if step.denominator == 1:
+        return multiples
+    return (multiples / step.denominator).astype(np.float64)
 
 
 def _cell(value: Any, interval: tuple[float, float] | None) -> str:

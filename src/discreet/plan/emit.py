@@ -27,28 +27,36 @@ def statement(
     where = ""
     if query.where is not None:
         where = f" WHERE {condition(query.where, scope(table))}"
-    keys = [f"{domain.sql} AS k{place}" for place, domain in enumerate(domains)]
+    keys = _named(domains)
     most = query.options.max_groups_contributed
     if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
         relation, where = _limited(relation, where, domains, most), ""
-        keys = [f"k{place}" for place in range(len(domains))]
-    values = [f"{sql} AS s{place}" for place, sql in enumerate(columns)]
+        keys = _names(domains)
+    values = [f'{sql} AS "$s{place}"' for place, sql in enumerate(columns)]
     grouping = ""
     if domains:
         grouping = " GROUP BY " + ", ".join(str(place + 1) for place in range(len(domains)))
     return f"SELECT {', '.join([*keys, *values])} FROM {relation}{where}{grouping}"
 
 
+def _names(domains: tuple[Domain, ...]) -> list[str]:
+    # A dollar sign: no column of a schema can have these names.
+    return [f'"$k{place}"' for place in range(len(domains))]
+
+
+def _named(domains: tuple[Domain, ...]) -> list[str]:
+    names = _names(domains)
+    return [f"{domain.sql} AS {name}" for domain, name in zip(domains, names, strict=True)]
+
+
 def _limited(relation: str, where: str, domains: tuple[Domain, ...], most: int) -> str:
     """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
-    keys = ", ".join(f"{domain.sql} AS k{place}" for place, domain in enumerate(domains))
-    names = ", ".join(f"k{place}" for place in range(len(domains)))
-    text = " || '|' || ".join(
-        f"coalesce(CAST(k{place} AS VARCHAR), '')" for place in range(len(domains))
-    )
+    names = _names(domains)
+    text = " || '|' || ".join(f"coalesce(CAST({name} AS VARCHAR), '')" for name in names)
     order = f"md5(CAST(\"$unit\" AS VARCHAR) || '|' || {text})"
     return (
-        f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, {names}) AS place '
-        f"FROM (SELECT *, {keys} FROM {relation}{where})) AS limited"
-        f" WHERE place <= {most}"
+        f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, '
+        f'{", ".join(names)}) AS "$place" '
+        f"FROM (SELECT *, {', '.join(_named(domains))} FROM {relation}{where})) AS limited"
+        f' WHERE "$place" <= {most}'
     )

@@ -5,6 +5,7 @@ Post-processing only: nothing in this file ever sees an exact value.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,11 @@ def estimates(
 
 
 def _estimate(
-    plan: Plan, noisy: tuple[NDArray[Any], ...], expression: Expression, level: Fraction
+    plan: Plan,
+    noisy: tuple[NDArray[Any], ...],
+    expression: Expression,
+    level: Fraction,
+    columns: Mapping[str, NDArray[Any]] = MappingProxyType({}),
 ) -> Estimate:
     estimators = dict(plan.estimators)
     used = {
@@ -109,9 +114,13 @@ def _estimate(
         if isinstance(part, Literal) and isinstance(part.value, Fraction):
             constant = np.full(size, float(part.value))
             return Estimate(constant, constant, constant)
+        if isinstance(part, Field) and part.name in columns:
+            named = columns[part.name].astype(np.float64)
+            return Estimate(named, named, named)
         raise UnsafeQuery(f"{type(part).__name__} cannot stand in a result column.")
 
-    return _combined(expression, leaf)
+    with np.errstate(all="ignore"):  # what overflows is held at the largest float
+        return _combined(expression, leaf)
 
 
 def _mentions(expression: Expression, aggregate: Aggregate) -> bool:
@@ -126,12 +135,18 @@ def _combined(expression: Expression, leaf: Callable[[Expression], Estimate]) ->
         return leaf(expression)
     left, right = _combined(expression.left, leaf), _combined(expression.right, leaf)
     if expression.operator == "+":
-        return Estimate(left.value + right.value, left.low + right.low, left.high + right.high)
-    if expression.operator == "-":
-        return Estimate(left.value - right.value, left.low - right.high, left.high - right.low)
-    if expression.operator == "*":
-        return _box(np.multiply, left, right)
-    return _quotient(left, right)
+        result = Estimate(left.value + right.value, left.low + right.low, left.high + right.high)
+    elif expression.operator == "-":
+        result = Estimate(left.value - right.value, left.low - right.high, left.high - right.low)
+    elif expression.operator == "*":
+        result = _box(np.multiply, left, right)
+    else:
+        result = _quotient(left, right)
+    return Estimate(
+        np.nan_to_num(result.value),
+        np.where(np.isnan(result.low), -np.inf, result.low),
+        np.where(np.isnan(result.high), np.inf, result.high),
+    )
 
 
 def _box(operation: Callable[..., Any], left: Estimate, right: Estimate) -> Estimate:
@@ -162,10 +177,16 @@ def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Est
     low, high = estimator.lower * step, estimator.upper * step
     if estimator.statistic is Statistic.AVERAGE:
         return _average(*parts, centre=estimator.centre * step, low=low, high=high)
-    variance = _variance(*parts, most=((high - low) / 2) ** 2, statistic=estimator.statistic)
+    sample = estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.DEVIATION_SAMPLE)
+    # The variance of two extreme values: n/(n - 1) is 2 there, its largest.
+    most = ((high - low) / 2) ** 2 * (2 if sample else 1)
+    variance = _variance(*parts)
+    if sample:
+        variance = _corrected(variance, parts[0])
     if estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.VARIANCE_POPULATION):
-        return variance
-    return Estimate(np.sqrt(variance.value), np.sqrt(variance.low), np.sqrt(variance.high))
+        return _held(variance, parts[0], most)
+    roots = (np.sqrt(np.maximum(end, 0.0)) for end in (variance.value, variance.low, variance.high))
+    return _held(Estimate(*roots), parts[0], most**0.5)
 
 
 def _average(
@@ -190,25 +211,33 @@ def _at_least_one(count: Estimate) -> Estimate:
     )
 
 
-def _variance(
-    count: Estimate, first: Estimate, second: Estimate, *, most: float, statistic: Statistic
-) -> Estimate:
-    """second/count - (first/count)^2, between 0 and the largest variance the bounds allow."""
+def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
+    """second/count - (first/count)^2."""
     known = _at_least_one(count)
     mean = _box(np.divide, first, known)
     squares = _box(np.divide, second, known)
     reach = np.maximum(np.abs(mean.low), np.abs(mean.high)) ** 2
     least = np.where((mean.low <= 0) & (mean.high >= 0), 0.0, np.minimum(mean.low**2, mean.high**2))
-    value, low, high = squares.value - mean.value**2, squares.low - reach, squares.high - least
-    if statistic in (Statistic.VARIANCE_SAMPLE, Statistic.DEVIATION_SAMPLE):
-        most *= 2  # the sample variance of two extreme values
-        factor = [n / np.maximum(n - 1, 1.0) for n in (known.value, known.high, known.low)]
-        value, low, high = value * factor[0], low * factor[1], high * factor[2]
+    return Estimate(squares.value - mean.value**2, squares.low - reach, squares.high - least)
+
+
+def _corrected(variance: Estimate, count: Estimate) -> Estimate:
+    """Times n/(n - 1), which falls with n; a sample variance is of two rows or more."""
+    value, low, high = (np.maximum(n, 2.0) for n in (count.value, count.high, count.low))
+    return Estimate(
+        variance.value * (value / (value - 1)),
+        variance.low * (low / (low - 1)),
+        variance.high * (high / (high - 1)),
+    )
+
+
+def _held(estimate: Estimate, count: Estimate, most: float) -> Estimate:
+    """Inside [0, most]; with no noisy rows the middle and all of it."""
     empty = count.value <= 0
     return Estimate(
-        np.where(empty, most / 2, np.clip(value, 0.0, most)),
-        np.where(empty, 0.0, np.clip(low, 0.0, most)),
-        np.where(empty, most, np.clip(high, 0.0, most)),
+        np.where(empty, most / 2, np.clip(estimate.value, 0.0, most)),
+        np.where(empty, 0.0, np.clip(estimate.low, 0.0, most)),
+        np.where(empty, most, np.clip(estimate.high, 0.0, most)),
     )
 
 
@@ -234,7 +263,7 @@ def kept_rows(
                 return np.full(
                     len(plan.groups), number, dtype=None if number is not None else object
                 )
-        return _estimate(plan, noisy, expression, level).value
+        return _estimate(plan, noisy, expression, level, columns).value
 
     query = plan.query
     rows = np.arange(len(plan.groups))

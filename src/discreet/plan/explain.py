@@ -56,6 +56,10 @@ def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
         return min(mean, spread)
     squares = (widths[2] + reach**2 * widths[0]) / least
     variance = min(squares + 2 * reach * mean + mean**2, spread**2 / 4)
+    if estimator.statistic in (Statistic.DEVIATION_SAMPLE, Statistic.VARIANCE_SAMPLE):
+        few, many = max(least, 2.0), max(count + widths[0], 2.0)
+        factor, change = few / (few - 1), few / (few - 1) - many / (many - 1)
+        variance = min(factor * variance + change * spread**2 / 4, spread**2 / 2)
     if estimator.statistic in (Statistic.DEVIATION_SAMPLE, Statistic.DEVIATION_POPULATION):
         return float(variance**0.5)
     return variance

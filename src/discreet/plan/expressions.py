@@ -34,6 +34,8 @@ __all__ = ["Bounded", "bounded", "condition", "scope"]
 
 _LARGEST = 1 << 90  # leaves a 128-bit sum room for 2**37 rows
 _SMALL = 1 << 62
+_FINEST = 10**100  # a step and its inverse; squares of it are still finite floats
+_LONGEST = 1_000_000  # characters of SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,28 @@ class Bounded:
     missing: str  # "never" or "possible"
 
     def __post_init__(self) -> None:
-        if max(abs(self.lower), abs(self.upper)) >= _LARGEST:
+        if self.reach >= _LARGEST:
             raise UnsafeQuery(
-                f"an expression can reach 2**{max(abs(self.lower), abs(self.upper)).bit_length()} "
+                f"an expression can reach 2**{self.reach.bit_length()} "
                 "lattice steps; the limit is 2**90. Use smaller factors or a coarser step. "
                 "Nothing was run or charged."
             )
+        if max(self.step.numerator, self.step.denominator) > _FINEST:
+            raise UnsafeQuery(
+                "an expression has a lattice step above 10**100 or below 10**-100. Multiply and "
+                "divide by less. Nothing was run or charged."
+            )
+        _check_length(len(self.sql))
+
+    @property
+    def reach(self) -> int:
+        """The largest absolute value of k.
+
+        Privacy: none (touches no data).
+        >>> Bounded('"x"', "number", Fraction(1), -7, 3, (), "never").reach
+        7
+        """
+        return max(abs(self.lower), abs(self.upper))
 
     @property
     def wide(self) -> str:
@@ -69,8 +87,7 @@ class Bounded:
         >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").wide
         'CAST("age" AS BIGINT)'
         """
-        size = "BIGINT" if max(abs(self.lower), abs(self.upper)) < _SMALL else "HUGEINT"
-        return f"CAST({self.sql} AS {size})"
+        return _cast(self.reach, self.sql)
 
     def times(self, factor: int) -> "Bounded":
         """The same value on a lattice `factor` times finer.
@@ -84,11 +101,26 @@ class Bounded:
         finer = replace(
             self, lower=self.lower * factor, upper=self.upper * factor, step=self.step / factor
         )
-        return replace(finer, sql=f"({_cast(finer, self.sql)} * {factor})")
+        return replace(finer, sql=f"({_cast(finer.reach, self.sql)} * {factor})")
 
 
-def _cast(target: Bounded, sql: str) -> str:
-    return replace(target, sql=sql).wide
+def _check_length(characters: int) -> None:
+    if characters > _LONGEST:
+        raise UnsafeQuery(
+            f"an expression needs more than {_LONGEST:,} characters of SQL. "
+            "Nest less deeply. Nothing was run or charged."
+        )
+
+
+def _cast(reach: int, sql: str) -> str:
+    return f"CAST({sql} AS {'BIGINT' if reach < _SMALL else 'HUGEINT'})"
+
+
+def _operation(operator: str, result: Bounded, left: Bounded, right: Bounded) -> Bounded:
+    """The result with its SQL, in a type that holds it and both operands."""
+    reach = max(result.reach, left.reach, right.reach)
+    sql = f"({_cast(reach, left.sql)} {operator} {_cast(reach, right.sql)})"
+    return replace(result, sql=sql)
 
 
 def scope(table: Table) -> dict[str, Column]:
@@ -194,8 +226,7 @@ def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
         product = Bounded(
             "", "number", left.step * right.step, min(corners), max(corners), (), missing
         )
-        sql = f"({_cast(product, left.sql)} * {_cast(product, right.sql)})"
-        return replace(product, sql=sql)
+        return _operation("*", product, left, right)
     left, right = _aligned(left, right)
     low, high = (
         (left.lower + right.lower, left.upper + right.upper)
@@ -203,18 +234,17 @@ def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
         else (left.lower - right.upper, left.upper - right.lower)
     )
     total = Bounded("", "number", left.step, low, high, (), missing)
-    sql = f"({_cast(total, left.sql)} {operator} {_cast(total, right.sql)})"
-    return replace(total, sql=sql)
+    return _operation(operator, total, left, right)
 
 
 def _divided(left: Bounded, right: Bounded) -> Bounded:
     divisor = right.lower * right.step
-    if right.lower != right.upper or divisor == 0:
+    if right.lower != right.upper or divisor == 0 or right.missing != "never":
         raise UnsafeQuery("division on rows is by a non-zero constant only.")
     if divisor > 0:
         return replace(left, step=left.step / divisor)
     flipped = replace(left, lower=-left.upper, upper=-left.lower, step=left.step / -divisor)
-    return replace(flipped, sql=f"(-{_cast(flipped, left.sql)})")
+    return replace(flipped, sql=f"(-{left.wide})")
 
 
 def _floor(value: Bounded) -> Bounded:
@@ -224,7 +254,14 @@ def _floor(value: Bounded) -> Bounded:
     fine = value.times(value.step.numerator)
     divisor = value.step.denominator
     low, high = fine.lower // divisor, fine.upper // divisor
-    sql = f"(({fine.wide} - {low * divisor}) // {divisor} + {low})"
+    # Everything that stands in the division, so that its type holds all of it.
+    reach = max(fine.reach, abs(low * divisor), fine.upper - low * divisor, divisor)
+    if reach >= _LARGEST:
+        raise UnsafeQuery(
+            f"FLOOR of a lattice step of 1/{divisor:.3g}; the limit is 2**-90. "
+            "Divide by less. Nothing was run or charged."
+        )
+    sql = f"(({_cast(reach, fine.sql)} - {low * divisor}) // {divisor} + {low})"
     return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)
 
 
@@ -266,10 +303,10 @@ def _case(case: Case, columns: Mapping[str, Column]) -> Bounded:
         _missing(*values),
     )
     arms = "".join(
-        f" WHEN {test} THEN {_cast(joined, value.sql)}"
+        f" WHEN {test} THEN {_cast(joined.reach, value.sql)}"
         for test, value in zip(conditions, values[:-1], strict=True)
     )
-    return replace(joined, sql=f"CASE{arms} ELSE {_cast(joined, values[-1].sql)} END")
+    return replace(joined, sql=f"CASE{arms} ELSE {_cast(joined.reach, values[-1].sql)} END")
 
 
 def _relabelled(values: list[Bounded]) -> list[Bounded]:
@@ -323,6 +360,7 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
             return f"(NOT {condition(operand, columns)})"
         case Member(operand, values):
             subject = bounded(operand, columns)
+            _check_length(len(subject.sql) * len(values))
             tests = [_comparison("=", subject, _literal(value)) for value in values]
             return f"({' OR '.join(tests)})"
         case IsNull(operand):

@@ -167,7 +167,8 @@ def _number(column: Column, value: str, kind: str) -> str:
 
 
 def _is_integer(kind: str) -> bool:
-    return kind.endswith("INT") or kind in ("INTEGER", "UINTEGER")
+    # No signed type holds every UHUGEINT, so that one is clamped as a double.
+    return kind != "UHUGEINT" and (kind.endswith("INT") or kind in ("INTEGER", "UINTEGER"))
 
 
 def clamp_counts(table: Table, relation: str, types: Mapping[str, str]) -> tuple[list[str], str]:

@@ -9,6 +9,7 @@ from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, smallest_price
+from discreet.query.algebra import IntervalEnd
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 
@@ -53,7 +54,11 @@ def _within(reached: float | None, width: Fraction) -> bool:
 
 
 def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fraction]:
-    names = [output.name for output in first.query.outputs]
+    names = [
+        output.name
+        for output in first.query.outputs
+        if not isinstance(output.expression, IntervalEnd)
+    ]
     if not isinstance(error, Mapping):
         return dict.fromkeys(names, positive(error, "error"))
     for name in error:
