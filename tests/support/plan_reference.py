@@ -93,13 +93,17 @@ def evaluate(expression: Any, row: dict[str, Any]) -> Any:
                 if evaluate(test, row) is True:
                     return evaluate(value, row)
             return evaluate(otherwise, row)
-        case DatePart(part, operand):
-            day = evaluate(operand, row)
-            return None if day is None else Fraction(_part(part, day))
-        case DateTrunc(unit, operand):
-            day = evaluate(operand, row)
-            return None if day is None else _start(unit, day)
+        case DatePart() | DateTrunc():
+            return _calendar(expression, evaluate(expression.operand, row))
     return _truth(expression, row)
+
+
+def _calendar(expression: DatePart | DateTrunc, day: date | None) -> Any:
+    if day is None:
+        return None
+    if isinstance(expression, DatePart):
+        return Fraction(_part(expression.part, day))
+    return _start(expression.unit, day)
 
 
 def _arithmetic(operator: str, left: Any, right: Any) -> Any:
@@ -218,6 +222,9 @@ def decoded(table: Table, names: list[str], rows: list[tuple[Any, ...]]) -> list
     """Prepared rows as exact values."""
     columns = {column.name: column for column in table.columns}
     return [
-        {n: code if n == "$unit" else value_of(columns[n], code) for n, code in zip(names, row)}
+        {
+            name: code if name == "$unit" else value_of(columns[name], code)
+            for name, code in zip(names, row, strict=True)
+        }
         for row in rows
     ]
