@@ -118,7 +118,8 @@ class Inversion:
         edge = max(0.0, self.period - _DEPTH / self.tilt)
         steps, growth = self.falling
         left = float(np.exp(np.minimum(0, growth + steps * (epsilon - edge)).min()))
-        return 1.001 * (most * (left + right) + math.exp(-self.tilt * (self.period - edge)))
+        rest = self.period - edge
+        return 1.001 * (most * (left + right) + math.exp(-self.tilt * rest) * min(1.0, rest))
 
     def bounds(self, *, epsilon: float) -> tuple[float, float]:
         """Certified lower and upper bound on the finite part of delta at `epsilon`.

@@ -139,7 +139,7 @@ def _lower_epsilon(below: Inversion, target: float, start: float, width: float) 
     while shortfall(low) >= 0:
         if low == 0 or step > start:
             return 0.0
-        step *= 2
+        step *= 1.5
         high, low = low, max(0.0, low - step)
     # Mirrored, so that the certified side is the one returned.
     return -_root(lambda mirror: shortfall(-mirror), -high, -low, width)
@@ -176,9 +176,10 @@ def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
 
 
 def _attempt(
-    composition: Composition, tilt: float, limit: float, goal: float, precision: float
+    composition: Composition, tilt: float, limit: float, aim: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """One certified bracket of epsilon, with smoothing that fits the goal."""
+    """One certified bracket of epsilon, for aim = (known ceiling, goal, precision)."""
+    ceiling, goal, precision = aim
     room = limit - composition.infinite[1] - composition.slack - _ROUND * limit
     reach = limit - composition.infinite[0] + composition.slack + _ROUND * limit
     if room <= 0:
@@ -187,7 +188,7 @@ def _attempt(
     setting = _setting(composition, tilt, precision * goal * tilt)
     lower, upper = _invert(composition, setting, start)
     high = _upper_epsilon(upper, room, start, 0.004 * goal)
-    return _lower_epsilon(lower, reach, min(high, start), 0.004 * goal), high
+    return _lower_epsilon(lower, reach, min(high, ceiling), 0.004 * goal), high
 
 
 def _holds_at_zero(composition: Composition, room: float) -> bool:
@@ -229,18 +230,20 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
         start = _chernoff_epsilon(composition, tilt, room)
         if start <= 0:
             return 0.0, 0.0
-        goal = tolerance * min(start, ceiling)
+        # An epsilon far below 1 / tilt need not be known to more digits than delta is.
+        goal = tolerance * max(min(start, ceiling), 0.001 / tilt)
         tilt = min(tilt, 8 / goal)
         wanted = _enough(composition, tilt, precision * goal * tilt, cells)
         if wanted > cells:
             cells, composition = wanted, build(wanted)
-        low, high = _attempt(composition, tilt, limit, goal, precision)
+        low, high = _attempt(composition, tilt, limit, (ceiling, goal, precision))
         floor, ceiling = max(floor, low), min(ceiling, high)
         if floor == 0 and _holds_at_zero(composition, room):
             return 0.0, 0.0
-        if ceiling - floor <= tolerance * floor:
+        goal = tolerance * max(floor, 0.001 / tilt)
+        if ceiling - floor <= goal:
             break
-        precision = _finer(precision, tolerance * floor, ceiling - floor)
+        precision = _finer(precision, goal, ceiling - floor)
     return floor, ceiling
 
 
