@@ -106,7 +106,7 @@ def _boolean(node: "Expr", scope: Scope, what: str) -> Expression:
     typed = scope.read(node)
     if typed.kind != Kind.BOOLEAN:
         raise UnsafeQuery(
-            f"{what} needs a condition, not a {typed.kind}{where_in_text(node)}. "
+            f"{what} needs a condition, not {typed.kind.described}{where_in_text(node)}. "
             "Write a comparison."
         )
     return typed.expression
@@ -190,7 +190,7 @@ def _like(node: "Expr", scope: Scope) -> Typed:
     operand, pattern = scope.read(node.this), scope.read(node.expression)
     if not operand.keys:
         raise UnsafeQuery(
-            f"LIKE{where_in_text(node)} needs a category column, not a {operand.kind}. "
+            f"LIKE{where_in_text(node)} needs a category column, not {operand.kind.described}. "
             "Use comparisons."
         )
     text = pattern.expression.value if isinstance(pattern.expression, Literal) else None

@@ -43,7 +43,7 @@ def _date(node: "Expr", scope: Scope) -> Typed:
     if operand.kind == Kind.DATE and not operand.is_constant:
         return operand
     raise UnsafeQuery(
-        f"a part of a date needs a date column, not a {operand.kind}{where_in_text(node)}. "
+        f"a part of a date needs a date column, not {operand.kind.described}{where_in_text(node)}. "
         "Write EXTRACT(YEAR FROM column), for instance."
     )
 

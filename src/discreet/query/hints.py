@@ -129,6 +129,7 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "INNER": "Joins are not answered: ask about one table.",
         "INTERSECT": "Ask one question at a time.",
+        "ON": "Write GROUP BY the columns, about one table.",
         "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
         "ISNULL": "Write IS NULL.",
         "JOIN": "Joins are not answered: ask about one table.",

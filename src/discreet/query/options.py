@@ -43,7 +43,11 @@ def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     for place in range(5, len(found)):
         if found[place].token_type.name == "R_PAREN":
             return [found[0], *found[place + 1 :]], found[5:place]
-    raise UnsafeQuery(f"OPTIONS( is not closed (line {found[3].line}). {_SHAPE}")
+        if found[place].token_type.name == "L_PAREN":
+            break
+    raise UnsafeQuery(
+        f"OPTIONS( is not closed, or holds parentheses (line {found[3].line}). {_SHAPE}"
+    )
 
 
 def _settings(inside: list["Token"]) -> dict[str, list["Token"]]:

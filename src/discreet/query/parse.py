@@ -98,7 +98,7 @@ def _condition(clause: "Expr | None", place: Scope) -> Expression | None:
     typed = place.read(clause.this)
     if typed.kind != Kind.BOOLEAN:
         raise UnsafeQuery(
-            f"{type(clause).__name__.upper()} needs a condition, not a {typed.kind}"
+            f"{type(clause).__name__.upper()} needs a condition, not {typed.kind.described}"
             f"{where_in_text(clause)}. Write a comparison."
         )
     return None if typed.expression == Literal(True) else typed.expression

@@ -190,8 +190,8 @@ def _aggregate(node: "Expr", rows: Rows) -> Aggregate:
     if not argument.kind.is_number:
         example = "COUNT(*) with WHERE, or SUM(CASE WHEN ... THEN 1 ELSE 0 END)"
         raise UnsafeQuery(
-            f"{statistic.upper()}{where_in_text(node)} needs a number, not a {argument.kind}. "
-            f"Write {example}."
+            f"{statistic.upper()}{where_in_text(node)} needs a number, "
+            f"not {argument.kind.described}. Write {example}."
         )
     return Aggregate(statistic, argument.expression)
 

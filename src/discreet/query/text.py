@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["allow", "tokens"]
 
 _LARGEST_TEXT = 16_384
+_MOST_TOKENS = 3000
 _LARGEST_DIGITS = 40
 _LARGEST_EXPONENT = 40
 _MOST_NESTED = 32
@@ -198,6 +199,12 @@ def tokens(text: str) -> list["Token"]:
     ['SELECT', 'COUNT', '(', '*', ')']
     """
     _size(text)
-    found = _single(_tokenize(text))
+    found = _tokenize(text)
+    if len(found) > _MOST_TOKENS:
+        raise UnsafeQuery(
+            f"the question has {len(found)} words and signs; the limit is {_MOST_TOKENS}. "
+            "Ask a shorter one."
+        )
+    found = _single(found)
     _nesting(found)
     return found

@@ -41,6 +41,18 @@ class Kind(StrEnum):
         """
         return self in (Kind.INTEGER, Kind.NUMBER)
 
+    @property
+    def described(self) -> str:
+        """The kind with its article, for messages.
+
+        Privacy: none (touches no data).
+        >>> Kind.INTEGER.described
+        'an integer'
+        """
+        if self is Kind.NULL:
+            return "NULL"
+        return f"an {self}" if self is Kind.INTEGER else f"a {self}"
+
 
 @dataclass(frozen=True, slots=True)
 class Typed:
@@ -123,7 +135,8 @@ def _construct(node: "Expr") -> str:
     kind = type(node).__name__
     if kind == "Anonymous":
         return f"{str(node.this)[:60]}()"
-    return NODE_NAMES.get(kind, kind.upper())
+    written = getattr(node, "sql_name", None)
+    return NODE_NAMES.get(kind) or (written() if callable(written) else kind.upper())
 
 
 def _whole(node: "Expr") -> str:

@@ -42,7 +42,7 @@ def number(typed: Typed, node: "Expr", what: str) -> Typed:
     if typed.kind.is_number:
         return typed
     raise UnsafeQuery(
-        f"{what} needs a number, not a {typed.kind}{where_in_text(node)}. "
+        f"{what} needs a number, not {typed.kind.described}{where_in_text(node)}. "
         "Use CASE to turn it into a number."
     )
 
@@ -73,9 +73,10 @@ def iso_date(text: str, node: "Expr") -> Typed:
     discreet.errors.UnsafeQuery: '2024-02-30' is not a date (line 1). Write it as '2024-01-31'.
     """
     try:
-        if len(text) != 10 or text[4] != "-":
+        year, month, day = text.split("-")
+        if not text.isascii() or [len(year), len(month), len(day)] != [4, 2, 2]:
             raise ValueError
-        return Typed(Literal(date.fromisoformat(text)), Kind.DATE)
+        return Typed(Literal(date(int(year), int(month), int(day))), Kind.DATE)
     except ValueError:
         raise UnsafeQuery(
             f"{text[:60]!r} is not a date{where_in_text(node)}. Write it as '2024-01-31'."
@@ -206,8 +207,8 @@ def aligned(left: Typed, right: Typed, node: "Expr") -> tuple[Typed, Typed]:
     if left.kind == right.kind or (left.kind.is_number and right.kind.is_number):
         return left, right
     raise UnsafeQuery(
-        f"a {left.kind} cannot be compared with a {right.kind}{where_in_text(node)}. "
-        f"Write a {left.kind} on both sides."
+        f"{left.kind.described} cannot be compared with {right.kind.described}"
+        f"{where_in_text(node)}. Write {left.kind.described} on both sides."
     )
 
 
@@ -224,7 +225,7 @@ def _condition(node: "Expr", subject: Typed | None, scope: Scope) -> Expression:
         return Compare("=", left.expression, right.expression)
     if test.kind != Kind.BOOLEAN:
         raise UnsafeQuery(
-            f"WHEN needs a condition, not a {test.kind}{where_in_text(node)}. "
+            f"WHEN needs a condition, not {test.kind.described}{where_in_text(node)}. "
             "Write WHEN x = 1, for instance."
         )
     return test.expression
@@ -265,8 +266,8 @@ def _cast(node: "Expr", scope: Scope) -> Typed:
         operand = _as_date(operand, node)
     if target not in _CASTS.get(operand.kind, "").split():
         raise UnsafeQuery(
-            f"CAST of a {operand.kind} to {target}{where_in_text(node)} is not supported: only "
-            "casts that change nothing are. Use CASE or FLOOR, or leave the cast out."
+            f"CAST of {operand.kind.described} to {target}{where_in_text(node)} is not supported: "
+            "only casts that change nothing are. Use CASE or FLOOR, or leave the cast out."
         )
     return operand
 

@@ -1,0 +1,76 @@
+"""Two tables and short ways to write expected questions about them."""
+
+from datetime import date
+from fractions import Fraction
+
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Compare,
+    Expression,
+    Field,
+    Key,
+    Literal,
+    Output,
+    Query,
+    Statistic,
+)
+from discreet.query.parse import parse
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+
+VISITS = Table(
+    "visits",
+    unit="patient_id",
+    rows_per_unit=10,
+    columns=(
+        Column("age", "integer", upper=110),
+        Column("income", "number", step=Fraction(1, 2), upper=400_000),
+        Column("region", "category", upper=3, keys=("north", "south", "east", "West_1")),
+        Column("home", "category", upper=3, keys=("north", "south", "east", "West_1")),
+        Column("smoker", "boolean"),
+        Column("day", "date", lower=19_723, upper=20_453),
+        Column("format", "integer", upper=5),
+    ),
+)
+PEOPLE = Table("people", columns=(Column("age", "integer", upper=110),))
+TABLES = {"visits": VISITS, "people": PEOPLE}
+
+AGE, INCOME, REGION = Field("age"), Field("income"), Field("region")
+SMOKER, DAY = Field("smoker"), Field("day")
+ROWS = Aggregate(Statistic.ROWS, None)
+COUNT = (Output("count", ROWS),)
+
+
+def ask(text: str) -> Query:
+    return parse(text, TABLES)
+
+
+def where(condition: str) -> Expression | None:
+    return ask(f"SELECT COUNT(*) FROM visits WHERE {condition}").where
+
+
+def key(expression: str) -> Key:
+    (only,) = ask(f"SELECT COUNT(*) FROM visits GROUP BY {expression}").keys
+    return only
+
+
+def output(expression: str) -> Output:
+    (only,) = ask(f"SELECT {expression} FROM visits").outputs
+    return only
+
+
+def number(value: int | str) -> Literal:
+    return Literal(Fraction(value))
+
+
+def on(year: int, month: int, day: int) -> Literal:
+    return Literal(date(year, month, day))
+
+
+def compare(left: Expression, operator: str, right: Expression | int) -> Compare:
+    return Compare(operator, left, number(right) if isinstance(right, int) else right)
+
+
+def combine(left: Expression, operator: str, right: Expression | int) -> Arithmetic:
+    return Arithmetic(operator, left, number(right) if isinstance(right, int) else right)
