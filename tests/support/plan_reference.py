@@ -110,7 +110,7 @@ def _arithmetic(operator: str, left: Any, right: Any) -> Any:
     if left is None or right is None:
         return None
     if operator == "/":
-        return left / right
+        return Fraction(left) / Fraction(right)
     return {"+": left + right, "-": left - right, "*": left * right}[operator]
 
 
@@ -191,8 +191,10 @@ def groups_of(query: Query, rows: list[dict[str, Any]]) -> dict[tuple[Any, ...],
     return found
 
 
-def aggregate(each: Aggregate, rows: list[dict[str, Any]]) -> Any:
-    """An exact aggregate; None where it has no meaning (no rows, or one for a sample)."""
+def aggregate(each: Aggregate | Arithmetic, rows: list[dict[str, Any]]) -> Any:
+    """An exact result; None where it has no meaning (no rows, or one for a sample)."""
+    if isinstance(each, Arithmetic):
+        return _arithmetic(each.operator, aggregate(each.left, rows), aggregate(each.right, rows))
     if each.statistic is Statistic.ROWS:
         return len(rows)
     if each.statistic is Statistic.UNITS:
