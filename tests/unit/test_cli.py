@@ -4,14 +4,16 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import discreet
-from discreet import cli
-from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
+from discreet import cli, errors
+from discreet.cli import application, shared
+from support.command_line import run
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def started(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from discreet.cli import main; main()", *arguments],
         capture_output=True,
@@ -21,42 +23,78 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_version():
-    result = run("--version")
+    result = started("--version")
     assert (result.returncode, result.stdout) == (0, f"discreet {discreet.__version__}\n")
+
+
+def test_asking_for_the_version_loads_nothing_heavy():
+    script = "import sys, discreet.cli; print(*sys.modules)"
+    listing = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not set(listing.stdout.split()) & {"duckdb", "numpy", "sqlglot", "vl_convert"}
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["demo", "--nothing"], ["demo", "extra"]])
 def test_bad_input_is_status_2_and_says_so(arguments):
-    result = run(*arguments)
+    result = started(*arguments)
     assert result.returncode == 2
     assert "nothing" in result.stderr or "extra" in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_no_arguments_print_the_commands():
-    result = CliRunner().invoke(cli.app, [])
-    assert "demo" in result.output
+def test_no_arguments_print_every_command():
+    printed = CliRunner().invoke(cli.app, []).output
+    names = typer.main.get_command(cli.app).commands
+    custodian = {"add", "grant", "init", "inspect", "ledger", "refresh", "verify"}
+    assert set(names) == custodian | {"demo", "explain", "query"}
+    assert [name for name in names if name not in printed] == []
+
+
+def test_completion_can_be_installed():
+    assert "--install-completion" in CliRunner().invoke(cli.app, ["--help"]).output
 
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(InvalidValue, 2), (BudgetExceeded, 1), (UnprovableRequest, 1), (Unavailable, 1)],
+    [
+        (errors.InvalidValue, 2),
+        (errors.SchemaError, 2),
+        (errors.BudgetExceeded, 1),
+        (errors.UnprovableRequest, 1),
+        (errors.UnsafeQuery, 1),
+        (errors.Unavailable, 1),
+        (errors.DiscreetError, 1),
+    ],
 )
-def test_refusals_become_one_line_and_a_status(error, status, monkeypatch, capsys):
-    def refuse() -> None:
+def test_refusals_become_one_line_and_a_status(error, status, capsys):
+    @shared.refusing
+    def command() -> None:
         raise error("epsilon is -1; it must not be negative.")
 
-    monkeypatch.setattr(cli, "app", refuse)
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == status
+    with pytest.raises(typer.Exit) as stop:
+        command()
+    assert stop.value.exit_code == status
     assert capsys.readouterr().err == "discreet: epsilon is -1; it must not be negative.\n"
+
+
+def test_a_file_that_cannot_be_written_is_bad_input(capsys):
+    @shared.refusing
+    def command() -> None:
+        open("no/such/folder/file", "w").close()
+
+    with pytest.raises(typer.Exit) as stop:
+        command()
+    assert stop.value.exit_code == 2
+    assert capsys.readouterr().err == (
+        "discreet: no/such/folder/file: No such file or directory.\n"
+    )
 
 
 def test_an_unexpected_error_shows_no_local_values():
     script = (
         "from discreet import cli, demo\n"
-        "def broken(output):\n"
+        "def broken(output, **options):\n"
         "    exact = 4711 + 1\n"
         "    raise RuntimeError('broken')\n"
         "demo.tour = broken\n"
@@ -68,3 +106,48 @@ def test_an_unexpected_error_shows_no_local_values():
     assert result.returncode == 1
     assert "RuntimeError: broken" in result.stderr
     assert "4712" not in result.stderr + result.stdout
+
+
+@pytest.mark.parametrize(
+    ("called", "found", "shown"),
+    [
+        (".venv/bin/discreet", None, ".venv/bin/discreet"),
+        ("bin/discreet", "bin/discreet", "discreet"),
+        ("pytest", None, "discreet"),
+    ],
+)
+def test_printed_commands_are_called_as_this_one_was(called, found, shown, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [called])
+    monkeypatch.setattr(application.shutil, "which", lambda _: found)
+    assert application._program() == shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ledger"],
+        ["verify"],
+        ["inspect", "visits"],
+        ["refresh", "visits"],
+        ["query", "SELECT COUNT(*) FROM visits", "--as", "ana", "--epsilon", "1"],
+        ["explain", "SELECT COUNT(*) FROM visits", "--as", "ana", "--epsilon", "1"],
+    ],
+)
+def test_a_mistyped_vault_is_refused_and_not_made(words, tmp_path):
+    outcome = run(*words, "--vault", tmp_path / "nowhere")
+    assert outcome.status == 2
+    assert "there is no vault in" in outcome.err
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_variable_names_the_vault(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_VAULT", str(tmp_path / "elsewhere"))
+    assert run("grant", "ana", "--epsilon", "1").status == 0
+    assert (tmp_path / "elsewhere" / "vault.db").is_file()
+
+
+def test_the_vault_is_in_this_folder_by_default(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISCREET_VAULT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run("grant", "ana", "--epsilon", "1").status == 0
+    assert (tmp_path / "vault" / "vault.db").is_file()

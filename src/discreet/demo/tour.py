@@ -123,17 +123,14 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
 
 def _clinic(folder: Path, patients: int, console: Console) -> None:
     data, schema = folder / "visits.parquet", folder / "visits.toml"
-    console.print(
-        f"A made-up clinic: {patients:,} patients, about {5 * patients:,} visits, in {data}; what "
-        f"is publicly known about it is in {schema}.",
-        markup=False,
-    )
+    _whole(console, f"A made-up clinic: {patients:,} patients, about {5 * patients:,} visits.")
+    _whole(console, f"The data: {data}. What is publicly known about it: {schema}.")
     if data.exists():
         console.print(
             "They are there from an earlier run, and so is what was spent: a question asked "
-            f"before is answered from the record, free. Delete {folder} to begin afresh.",
-            markup=False,
+            "before is answered from the record, free."
         )
+        _whole(console, f"To begin afresh, delete {folder}.")
     else:
         write_clinic(data, patients=patients)
     if not schema.exists():
@@ -174,6 +171,11 @@ def _ask(
     return answer
 
 
+def _whole(console: Console, text: str) -> None:
+    """A line that is not broken, so that paths and commands can be copied."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
 def _indented(console: Console, text: str) -> None:
     console.print(Padding(Text(text), (0, 0, 0, 3), expand=False))
 
@@ -184,7 +186,7 @@ def _chart(answers: list[Answer | None], folder: Path, console: Console) -> None
     drawn = [answer for answer in answers if answer is not None and len(answer) > 1]
     if drawn and importlib.util.find_spec("vl_convert") is not None:
         drawn[0].plot(str(chart))
-        console.print(f"Chart of the second answer: {chart}", markup=False)
+        _whole(console, f"Chart of the second answer: {chart}")
 
 
 def _next_steps(folder: Path, program: str, console: Console) -> None:
@@ -204,8 +206,8 @@ def _next_steps(folder: Path, program: str, console: Console) -> None:
             *("--output", str(folder / "mine.toml")),
         ),
     }
-    console.print(f"The vault is {folder / 'vault'}. Type next:", markup=False)
+    _whole(console, f"The vault: {folder / 'vault'}. Type next:")
     for words, line in steps.items():
         if words:
-            console.print(f"  # {words}", markup=False, soft_wrap=True)
-        console.print(f"  {shlex.join((program, *line))}", markup=False, soft_wrap=True)
+            _whole(console, f"  # {words}")
+        _whole(console, f"  {shlex.join((program, *line))}")

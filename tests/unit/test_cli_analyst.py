@@ -1,0 +1,180 @@
+"""explain and query, as an analyst types them."""
+
+import importlib.util
+import re
+
+import pytest
+
+from discreet.mechanisms import DiscreteLaplace
+from support.command_line import write_desk
+
+COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
+AVERAGE = "SELECT AVG(age) AS age FROM visits"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    made = write_desk(tmp_path_factory.mktemp("desk"))
+    assert made.run("add", made.schema).status == 0
+    for number in range(40):
+        assert made.run("grant", f"ana{number}", "--epsilon", "1").status == 0
+    made.run("grant", "bo", "--epsilon", "1", "--delta", "1e-6")
+    return made
+
+
+@pytest.fixture
+def ana(desk):
+    """An analyst who has not spent anything."""
+    left = {
+        account["name"]
+        for account in desk.run("ledger", "--json").json["accounts"]
+        if account["holder"] == "analyst" and account["spent"] == 0
+    }
+    return sorted(left - {"bo"})[0]
+
+
+def test_explain_shows_everything_and_charges_nothing(desk, ana):
+    before = desk.run("ledger", "--json").json
+    outcome = desk.run("explain", COUNT, "--as", ana, "--epsilon", "0.5")
+    assert outcome.status == 0
+    for words in ("epsilon 0.5", "everything one patient", "n ± 12", "discrete Laplace, scale 4"):
+        assert words in outcome.out
+    assert "Nothing was run or charged" in outcome.out
+    assert "GROUP BY 1" in outcome.out
+    assert desk.run("ledger", "--json").json == before
+
+
+def test_explain_as_json_says_whether_it_would_be_admitted(desk, ana):
+    few = desk.run("explain", COUNT, "--as", ana, "--epsilon", "0.5", "--json").json
+    assert few["admitted"] is True
+    assert few["cost"] == {"epsilon": "0.5"}
+    assert few["remaining"]["analyst"]["epsilon"] == 1
+    many = desk.run("explain", COUNT, "--as", ana, "--epsilon", "1.5", "--json").json
+    assert many["admitted"] is False
+
+
+def test_explain_warns_of_a_refusal(desk, ana):
+    outcome = desk.run("explain", COUNT, "--as", ana, "--epsilon", "1.5")
+    assert outcome.status == 0
+    assert f"would be refused now. It would bring the epsilon of analyst '{ana}'" in " ".join(
+        outcome.out.split()
+    )
+
+
+def test_the_error_of_an_average_needs_a_supposed_count(desk, ana):
+    blind = desk.run("explain", AVERAGE, "--as", ana, "--epsilon", "1")
+    assert "age depends on the rows of a group; suppose a count" in blind.out
+    seen = desk.run("explain", AVERAGE, "--as", ana, "--epsilon", "1", "--count", "5000")
+    assert re.search(r"age ± [\d.]+ where a group has 5,000 rows", seen.out)
+    assert "suppose a count" not in seen.out
+
+
+def test_query_prints_value_interval_cost_and_what_is_left(desk, ana):
+    outcome = desk.run("query", COUNT, "--as", ana, "--epsilon", "0.5")
+    assert outcome.status == 0
+    assert re.search(r"north\D+-?\d+ │ *\[-?\d+, -?\d+\]", outcome.out)
+    assert re.search(r"Cost: epsilon 0\.5 \(receipt [0-9a-f]{20}\)", outcome.out)
+    assert f"Left of analyst {ana}: epsilon 0.5 of 1." in outcome.out
+    assert "Left of population patients: epsilon" in outcome.out
+    again = desk.run("query", COUNT, "--as", ana, "--epsilon", "0.5")
+    assert "Free: this was asked before" in again.out
+    assert f"Left of analyst {ana}: epsilon 0.5 of 1." in again.out
+    assert again.out.split("Free")[0] == outcome.out.split("Cost")[0]
+
+
+def test_query_as_json(desk, ana):
+    outcome = desk.run("query", COUNT, "--as", ana, "--epsilon", "0.1", "--json").json
+    assert outcome["columns"] == ["region", "n"]
+    assert [row["region"] for row in outcome["rows"]] == ["north", "south"]
+    for row, interval in zip(outcome["rows"], outcome["intervals"], strict=True):
+        low, high = interval["n"]
+        assert low <= row["n"] <= high
+        assert high - low == 2 * DiscreteLaplace(scale=20).error(0.95)
+    assert outcome["free"] is False
+    assert outcome["receipt"]["cost"] == {"epsilon": "0.1"}
+    assert outcome["receipt"]["unit"] == "patient"
+    assert outcome["remaining"]["analyst"]["epsilon"] == 0.9
+    again = desk.run("query", COUNT, "--as", ana, "--epsilon", "0.1", "--json").json
+    assert again == {**outcome, "free": True}
+
+
+def test_dates_are_text_in_json(desk, ana):
+    sql = "SELECT DATE_TRUNC('quarter', day) AS quarter, COUNT(*) AS n FROM visits GROUP BY 1"
+    rows = desk.run("query", sql, "--as", ana, "--epsilon", "0.1", "--json").json["rows"]
+    assert [row["quarter"] for row in rows] == [f"2024-{m}-01" for m in ("01", "04", "07", "10")]
+
+
+def test_an_error_buys_the_least_price(desk, ana):
+    outcome = desk.run("query", COUNT, "--as", ana, "--error", "12", "--json").json
+    assert 0.4 < float(outcome["receipt"]["cost"]["epsilon"]) <= 0.5
+    one = desk.run("explain", COUNT, "--as", ana, "--error", "n=12", "--json").json
+    assert one["cost"] == outcome["receipt"]["cost"]
+
+
+def test_a_budget_with_delta_is_priced_in_rho(desk):
+    outcome = desk.run("query", COUNT, "--as", "bo", "--epsilon", "0.1")
+    assert "Cost: epsilon 0.1" in outcome.out  # the population's budget is pure
+    assert "at delta 1e-06 (rho" in outcome.out
+    refused = desk.run("query", COUNT, "--as", "bo", "--rho", "0.01")
+    assert refused.status == 1
+    assert "rho has no meaning under a pure budget" in refused.err
+
+
+def test_the_price_may_stand_in_the_sql(desk, ana):
+    sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.25) COUNT(*) AS n FROM visits"
+    assert "Cost: epsilon 0.25" in desk.run("query", sql, "--as", ana).out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ([COUNT, "--epsilon", "1.5"], 1, "to 1.5; the budget is 1. Nothing was run or charged."),
+        (["SELECT * FROM visits", "--epsilon", "0.1"], 1, "Name the columns"),
+        (["SELECT patient FROM visits", "--epsilon", "0.1"], 1, "COUNT(DISTINCT patient)"),
+        (["DROP TABLE visits", "--epsilon", "0.1"], 1, "SELECT"),
+        ([AVERAGE, "--error", "1"], 1, "depends on a secret count of rows"),
+        ([COUNT], 2, "give one price"),
+        ([COUNT, "--epsilon", "0.1", "--rho", "0.1"], 2, "give one price"),
+        ([COUNT, "--epsilon", "0.1", "--error", "5"], 2, "give one price"),
+        ([COUNT, "--epsilon", "x"], 2, "'x' is not a number"),
+        ([COUNT, "--epsilon", "inf"], 2, "must be finite"),
+        ([COUNT, "--epsilon", "0"], 2, "above 0"),
+        ([COUNT, "--error", "m=5"], 2, "error names the column 'm'"),
+        ([COUNT, "--error", "n=5", "--error", "6"], 2, "write COLUMN=X in each"),
+        ([COUNT, "--epsilon", "0.1", "--plot", "chart.gif"], 2, ".svg or .png"),
+        ([COUNT, "--epsilon", "0.1", "--plot", "no/such/chart.svg"], 2, "there is no folder"),
+    ],
+)  # fmt: skip
+def test_refusals_have_a_status_a_reason_and_no_charge(words, status, message, desk, ana):
+    outcome = desk.run("query", *words, "--as", ana)
+    assert outcome.status == status
+    assert message in " ".join(re.sub("[│╭╰─╮╯]", " ", outcome.err).split())
+    assert "Traceback" not in outcome.err
+    assert outcome.out == ""
+    accounts = desk.run("ledger", "--json").json["accounts"]
+    assert next(each for each in accounts if each["name"] == ana)["spent"] == 0
+
+
+def test_an_unknown_analyst_is_bad_input(desk):
+    outcome = desk.run("query", COUNT, "--as", "anna", "--epsilon", "0.1")
+    assert outcome.status == 2
+    assert "there is no analyst 'anna'" in outcome.err
+
+
+def test_the_chart_is_written(desk, ana, tmp_path):
+    chart = tmp_path / "chart.svg"
+    outcome = desk.run("query", COUNT, "--as", ana, "--epsilon", "0.1", "--plot", chart)
+    assert outcome.status == 0
+    assert f"Chart: {chart}" in outcome.out
+    assert chart.read_text().startswith("<svg")
+
+
+def test_without_the_plots_extra_nothing_is_charged(desk, ana, tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    without = lambda name, *more: None if name == "vl_convert" else find(name, *more)  # noqa: E731
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    outcome = desk.run(
+        "query", COUNT, "--as", ana, "--epsilon", "0.1", "--plot", tmp_path / "c.svg"
+    )
+    assert outcome.status == 1
+    assert "discreet[plots]" in outcome.err

@@ -1,0 +1,127 @@
+"""init, add, refresh, grant and inspect, as a custodian types them."""
+
+import tomllib
+
+import pytest
+
+from support.command_line import run, write_desk
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return write_desk(tmp_path)
+
+
+def test_init_writes_a_skeleton_without_reading_a_value(desk):
+    desk.schema.unlink()
+    outcome = run("init", desk.source, "--unit", "patient")
+    text = desk.schema.read_text()
+    assert outcome.status == 0
+    assert "guess from its first rows" in outcome.out
+    assert "rows_per_unit = FILL-IN" in outcome.out
+    assert f"discreet add {desk.schema}" in outcome.out
+    assert 'source = "visits.csv"' in text
+    assert "north" not in text + outcome.out
+
+
+def test_init_says_a_path_that_the_schema_can_follow(desk):
+    place = desk.folder / "schemas"
+    place.mkdir()
+    run("init", desk.source, "--unit", "patient", "--output", place / "clinic.toml")
+    assert 'source = "../visits.csv"' in (place / "clinic.toml").read_text()
+
+
+def test_init_overwrites_nothing(desk):
+    before = desk.schema.read_text()
+    outcome = run("init", desk.source)
+    assert outcome.status == 2
+    assert "is there already; name another file with --output" in outcome.err
+    assert desk.schema.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["init", "{folder}/absent.csv"], "does not exist"),
+        (["init", "{folder}/visits.csv", "--unit", "pateint", "--output", "{folder}/x.toml"],
+         "Did you mean 'patient'?"),
+        (["add", "{folder}/absent.toml"], "is not a file; `discreet init FILE`"),
+        (["add", "{folder}/visits.csv"], "visits.csv"),
+        (["grant", "ana"], "--epsilon"),
+        (["grant", "ana", "--epsilon", "lots"], "'lots' is not a number"),
+        (["grant", "ana", "--epsilon", "nan"], "must be finite"),
+        (["grant", "ana", "--epsilon", "-1"], "above 0"),
+        (["grant", "ana", "--epsilon", "1", "--delta", "2"], "delta"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(words, message, desk):
+    outcome = run(*[word.format(folder=desk.folder) for word in words])
+    assert outcome.status == 2
+    assert message in " ".join(outcome.err.split())
+
+
+def test_an_unfilled_skeleton_is_refused_with_the_way_out(desk):
+    desk.schema.unlink()
+    run("init", desk.source, "--unit", "patient")
+    outcome = desk.run("add", desk.schema)
+    assert outcome.status == 2
+    assert "FILL-IN" in outcome.err
+
+
+@pytest.mark.parametrize("how", [[], ["--in-place"]])
+def test_add_then_refresh(how, desk):
+    added = desk.run("add", desk.schema, *how)
+    assert added.status == 0
+    assert "everything one patient contributed (at most 2 rows are used)" in added.out
+    assert "Budget left of patients: epsilon 30 of 30." in added.out
+    assert "discreet grant NAME" in added.out
+    desk.run("grant", "ana", "--epsilon", "1")
+    desk.source.write_text(desk.source.read_text() + "99,30,north,2024-02-02\n")
+    question = ("query", "SELECT COUNT(*) AS n FROM visits", "--as", "ana", "--epsilon", "0.1")
+    changed = desk.run(*question)
+    assert changed.status == 1
+    assert "discreet refresh visits" in changed.err
+    refreshed = desk.run("refresh", "visits")
+    assert refreshed.status == 0
+    assert "new data is not new budget" in refreshed.out
+    assert desk.run(*question).status == 0
+
+
+def test_refreshing_an_unknown_table_names_the_known_ones(desk):
+    desk.run("add", desk.schema)
+    outcome = desk.run("refresh", "visit")
+    assert outcome.status == 2
+    assert "visits" in outcome.err
+
+
+def test_grant_says_what_it_gave(desk):
+    assert "ana has epsilon 1 of 1" in desk.run("grant", "ana", "--epsilon", "1").out
+    with_delta = desk.run("grant", "bo", "--epsilon", "1", "--delta", "1e-6")
+    assert "epsilon 1 of 1 at delta 1e-06 (rho" in with_delta.out
+    again = desk.run("grant", "ana", "--epsilon", "2")
+    assert again.status == 2
+    assert "has a budget of epsilon=1" in again.err
+
+
+def test_budgets_are_the_decimals_that_were_typed(desk):
+    desk.run("grant", "ana", "--epsilon", "0.30000000000000000004")
+    accounts = desk.run("ledger", "--json").json["accounts"]
+    assert accounts[0]["exact"]["limit"] == "7500000000000000001/25000000000000000000"
+
+
+def test_inspect_is_labelled_and_warns(desk):
+    desk.run("add", desk.schema)
+    outcome = desk.run("inspect", "visits")
+    assert outcome.status == 0
+    assert "NOT FOR RELEASE" in outcome.out
+    assert "depend on the data" in outcome.out
+    found = desk.run("inspect", "visits", "--json").json
+    assert found["not_for_release"] is True
+    assert "not for release" in found["warning"]
+    assert found["counts"]["rows in the source"] == 120
+    assert found["counts"]["rows kept"] == 80
+    assert found["counts"]["age: cut to upper"] == 27
+
+
+def test_the_schema_in_support_is_valid_toml(desk):
+    assert tomllib.loads(desk.schema.read_text())["table"]["rows_per_unit"] == 2

@@ -1,0 +1,58 @@
+"""ledger and verify, on a record that is whole and on one that was tampered with."""
+
+import sqlite3
+
+import pytest
+
+from support.command_line import write_desk
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = write_desk(tmp_path)
+    made.run("add", made.schema)
+    made.run("grant", "ana", "--epsilon", "1")
+    made.run("query", COUNT, "--as", "ana", "--epsilon", "0.25")
+    return made
+
+
+def test_the_ledger_shows_budgets_and_charges(desk):
+    outcome = desk.run("ledger")
+    assert outcome.status == 0
+    for words in ("patients", "epsilon 29.75 of 30", "epsilon 0.75 of 1", "ana, patients", "0.25"):
+        assert words in outcome.out
+    found = desk.run("ledger", "--json").json
+    assert [entry["act"] for entry in found["entries"]] == ["open", "open", "charge"]
+    charge = found["entries"][-1]
+    assert charge["event"] == {"loss": "pure", "epsilon": "1/4"}
+    assert charge["memo"]["question"] == COUNT
+    assert {account["name"]: account["exact"]["spent"] for account in found["accounts"]} == {
+        "patients": "1/4",
+        "ana": "1/4",
+    }
+
+
+def test_a_whole_record_is_sound(desk):
+    outcome = desk.run("verify")
+    assert outcome.status == 0
+    assert "sound: 3 entries" in outcome.out
+    found = desk.run("verify", "--json").json
+    assert found["sound"] is True
+    assert found["head"] in outcome.out
+    assert desk.run("ledger", "--json").json["entries"][-1]["id"] == found["head"][:20]
+
+
+def test_a_changed_total_is_found(desk):
+    connection = sqlite3.connect(desk.vault / "vault.db")
+    with connection:
+        connection.execute("UPDATE accounts SET spent = '0' WHERE name = 'ana'")
+    connection.close()
+    outcome = desk.run("verify")
+    assert outcome.status == 1
+    assert "the record is not sound" in outcome.err
+    assert "ana" in outcome.err
+    found = desk.run("verify", "--json")
+    assert found.status == 1
+    assert found.json["sound"] is False

@@ -1,0 +1,65 @@
+"""What people read: spent is rounded up, left is rounded down, decimals follow the interval."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.display.tables import account_table, entry_table
+from discreet.display.words import cost_text, decimals, interval_text, left_text, number_text
+from discreet.ledger.account import Account, Holder
+from discreet.loss import ZCDP, Approximate, Pure
+from discreet.schema import Budget
+
+prices = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=10**9)
+
+
+@given(prices)
+def test_a_cost_is_never_shown_too_small(price):
+    shown = cost_text(Pure(epsilon=price)).removeprefix("epsilon ")
+    assert price <= Fraction(shown) <= price * Fraction(1002, 1000)
+
+
+@given(prices.filter(lambda price: price < 1))
+def test_what_is_left_is_never_shown_too_large(price):
+    account = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=price))
+    shown = left_text(account).removeprefix("epsilon ").removesuffix(" of 1")
+    assert Fraction(shown) <= 1 - price
+
+
+def test_losses_of_every_kind_have_words():
+    assert cost_text(Approximate(epsilon=1, delta=1e-6)) == "epsilon 1, delta 1e-06"
+    assert cost_text(ZCDP(rho=0.5)) == "rho 0.5"
+    assert cost_text(ZCDP(rho=10**7), Fraction(1, 10)) == "rho 1e+07"
+    assert "alone: epsilon" in cost_text(ZCDP(rho=0.5), Fraction(1, 10**6))
+
+
+def test_an_account_with_delta_shows_rho():
+    account = Account.open(Holder.POPULATION, "patients", Budget(epsilon=1, delta=1e-6))
+    assert left_text(account).startswith("epsilon 1 of 1 at delta 1e-06 (rho ")
+
+
+@pytest.mark.parametrize(
+    ("intervals", "places"),
+    [([(0, 2000)], 0), ([(0, 20)], 0), ([(0, 2)], 1), ([(0, 0.02)], 3), ([(0, 1e-12)], 6)],
+)
+def test_decimals_show_two_digits_of_the_error(intervals, places):
+    assert decimals(intervals) == places
+
+
+@pytest.mark.parametrize("intervals", [[], [(1.0, 1.0)], [(float("-inf"), float("inf"))]])
+def test_decimals_have_a_fallback(intervals):
+    assert decimals(intervals) == 2
+
+
+def test_numbers_and_intervals_read_alike():
+    assert number_text(True) == "True"
+    assert number_text(0.5) == "0.5"
+    assert number_text(-1234567, 2) == "-1,234,567"
+    assert interval_text((float("-inf"), 2.5), 1) == "[-inf, 2.5]"
+
+
+def test_empty_tables_have_headings():
+    assert [column.header for column in account_table([]).columns] == ["whose", "name", "left"]
+    assert entry_table([]).columns[-1].header == "question"
