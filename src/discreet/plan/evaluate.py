@@ -180,9 +180,10 @@ def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Est
     sample = estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.DEVIATION_SAMPLE)
     # The variance of two extreme values: n/(n - 1) is 2 there, its largest.
     most = ((high - low) / 2) ** 2 * (2 if sample else 1)
-    variance = _variance(*parts)
+    known = _at_least(2.0 if sample else 1.0, parts[0])
+    variance = _variance(known, parts[1], parts[2])
     if sample:
-        variance = _corrected(variance, parts[0])
+        variance = _corrected(variance, known)
     if estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.VARIANCE_POPULATION):
         return _held(variance, parts[0], most)
     roots = (np.sqrt(np.maximum(end, 0.0)) for end in (variance.value, variance.low, variance.high))
@@ -193,7 +194,7 @@ def _average(
     count: Estimate, total: Estimate, *, centre: float, low: float, high: float
 ) -> Estimate:
     """centre + total/count inside the bounds; with no noisy rows the middle and all of them."""
-    known = _at_least_one(count)
+    known = _at_least(1.0, count)
     ratio = _box(np.divide, total, known)
     empty = count.value <= 0
     middle = (low + high) / 2
@@ -204,31 +205,24 @@ def _average(
     )
 
 
-def _at_least_one(count: Estimate) -> Estimate:
-    """An average is of one row or more, so a count below 1 carries no further information."""
-    return Estimate(
-        np.maximum(count.value, 1.0), np.maximum(count.low, 1.0), np.maximum(count.high, 1.0)
-    )
+def _at_least(least: float, count: Estimate) -> Estimate:
+    """An average is of one row or more, a sample variance of two: lower counts say no more."""
+    return Estimate(*(np.maximum(end, least) for end in (count.value, count.low, count.high)))
 
 
 def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
     """second/count - (first/count)^2."""
-    known = _at_least_one(count)
-    mean = _box(np.divide, first, known)
-    squares = _box(np.divide, second, known)
+    mean = _box(np.divide, first, count)
+    squares = _box(np.divide, second, count)
     reach = np.maximum(np.abs(mean.low), np.abs(mean.high)) ** 2
     least = np.where((mean.low <= 0) & (mean.high >= 0), 0.0, np.minimum(mean.low**2, mean.high**2))
     return Estimate(squares.value - mean.value**2, squares.low - reach, squares.high - least)
 
 
 def _corrected(variance: Estimate, count: Estimate) -> Estimate:
-    """Times n/(n - 1), which falls with n; a sample variance is of two rows or more."""
-    value, low, high = (np.maximum(n, 2.0) for n in (count.value, count.high, count.low))
-    return Estimate(
-        variance.value * (value / (value - 1)),
-        variance.low * (low / (low - 1)),
-        variance.high * (high / (high - 1)),
-    )
+    """Times n/(n - 1), which falls with n."""
+    value, low, high = (n / (n - 1) for n in (count.value, count.high, count.low))
+    return Estimate(variance.value * value, variance.low * low, variance.high * high)
 
 
 def _held(estimate: Estimate, count: Estimate, most: float) -> Estimate:
