@@ -237,3 +237,4 @@ CONDITIONS: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys(_OPERATORS, _comparison),
     }
 )
+"""How each class of condition is read, by the name of its class."""

@@ -99,3 +99,4 @@ DATES: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys(_FUNCTIONS, _function),
     }
 )
+"""How each class of date function is read, by the name of its class."""

@@ -47,6 +47,7 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
         "TRY_CAST": "Leave the cast out.",
     }
 )
+"""What to write instead of a function, by its name in capitals."""
 
 PART_HINTS: Mapping[str, str] = MappingProxyType(
     {
@@ -57,6 +58,7 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
         "with_": "Ask about one table, without common table expressions.",
     }
 )
+"""What to write instead of a part of a clause."""
 
 NODE_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -78,6 +80,7 @@ NODE_NAMES: Mapping[str, str] = MappingProxyType(
         "Window": "a window function (OVER)",
     }
 )
+"""What analysts call a class of parsed node."""
 
 NODE_HINTS: Mapping[str, str] = MappingProxyType(
     {
@@ -114,6 +117,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Window": "Order and limit the result with ORDER BY and LIMIT.",
     }
 )
+"""What to write instead of a class of parsed node."""
 
 
 TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
@@ -147,3 +151,4 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "WITH": "Ask about one table, without common table expressions.",
     }
 )
+"""What to write instead of a kind of token."""

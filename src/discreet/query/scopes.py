@@ -34,6 +34,7 @@ AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
         "VariancePop": Statistic.VARIANCE_POPULATION,
     }
 )
+"""The aggregates, by the name of their parsed class."""
 ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
 ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -41,6 +42,8 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
         **CONDITIONS,
     }
 )
+"""Every class of node, besides keys and aggregates, that may stand on results."""
+"""Every class of node, besides a column, that may stand on rows."""
 _KINDS = MappingProxyType(
     {
         "integer": Kind.INTEGER,

@@ -286,3 +286,4 @@ VALUES: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys(_OPERATORS, _arithmetic),
     }
 )
+"""How each class of value is read, by the name of its class."""

@@ -69,7 +69,8 @@ FRAGMENTS = [
     " IS NOT ", " BETWEEN 1 AND ", " LIKE 'a'", "EXTRACT(YEAR FROM ", "CAST(", "CAST(age AS ", ",1",
     "COUNT(", "COUNT(DISTINCT ", "age<", "* ", "'a' ", "DATE ", "DATE '2024-01-01' ", "INT ",
     "AS a ", "age IN (", "FROM visits ", "GROUP BY ", "DATE_TRUNC('month', ", "STRUCT<", "STRUCT(",
-    "[", "{", "IF(", "INTERVAL ", "COLLATE a ", "DATE(", "VARCHAR(", "DECIMAL(", "format(", "format ",
+    "[", "{", "IF(", "INTERVAL ", "COLLATE a ", "DATE(", "VARCHAR(", "DECIMAL(", "format(",
+    "format ",
 ]  # fmt: skip
 
 
