@@ -7,6 +7,9 @@ from discreet.errors import DiscreetError, InvalidValue
 
 __all__ = ["bars", "svg"]
 
+_LIGHT, _DARK = "#8fb4d4", "#16324f"
+_SHORT = 7  # characters of a label that fit below a bar
+
 
 def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any]:
     """Bars with error bars; each row has group, value, low and high.
@@ -16,11 +19,13 @@ def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any
     'n, with 95% intervals'
     """
     order = [row["group"] for row in rows]
-    x = {"field": "group", "type": "nominal", "sort": order, "title": group or None}
+    short = all(len(str(label)) <= _SHORT for label in order)
+    axis = {"labelAngle": 0 if short else -45}
+    x = {"field": "group", "type": "nominal", "sort": order, "title": group or None, "axis": axis}
     finite = [row for row in rows if abs(row["low"]) != float("inf")]
     error = {
         "data": {"values": finite},
-        "mark": {"type": "errorbar", "ticks": True},
+        "mark": {"type": "errorbar", "ticks": True, "color": _DARK},
         "encoding": {
             "x": x,
             "y": {"field": "low", "type": "quantitative", "title": value},
@@ -35,7 +40,7 @@ def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any
         "data": {"values": rows},
         "layer": [
             {
-                "mark": {"type": "bar", "color": "#4c78a8"},
+                "mark": {"type": "bar", "color": _LIGHT},
                 "encoding": {"x": x, "y": {"field": "value", "type": "quantitative"}},
             },
             error,
