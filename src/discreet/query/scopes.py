@@ -36,14 +36,14 @@ AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
 )
 """The aggregates, by the name of their parsed class."""
 ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
+"""Every class of node, besides a column, that may stand on rows."""
+_VALUES_ON_RESULTS = (
+    "Add", "Boolean", "Cast", "Div", "Literal", "Mul", "Neg", "Null", "Paren", "Sub",
+)  # fmt: skip
 ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
-    {
-        **{name: VALUES[name] for name in VALUES if name not in ("Case", "Floor", "WidthBucket")},
-        **CONDITIONS,
-    }
+    {**{name: VALUES[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
-"""Every class of node, besides a column, that may stand on rows."""
 _KINDS = MappingProxyType(
     {
         "integer": Kind.INTEGER,
