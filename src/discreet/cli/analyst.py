@@ -188,15 +188,13 @@ def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -
     from discreet.display.words import cost_text, left_text
 
     console = new_console()
-    console.print(answer_table(answer))
+    console.print(answer_table(answer, width=console.width))
     cost = cost_text(answer.plan.cost, analyst.conversion_delta)
     receipt = answer.receipt
-    said = [f"Cost: {cost} (receipt {receipt.id})."]
+    said = [f"Cost: {cost}."]
     if answer.free:
-        said = [
-            "Free: this was asked before, here is the same answer, and nothing was charged.",
-            f"It had cost {cost} (receipt {receipt.id}, {receipt.time[:10]}).",
-        ]
+        said = [f"Free: asked before, the same answer, nothing charged. It had cost {cost}."]
+    said.append(f"Receipt: {receipt.id} of {receipt.time[:10]}.")
     said += [f"Left of {who.holder} {who.name}: {left_text(who)}." for who in (analyst, population)]
     for line in said:
         console.print(line, markup=False)

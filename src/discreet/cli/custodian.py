@@ -148,7 +148,7 @@ def _add(
         seconds = time.perf_counter() - start
         people = curator.ledger.account(Holder.POPULATION, table.population)
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
-        typer.echo(f"{table.name}: {len(table.columns)} columns, {how}, in the vault {folder}.")
+        typer.echo(f"{table.name}: {len(table.columns)} columns, {how}. Vault: {folder}")
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
@@ -176,7 +176,7 @@ def _grant(
     with vault(folder) as curator:
         curator.grant(name, epsilon=epsilon, delta=delta)
         account = curator.ledger.account(Holder.ANALYST, name)
-        typer.echo(f"{name} has {left_text(account)}, in the vault {folder}.")
+        typer.echo(f"{name} has {left_text(account)}. Vault: {folder}")
 
 
 @refusing

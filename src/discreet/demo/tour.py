@@ -162,7 +162,9 @@ def _ask(
     except (BudgetExceeded, UnsafeQuery) as refusal:
         _indented(console, f"REFUSED. {refusal}")
     if answer is not None:
-        console.print(Padding(answer_table(answer), (0, 0, 0, 3), expand=False))
+        console.print(
+            Padding(answer_table(answer, width=console.width - 3), (0, 0, 0, 3), expand=False)
+        )
         paid = cost_text(answer.plan.cost)
         _indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
     _indented(console, question.lesson)

@@ -26,36 +26,39 @@ from discreet.query.algebra import IntervalEnd
 __all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
 
 
-def answer_table(answer: Answer) -> Grid:
-    """One row for each group: keys, noisy values, and the 95% interval beside each.
+def answer_table(answer: Answer, *, width: int = 80) -> Grid:
+    """One row for each group: keys, noisy values, and the 95% interval of each.
 
+    The interval stands beside its value, or below it where `width` characters are too few.
     Privacy: post-processing.
     >>> answer_table.__name__
     'answer_table'
     """
     intervals = answer.intervals()
-    ends = {
-        output.name
-        for output in answer.plan.query.outputs
-        if isinstance(output.expression, IntervalEnd)
-    }
-    places = {
-        output.name: decimals(row[output.name] for row in intervals)
-        for output in answer.plan.query.outputs
-    }
-    grid = Grid()
+    noisy = {output.name: output.expression for output in answer.plan.query.outputs}
+    cells: dict[str, list[str]] = {}
     for name in answer.columns:
-        side = "right" if name in places else "left"
-        grid.add_column(Text(name), justify=side, overflow="fold")  # type: ignore[arg-type]
-        if name in places.keys() - ends:
-            grid.add_column("95% interval", justify="right", overflow="fold")
-    for row, interval in zip(answer, intervals, strict=True):
-        cells = []
-        for name in answer.columns:
-            cells.append(Text(number_text(row[name], places.get(name))))
-            if name in places.keys() - ends:
-                cells.append(Text(interval_text(interval[name], places[name])))
-        grid.add_row(*cells)
+        if name not in noisy:
+            cells[name] = [number_text(row[name]) for row in answer]
+            continue
+        own = [row[name] for row in intervals]
+        places = decimals(own)
+        cells[name] = [number_text(row[name], places) for row in answer]
+        if not isinstance(noisy[name], IntervalEnd):
+            cells[f"{name} "] = [interval_text(each, places) for each in own]
+    if sum(3 + max(map(len, [name, *texts])) for name, texts in cells.items()) > width:
+        for name in [name for name in cells if f"{name} " in cells]:
+            pairs = zip(cells[name], cells.pop(f"{name} "), strict=True)
+            cells[name] = [f"{value}\n{interval}" for value, interval in pairs]
+    grid = Grid()
+    for name in cells:
+        if name in noisy or name not in answer.columns:
+            heading = name if name in answer.columns else "95% interval"
+            grid.add_column(Text(heading), justify="right", overflow="fold")
+        else:
+            grid.add_column(Text(name), overflow="fold")
+    for row in zip(*cells.values(), strict=True):
+        grid.add_row(*map(Text, row))
     return grid
 
 
@@ -83,7 +86,8 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     ]
     label = "error, 95%"
     for name, error in facts["error"].items():
-        rows.append((label, f"{name} " + _error(error, count)))
+        depends = plan.error[name] is None
+        rows.append((label, f"{name} " + _error(error, count if depends else None)))
         label = ""
     label = "noise"
     for measure in facts["measures"]:
