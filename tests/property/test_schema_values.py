@@ -9,8 +9,8 @@ from hypothesis import strategies as some
 
 from discreet.loss import Relation
 from discreet.schema import LARGEST, Budget, Column, Table
-from discreet.schema_column import EPOCH
-from discreet.schema_file import read_schema
+from discreet.schema.column import EPOCH
+from discreet.schema.file import read_schema
 
 NAMES = some.from_regex(r"[a-z_][a-z0-9_]{0,9}", fullmatch=True)
 WORDS = {"drop", "error", "other"}  # a rule's word wins over a key of that name
