@@ -1,0 +1,73 @@
+"""Small curators for tests: a made-up table of people in a Parquet file and a vault beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.curator.service import Curator
+
+SCHEMA = """
+[table]
+name = "visits"
+source = "visits.parquet"
+population = "patients"
+unit = "patient"
+rows_per_unit = 2
+neighbours = "{neighbours}"
+[columns]
+age    = {{ type = "integer", lower = 0, upper = 110 }}
+income = {{ type = "number", lower = 0, upper = 200000, step = 0.5, null = "drop" }}
+region = {{ type = "category", keys = ["north", "south", "east", "empty"] }}
+day    = {{ type = "date", lower = 2024-01-01, upper = 2024-12-31 }}
+big    = {{ type = "integer", lower = -9007199254740992, upper = 9007199254740992 }}
+[budget]
+{budget}
+"""
+
+Row = tuple[Any, ...]
+NAMES = ("patient", "age", "income", "region", "day", "big")
+TYPES = (pa.int64(), pa.int64(), pa.float64(), pa.string(), pa.string(), pa.int64())
+
+
+def people(count: int = 60) -> list[Row]:
+    """Two rows of each person, nothing special about any."""
+    return [
+        (
+            n // 2,
+            (7 * n) % 90,
+            None if n % 11 == 0 else 1000.0 * (n % 50),
+            ("north", "south", "east")[n % 3],
+            f"2024-{1 + n % 12:02d}-15",
+            n,
+        )
+        for n in range(count)
+    ]
+
+
+def write_source(folder: Path, rows: list[Row], name: str = "visits.parquet") -> Path:
+    """The rows as a Parquet file."""
+    columns = zip(NAMES, TYPES, zip(*rows, strict=True), strict=True)
+    arrays = {n: pa.array(list(values), type=kind) for n, kind, values in columns}
+    path = folder / name
+    pq.write_table(pa.table(arrays), path)
+    return path
+
+
+def write_schema(
+    folder: Path, *, budget: str = "epsilon = 10", neighbours: str = "add-remove"
+) -> Path:
+    """The schema file of the table."""
+    path = folder / "visits.toml"
+    path.write_text(SCHEMA.format(budget=budget, neighbours=neighbours))
+    return path
+
+
+def curator_of(folder: Path, rows: list[Row], **schema: str) -> Curator:
+    """A curator with the table added."""
+    folder.mkdir(exist_ok=True)
+    write_source(folder, rows)
+    curator = Curator.open(folder / "vault")
+    curator.add(write_schema(folder, **schema))
+    return curator
