@@ -15,7 +15,7 @@ __all__ = ["Inversion", "Setting", "chernoff", "cumulant_error", "cumulants", "i
 _DEPTH = 27.0  # tails and skipped frequencies weigh about exp(-27) = 2e-12 of the Chernoff bound
 _UNIT = 2.0**-47  # one unit of rounding weight; see Factor
 _DIRECT = 1 << 18  # frequencies times terms that are evaluated without looking for gaps
-_MOST, _MOST_TERMS = 1 << 20, 1 << 25  # frequencies, and frequencies times terms
+_MOST, _MOST_TERMS = 1 << 20, 1 << 24  # frequencies, and frequencies times terms
 _STEPS = np.array([1.5, 2.5, 4.0, 5.5, 7.0, 8.5, 11.0, 16.0, 25.0])
 
 

@@ -178,14 +178,14 @@ def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
 def _attempt(
     composition: Composition, tilt: float, limit: float, aim: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """One certified bracket of epsilon, for aim = (known ceiling, goal, precision)."""
-    ceiling, goal, precision = aim
+    """One certified bracket of epsilon, for aim = (known ceiling, width wanted, smoothing's)."""
+    ceiling, goal, budget = aim
     room = limit - composition.infinite[1] - composition.slack - _ROUND * limit
     reach = limit - composition.infinite[0] + composition.slack + _ROUND * limit
     if room <= 0:
         return 0.0, math.inf
     start = _chernoff_epsilon(composition, tilt, room)
-    setting = _setting(composition, tilt, precision * goal * tilt)
+    setting = _setting(composition, tilt, budget * tilt)
     lower, upper = _invert(composition, setting, start)
     high = _upper_epsilon(upper, room, start, 0.004 * goal)
     return _lower_epsilon(lower, reach, min(high, ceiling), 0.004 * goal), high
@@ -198,9 +198,9 @@ def _holds_at_zero(composition: Composition, room: float) -> bool:
     return upper.bounds(epsilon=0.0)[1] <= room
 
 
-def _finer(precision: float, goal: float, width: float) -> float:
-    """The precision for the next round; widths are about proportional to it."""
-    return precision * min(0.25, max(0.002, 0.5 * goal / width))
+def _finer(budget: float, goal: float, width: float) -> float:
+    """What smoothing may add in the next round; widths are about proportional to it."""
+    return budget * min(0.4, max(0.002, 0.6 * goal / width))
 
 
 def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[float, float]:
@@ -212,7 +212,7 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
     >>> low <= 4.886554125 <= high
     True
     """
-    cells, precision, limit = _FEWEST_CELLS, 0.35, floor_float(delta)
+    cells, budget, limit = _FEWEST_CELLS, math.inf, floor_float(delta)
     composition = build(cells)
     below, above = composition.infinite
     if limit * (1 + _ROUND) < below - composition.slack:
@@ -221,6 +221,7 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
         edge = composition.ceiling if above == 0 else math.inf
         return edge * (1 - 2.0**-48), edge
     floor, ceiling = 0.0, composition.ceiling if delta >= composition.failure else math.inf
+    width = math.inf
     for _ in range(_ROUNDS):
         room = limit - composition.infinite[1] - composition.slack - _ROUND * limit
         if room <= 0:
@@ -233,17 +234,18 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
         # An epsilon far below 1 / tilt need not be known to more digits than delta is.
         goal = tolerance * max(min(start, ceiling), 0.001 / tilt)
         tilt = min(tilt, 8 / goal)
-        wanted = _enough(composition, tilt, precision * goal * tilt, cells)
+        budget = min(budget, 0.35 * goal)
+        wanted = _enough(composition, tilt, budget * tilt, cells)
         if wanted > cells:
             cells, composition = wanted, build(wanted)
-        low, high = _attempt(composition, tilt, limit, (ceiling, goal, precision))
+        low, high = _attempt(composition, tilt, limit, (ceiling, goal, budget))
         floor, ceiling = max(floor, low), min(ceiling, high)
         if floor == 0 and _holds_at_zero(composition, room):
             return 0.0, 0.0
-        goal = tolerance * max(floor, 0.001 / tilt)
-        if ceiling - floor <= goal:
+        goal, width, before = tolerance * max(floor, 0.001 / tilt), ceiling - floor, width
+        if width <= goal or width > 0.8 * before:
             break
-        precision = _finer(precision, goal, ceiling - floor)
+        budget = _finer(budget, goal, width)
     return floor, ceiling
 
 
@@ -262,8 +264,10 @@ def delta_range(
     cells, precision = _FEWEST_CELLS, 0.35 * tolerance
     composition = build(cells)
     lowest, highest = max(0.0, composition.infinite[0] - composition.slack), 1.0
-    if epsilon >= composition.ceiling:
-        return lowest, min(1.0, composition.infinite[1] + composition.slack)
+    width = math.inf
+    gap = max(0.0, composition.ceiling - epsilon)  # no finite loss gains more than this
+    if gap <= 2.0**-44 * composition.ceiling < math.inf:
+        return lowest, min(1.0, composition.infinite[1] + composition.slack + gap)
     for _ in range(_ROUNDS):
         tilt = _best(composition, lambda tilts, sums: sums - tilts * epsilon)
         ceiling = _chernoff_delta(composition, tilt, epsilon)
@@ -278,7 +282,8 @@ def delta_range(
         high = upper.bounds(epsilon=epsilon)[1] + composition.infinite[1]
         lowest = max(lowest, (low - composition.slack) * (1 - _ROUND))
         highest = min(highest, (high + composition.slack) * (1 + _ROUND))
-        if highest - lowest <= tolerance * lowest:
+        goal, width, before = tolerance * lowest, highest - lowest, width
+        if width <= goal or width > 0.8 * before:
             break
-        precision = _finer(precision, tolerance * lowest, highest - lowest)
+        precision = _finer(precision, goal, width)
     return lowest, highest
