@@ -75,7 +75,10 @@ def test_refusals_become_one_line_and_a_status(error, status, capsys):
     with pytest.raises(typer.Exit) as stop:
         command()
     assert stop.value.exit_code == status
-    assert capsys.readouterr().err == "discreet: epsilon is -1; it must not be negative.\n"
+    said = "discreet: epsilon is -1; it must not be negative."
+    if error is errors.UnsafeQuery:
+        said += " Nothing was run or charged."
+    assert capsys.readouterr().err == f"{said}\n"
 
 
 def test_a_file_that_cannot_be_written_is_bad_input(capsys):

@@ -147,7 +147,9 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            typer.echo(f"discreet: {refusal}", err=True)
+            from discreet.display.words import refusal_text
+
+            typer.echo(f"discreet: {refusal_text(refusal)}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except OSError as failure:
             where = failure.filename or "a file"

@@ -17,7 +17,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.service import Curator, Session
 from discreet.demo.clinic import PATIENTS, SCHEMA, write_clinic
 from discreet.display.tables import answer_table
-from discreet.display.words import cost_text, left_text
+from discreet.display.words import cost_text, left_text, refusal_text
 from discreet.errors import BudgetExceeded, UnsafeQuery
 from discreet.ledger.account import Holder
 
@@ -160,7 +160,7 @@ def _ask(
     try:
         answer = session.sql(question.sql, epsilon=question.epsilon, error=question.error)
     except (BudgetExceeded, UnsafeQuery) as refusal:
-        _indented(console, f"REFUSED. {refusal}")
+        _indented(console, f"REFUSED. {refusal_text(refusal)}")
     if answer is not None:
         console.print(
             Padding(answer_table(answer, width=console.width - 3), (0, 0, 0, 3), expand=False)

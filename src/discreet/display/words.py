@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.errors import BudgetExceeded, UnprovableRequest
+from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest, UnsafeQuery
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Approximate, Loss
 from discreet.rationals import ceil_decimal, floor_decimal
@@ -21,6 +21,7 @@ __all__ = [
     "number_text",
     "protected_text",
     "refusal_of",
+    "refusal_text",
     "sensitivity_text",
 ]
 
@@ -87,6 +88,19 @@ def refusal_of(loss: Loss, *accounts: Account) -> str | None:
         except (BudgetExceeded, UnprovableRequest) as refusal:
             return str(refusal).removesuffix(" Nothing was run or charged.")
     return None
+
+
+def refusal_text(refusal: DiscreetError) -> str:
+    """A refusal as an analyst reads it; a question that is not safe has cost nothing.
+
+    Privacy: none (touches no data).
+    >>> refusal_text(UnsafeQuery("MEDIAN is not supported here."))
+    'MEDIAN is not supported here. Nothing was run or charged.'
+    """
+    text = str(refusal)
+    if isinstance(refusal, UnsafeQuery) and "charged" not in text:
+        return f"{text} Nothing was run or charged."
+    return text
 
 
 def protected_text(table: Table) -> str:
