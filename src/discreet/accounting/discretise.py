@@ -144,15 +144,24 @@ def subsampled_add(*, rate: float, sigma: float, cells: int) -> Cells:
     )
 
 
+def _suffix_sums(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Sums from each place to the end, in two levels, and the most additions behind any."""
+    width = math.isqrt(len(values)) + 1
+    height = -(-len(values) // width)
+    padded = np.zeros(height * width, dtype=values.dtype)
+    padded[: len(values)] = values[::-1]
+    table = padded.reshape(height, width).cumsum(axis=1)
+    table[1:] += np.cumsum(table[:-1, -1])[:, None]
+    return table.ravel()[: len(values)][::-1], width + height
+
+
 def _recomputed(losses: Array, masses: Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """The curve of the atoms at the atoms, and a bound on the error of that evaluation."""
     wide = masses.astype(np.longdouble)
-    shrunk = wide * np.exp(-losses.astype(np.longdouble))
-    tails = np.cumsum(wide[::-1])[::-1]
-    shrunk_tails = np.cumsum(shrunk[::-1])[::-1]
-    unit = float(np.finfo(np.longdouble).eps) * (len(masses) + 16)
-    values = tails - np.exp(losses.astype(np.longdouble)) * shrunk_tails
-    return values, 4 * unit * tails
+    tails, additions = _suffix_sums(wide)
+    shrunk, _ = _suffix_sums(wide * np.exp(-losses.astype(np.longdouble)))
+    unit = float(np.finfo(np.longdouble).eps) * (additions + 16)
+    return tails - np.exp(losses.astype(np.longdouble)) * shrunk, 2 * unit * tails
 
 
 def above(cells: Cells) -> tuple[Array, Array, float, float]:

@@ -29,6 +29,8 @@ from discreet.rationals import (
 
 __all__ = ["Bracket", "Distribution"]
 
+_MOST_COPIES = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
@@ -178,6 +180,11 @@ class Distribution:
         counts: Counter[Mechanism] = Counter()
         for mechanism, copies in self.parts:
             counts[mechanism] += copies
+        if max(counts.values()) > _MOST_COPIES:
+            raise InvalidValue(
+                f"{max(counts.values())} copies of one mechanism; the limit is 2**53. "
+                "Compose its advanced bound instead."
+            )
         return counts
 
     def __eq__(self, other: object) -> bool:

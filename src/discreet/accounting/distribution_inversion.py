@@ -119,7 +119,9 @@ class Inversion:
         steps, growth = self.falling
         left = float(np.exp(np.minimum(0, growth + steps * (epsilon - edge)).min()))
         rest = self.period - edge
-        return 1.001 * (most * (left + right) + math.exp(-self.tilt * rest) * min(1.0, rest))
+        # The cumulants behind left and right are taken at no more than 2501 tilts.
+        widened = 1.001 * math.exp(min(600.0, 6000 * self.scale_error))
+        return widened * (most * (left + right) + math.exp(-self.tilt * rest) * min(1.0, rest))
 
     def bounds(self, *, epsilon: float) -> tuple[float, float]:
         """Certified lower and upper bound on the finite part of delta at `epsilon`.
@@ -139,9 +141,9 @@ class Inversion:
         bump = float((turns @ self.bump).real) if len(self.bump) else 0.0
         slack = self.rounding + self.phase * abs(epsilon) + self.skipped
         front = math.exp(exponent)
-        low = (upper - max(0.0, bump) - slack - self._alias(epsilon)) * front * (1 - error)
-        high = (upper + slack) * front * (1 + error)
-        cap = front * math.exp(float(chernoff(np.array([self.tilt]))[0])) * (1 + error)
+        low = (upper - max(0.0, bump) - slack - self._alias(epsilon)) * front * math.exp(-error)
+        high = (upper + slack) * front * math.exp(error)
+        cap = front * math.exp(float(chernoff(np.array([self.tilt]))[0]) + error)
         return max(0.0, low), min(1.0, 1.000000001 * cap, max(0.0, high))
 
 
