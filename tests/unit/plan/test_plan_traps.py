@@ -147,6 +147,12 @@ def test_too_many_days_are_counted_not_listed():
         )
 
 
+def test_a_category_of_one_key_can_still_be_missing():
+    one = Table("t", columns=(Column("c", "category", upper=0, keys=("x",)), X))
+    made = planned("SELECT COUNT(CASE WHEN x > 5 THEN 'new' ELSE c END) AS n FROM t", one)
+    assert run(made, '"c" TINYINT, "x" BIGINT', "(0, 1), (NULL, 1), (NULL, 9)") == [(2,)]
+
+
 KEYED = Table(
     "t",
     columns=(
