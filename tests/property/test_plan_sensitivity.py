@@ -1,14 +1,18 @@
 """Sensitivities of plans against brute force: the emitted SQL on neighbouring tables."""
 
+from dataclasses import replace
+
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
-from discreet.loss import Relation
+from discreet.loss import Relation, Sensitivity
 from support.plan_cases import Bench, planned, queries, raw_rows, tables
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+FIRST = [Phase.generate]
 
 
 @st.composite
@@ -77,3 +81,27 @@ def test_no_person_moves_a_measure_further_than_its_sensitivity(case):
 @given(cases())
 def test_no_person_moves_a_measure_further_in_many_more_cases(case):
     check_case(case)
+
+
+def understated(case):
+    """The same case with half of every sensitivity believed."""
+    table, sources, made, others, pair = case
+    measures = tuple(
+        replace(each, sensitivity=Sensitivity.single(each.sensitivity.linf / 2))
+        for each in made.measures
+    )
+    return table, sources, replace(made, measures=measures), others, pair
+
+
+def test_a_sensitivity_that_is_too_small_is_caught():
+    options = settings(max_examples=200, deadline=None, suppress_health_check=SLOW, phases=FIRST)
+    found = find(cases(), lambda case: _fails(understated(case)), settings=options)
+    assert not _fails(found)
+
+
+def _fails(case):
+    try:
+        check_case(case)
+    except AssertionError:
+        return True
+    return False
