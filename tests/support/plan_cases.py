@@ -62,6 +62,7 @@ SOURCES = {
     "UHUGEINT": Source("UHUGEINT", (0, 1, 5, 2**128 - 1)),
     "TINYINT": Source("TINYINT", WHOLE),
     "DOUBLE": Source("DOUBLE", (*REAL, *EXTREME)),
+    "FLOAT": Source("FLOAT", (0.5, 1.5, 2.5, -0.25, -3.5, *EXTREME[:3])),
     "DECIMAL(18,2)": Source("DECIMAL(18,2)", (0.0, 0.5, -0.5, 2.5, 12345.0)),
 }
 

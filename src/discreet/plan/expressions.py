@@ -4,13 +4,14 @@ Every expression is total: no operation here can fail on any row. Knows bounds, 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import reduce
 
 from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
+from discreet.plan.bounds import LARGEST, Bounded, cast, check_length
 from discreet.query.algebra import (
     Arithmetic,
     Bucket,
@@ -30,96 +31,13 @@ from discreet.query.algebra import (
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = ["Bounded", "bounded", "condition", "scope"]
-
-_LARGEST = 1 << 90  # leaves a 128-bit sum room for 2**37 rows
-_SMALL = 1 << 62
-_FINEST = 10**100  # a step and its inverse; squares of it are still finite floats
-_LONGEST = 1_000_000  # characters of SQL
-
-
-@dataclass(frozen=True, slots=True)
-class Bounded:
-    """An engine expression that is an integer k in [lower, upper] or NULL; it stands for k * step.
-
-    Privacy: none (touches no data).
-    >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").upper
-    110
-    """
-
-    sql: str
-    kind: str  # number, date, boolean or category
-    step: Fraction
-    lower: int
-    upper: int
-    labels: tuple[str, ...]
-    missing: str  # "never" or "possible"
-
-    def __post_init__(self) -> None:
-        if self.reach >= _LARGEST:
-            raise UnsafeQuery(
-                f"an expression can reach 2**{self.reach.bit_length()} "
-                "lattice steps; the limit is 2**90. Use smaller factors or a coarser step. "
-                "Nothing was run or charged."
-            )
-        if max(self.step.numerator, self.step.denominator) > _FINEST:
-            raise UnsafeQuery(
-                "an expression has a lattice step above 10**100 or below 10**-100. Multiply and "
-                "divide by less. Nothing was run or charged."
-            )
-        _check_length(len(self.sql))
-
-    @property
-    def reach(self) -> int:
-        """The largest absolute value of k.
-
-        Privacy: none (touches no data).
-        >>> Bounded('"x"', "number", Fraction(1), -7, 3, (), "never").reach
-        7
-        """
-        return max(abs(self.lower), abs(self.upper))
-
-    @property
-    def wide(self) -> str:
-        """The expression in a type where arithmetic cannot overflow.
-
-        Privacy: none (touches no data).
-        >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").wide
-        'CAST("age" AS BIGINT)'
-        """
-        return _cast(self.reach, self.sql)
-
-    def times(self, factor: int) -> "Bounded":
-        """The same value on a lattice `factor` times finer.
-
-        Privacy: none (touches no data).
-        >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").times(10).step
-        Fraction(1, 10)
-        """
-        if factor == 1:
-            return self
-        finer = replace(
-            self, lower=self.lower * factor, upper=self.upper * factor, step=self.step / factor
-        )
-        return replace(finer, sql=f"({_cast(finer.reach, self.sql)} * {factor})")
-
-
-def _check_length(characters: int) -> None:
-    if characters > _LONGEST:
-        raise UnsafeQuery(
-            f"an expression needs more than {_LONGEST:,} characters of SQL. "
-            "Nest less deeply. Nothing was run or charged."
-        )
-
-
-def _cast(reach: int, sql: str) -> str:
-    return f"CAST({sql} AS {'BIGINT' if reach < _SMALL else 'HUGEINT'})"
+__all__ = ["bounded", "condition", "scope"]
 
 
 def _operation(operator: str, result: Bounded, left: Bounded, right: Bounded) -> Bounded:
     """The result with its SQL, in a type that holds it and both operands."""
     reach = max(result.reach, left.reach, right.reach)
-    sql = f"({_cast(reach, left.sql)} {operator} {_cast(reach, right.sql)})"
+    sql = f"({cast(reach, left.sql)} {operator} {cast(reach, right.sql)})"
     return replace(result, sql=sql)
 
 
@@ -256,12 +174,12 @@ def _floor(value: Bounded) -> Bounded:
     low, high = fine.lower // divisor, fine.upper // divisor
     # Everything that stands in the division, so that its type holds all of it.
     reach = max(fine.reach, abs(low * divisor), fine.upper - low * divisor, divisor)
-    if reach >= _LARGEST:
+    if reach >= LARGEST:
         raise UnsafeQuery(
             f"FLOOR of a lattice step of 1/{divisor:.3g}; the limit is 2**-90. "
             "Divide by less. Nothing was run or charged."
         )
-    sql = f"(({_cast(reach, fine.sql)} - {low * divisor}) // {divisor} + {low})"
+    sql = f"(({cast(reach, fine.sql)} - {low * divisor}) // {divisor} + {low})"
     return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)
 
 
@@ -303,10 +221,10 @@ def _case(case: Case, columns: Mapping[str, Column]) -> Bounded:
         _missing(*values),
     )
     arms = "".join(
-        f" WHEN {test} THEN {_cast(joined.reach, value.sql)}"
+        f" WHEN {test} THEN {cast(joined.reach, value.sql)}"
         for test, value in zip(conditions, values[:-1], strict=True)
     )
-    return replace(joined, sql=f"CASE{arms} ELSE {_cast(joined.reach, values[-1].sql)} END")
+    return replace(joined, sql=f"CASE{arms} ELSE {cast(joined.reach, values[-1].sql)} END")
 
 
 def _relabelled(values: list[Bounded]) -> list[Bounded]:
@@ -360,7 +278,7 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
             return f"(NOT {condition(operand, columns)})"
         case Member(operand, values):
             subject = bounded(operand, columns)
-            _check_length(len(subject.sql) * len(values))
+            check_length(len(subject.sql) * len(values))
             tests = [_comparison("=", subject, _literal(value)) for value in values]
             return f"({' OR '.join(tests)})"
         case IsNull(operand):

@@ -8,7 +8,8 @@ from math import prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
-from discreet.plan.expressions import Bounded, bounded
+from discreet.plan.bounds import Bounded
+from discreet.plan.expressions import bounded
 from discreet.query.algebra import DateTrunc, Key
 from discreet.schema.column import Column
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import Relation, Sensitivity
-from discreet.plan.expressions import Bounded, bounded
+from discreet.plan.bounds import Bounded
+from discreet.plan.expressions import bounded
 from discreet.query.algebra import Aggregate, Statistic
 from discreet.schema.column import Column
 
