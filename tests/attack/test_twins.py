@@ -29,7 +29,7 @@ QUESTIONS = [
     "SELECT FLOOR(age / 10) AS decade, STDDEV(income) AS d FROM visits GROUP BY 1",
     "SELECT DATE_TRUNC('quarter', day) AS q, SUM(big) AS s FROM visits GROUP BY 1",
     "SELECT SUM(big) AS s, SUM(CASE WHEN age > 50 THEN -big ELSE big END) AS t FROM visits",
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.1, max_groups_contributed=1) "
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed=1) "
     "region, VAR_SAMP(age) AS v FROM visits WHERE age / -3 < 5 OR big * 1000 > 0 GROUP BY region",
 ]
 REFUSED = [

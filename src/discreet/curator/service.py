@@ -25,6 +25,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.price import Price
 from discreet.plan.target import priced_for_error
+from discreet.query.algebra import Options
 from discreet.query.parse import parse
 from discreet.rationals import Number, positive
 from discreet.schema.table import Budget, Table
@@ -119,8 +120,7 @@ class Session:
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
         population = self._vault.ledger.account(Holder.POPULATION, table.population)
         kind = Pure if analyst.pure or population.pure else ZCDP
-        if query.options.epsilon is not None and epsilon is rho is error is None:
-            epsilon = query.options.epsilon
+        epsilon = _from_options(query.options, analyst, epsilon, rho, error)
         draft = Draft(
             query=query,
             table=table,
@@ -324,6 +324,27 @@ class Curator:
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(self._vault, self._warehouse, name)
+
+
+def _from_options(
+    options: Options,
+    analyst: Account,
+    epsilon: Number | None,
+    rho: Number | None,
+    error: object | None,
+) -> Number | None:
+    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account."""
+    if options.delta is not None and not analyst.pure and options.delta < analyst.conversion_delta:
+        raise UnprovableRequest(
+            f"OPTIONS ask for delta={float(options.delta):g}; this account converts at "
+            f"{float(analyst.conversion_delta):g}. Leave delta out or ask for a grant with a "
+            "smaller one. Nothing was charged."
+        )
+    if options.epsilon is None:
+        return epsilon
+    if epsilon is not None or rho is not None or error is not None:
+        raise InvalidValue("the price is given twice, in OPTIONS and beside it; give one.")
+    return options.epsilon
 
 
 def _price(

@@ -4,6 +4,7 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from discreet.engines.sources import describe
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
-from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count
+from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
 from discreet.rationals import Number
 from discreet.schema.file import read_schema
 from discreet.schema.table import Table
@@ -23,6 +24,8 @@ from discreet.schema.table import Table
 __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
+
+_ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 
 
 class Warehouse:
@@ -73,7 +76,9 @@ class Warehouse:
         table = schema if isinstance(schema, Table) else read_schema(schema)
         source = _source(table)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        self._check_missing(table, source, _types(source))
+        types = _types(source)
+        self._check_missing(table, source, types)
+        self._check_readable(table, source, types)
         self._register(table, source, None, _stamp(source), _path(source))
         return table
 
@@ -110,6 +115,12 @@ class Warehouse:
             raise
         self._sweep()
 
+    def _check_readable(self, table: Table, source: str, types: Mapping[str, str]) -> None:
+        """Evaluate every row once, so that a source the engine cannot read is refused now."""
+        counts = ", ".join(["count(*)", *(f'count("{column.name}")' for column in table.columns)])
+        with DuckDB.in_place(source, time_limit_seconds=3600, scratch=self._folder) as engine:
+            engine.rows(f"SELECT {counts} FROM ({lattice_rows(table, 'source', types)})")
+
     def _same_relation(self, table: Table) -> None:
         """One budget is one guarantee: all tables of a population have the same neighbours."""
         for known in self.tables().values():
@@ -134,12 +145,15 @@ class Warehouse:
         prepared = None
         if known.prepared is not None:
             prepared = self._prepare(table, table.source, on_progress)
+        old = known.prepared
         made = self._vault.catalogue.refresh(
             name,
             fingerprint=self._vault.catalogue.fingerprint(_path(table.source)),
             prepared=prepared,
             stamp=_stamp(table.source),
         )
+        if old is not None:
+            (self._folder / old).unlink(missing_ok=True)
         self._sweep()
         return made
 
@@ -149,7 +163,7 @@ class Warehouse:
         file = f"{table.name}-{secrets.token_hex(8)}.duckdb"
         prepare(
             source=source,
-            select_sql=lattice_rows(table, "source", types),
+            select_sql=prepared_rows(table, "source", types),
             target=self._folder / file,
             on_progress=on_progress,
         )
@@ -171,10 +185,10 @@ class Warehouse:
                 )
 
     def _sweep(self) -> None:
-        """Remove prepared files that no table points to any more."""
+        """Remove prepared files that no table points to any more, and no process is making."""
         used = {known.prepared for known in self._vault.catalogue.tables()}
         for file in self._folder.glob("*.duckdb"):
-            if file.name not in used:
+            if file.name not in used and time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
                 file.unlink(missing_ok=True)
 
     def tables(self) -> dict[str, Table]:

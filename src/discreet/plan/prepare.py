@@ -9,10 +9,9 @@ from discreet.errors import SchemaError
 from discreet.schema.column import Column, nearest
 from discreet.schema.table import Table
 
-__all__ = ["clamp_counts", "lattice_rows", "missing_count"]
+__all__ = ["clamp_counts", "lattice_rows", "missing_count", "prepared_rows"]
 
 _WIDTHS = ((1 << 7, "TINYINT"), (1 << 15, "SMALLINT"), (1 << 31, "INTEGER"), (1 << 63, "BIGINT"))
-_FLOATS = ("FLOAT", "DOUBLE", "REAL")
 
 
 def lattice_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
@@ -39,6 +38,21 @@ def lattice_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
         f'SELECT {unit} AS "$unit", {", ".join(columns)} FROM {relation} WHERE {unit} IS NOT NULL'
     )
     return _first_rows(table, rows)
+
+
+def prepared_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
+    """The lattice rows in the order they are stored: clustered by category, for quick grouping.
+
+    Privacy: as `lattice_rows`; the order of rows never shows in a sum.
+    >>> from discreet.loss import Relation
+    >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (Column("a", "boolean"),), None)
+    >>> prepared_rows(table, "source", {"a": "BOOLEAN"}).endswith(' ORDER BY "a"')
+    True
+    """
+    rows = lattice_rows(table, relation, types)
+    keys = [c for c in table.columns if c.kind in ("category", "boolean")]
+    order = ", ".join(f'"{column.name}"' for column in keys)
+    return f"{rows} ORDER BY {order}" if keys else rows
 
 
 def _first_rows(table: Table, rows: str) -> str:
@@ -148,21 +162,22 @@ def _day(column: Column, code: int) -> str:
 
 
 def _number(column: Column, value: str, kind: str) -> str:
-    """Clamp first, then round half to even; the quotient is inside the bounds, so it fits."""
+    """Clamp; the cast to an integer type that follows rounds half to even and always fits.
+
+    The usual case comes first because the engine then computes nothing else for it. NULL and
+    NaN pass no test and become NULL; infinities are clamped.
+    """
     if column.step == 1 and _is_integer(kind):
-        return (
-            f"CASE WHEN {value} IS NULL THEN NULL WHEN {value} <= {column.lower} "
-            f"THEN {column.lower} WHEN {value} >= {column.upper} THEN {column.upper} "
-            f"ELSE {value} END"
-        )
-    number = value if kind in _FLOATS else f"TRY_CAST({value} AS DOUBLE)"
-    step = column.step
-    steps = f"({number} * {step.denominator} / {step.numerator})" if step != 1 else number
+        steps, known = value, "TRUE"
+    else:
+        number = value if kind == "DOUBLE" else f"TRY_CAST({value} AS DOUBLE)"
+        step = column.step
+        steps = f"({number} * {step.denominator} / {step.numerator})" if step != 1 else number
+        known = f"NOT isnan({steps})"
     return (
-        f"CASE WHEN {number} IS NULL OR isnan({number}) THEN NULL "
-        f"WHEN {steps} <= {column.lower} THEN {column.lower} "
-        f"WHEN {steps} >= {column.upper} THEN {column.upper} "
-        f"ELSE CAST(round_even({steps}, 0) AS BIGINT) END"
+        f"CASE WHEN {steps} BETWEEN {column.lower} AND {column.upper} THEN {steps} "
+        f"WHEN {steps} < {column.lower} THEN {column.lower} "
+        f"WHEN {steps} > {column.upper} AND {known} THEN {column.upper} END"
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.errors import InvalidValue, SchemaError
@@ -130,9 +131,7 @@ class Table:
         >>> Table("t").version == Table("t", source="t.csv").version != Table("u").version
         True
         """
-        facts = _facts(self)
-        text = json.dumps({name: facts[name] for name in sorted(facts.keys() - _NOT_MEANING)})
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _version(self)
 
     def to_json(self) -> str:
         """The whole schema as JSON text, the same for equal schemas; `from_json` reads it back.
@@ -184,6 +183,13 @@ class Table:
 
 
 _NOT_MEANING = frozenset({"budget", "source"})
+
+
+@lru_cache(maxsize=64)
+def _version(table: Table) -> str:
+    facts = _facts(table)
+    text = json.dumps({name: facts[name] for name in sorted(facts.keys() - _NOT_MEANING)})
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _facts(table: Table) -> dict[str, Any]:

@@ -85,10 +85,13 @@ def test_intervals_grow_with_their_confidence_and_refuse_nonsense(session):
             answer.intervals(confidence)
 
 
-def test_clause_options_are_the_price_where_the_call_names_none(session):
+def test_clause_options_are_the_price_and_one_price_is_enough(session):
     asked = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) AS n FROM visits"
     assert session.explain(asked).cost.epsilon == 0.5
-    assert session.explain(asked, epsilon=0.25).cost.epsilon == 0.25
+    with pytest.raises(DiscreetError, match="given twice"):
+        session.explain(asked, epsilon=0.25)
+    with_delta = asked.replace("epsilon=0.5", "epsilon=0.5, delta=1e-12")
+    assert session.explain(with_delta).cost.epsilon == 0.5  # pure is stronger than any delta
 
 
 def test_unknown_analysts_and_tables_are_refused(curator, session):
