@@ -55,6 +55,7 @@ soak: .venv/.setup ## the long versions of statistical, fault and audit tests
 bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py
 	.venv-bench/bin/python benchmarks/accounting.py
+	.venv-bench/bin/python benchmarks/queries.py
 
 lock: .venv/.setup ## pin every dependency again
 	@$(BIN)/python $(PIP_INSTALL) uv

@@ -8,6 +8,7 @@ between runs. Rows that end in 'limit' are measured against the time this projec
 import sys
 from collections.abc import Callable
 
+from discreet.accounting.composition import optimal
 from discreet.accounting.distribution import Distribution
 from harness import Report, cpu_seconds
 
@@ -91,6 +92,8 @@ def main() -> None:
     for name, kind in (("Laplace", Distribution.laplace), ("pure", Distribution.pure)):
         mine = cpu_seconds(lambda kind=kind: _distinct(many, kind).epsilon(delta=DELTA))
         report.faster(f"10,000 distinct {name}", mine, 3.0, "limit")
+    mine = cpu_seconds(lambda: optimal(epsilon=0.01, count=10_000, target_delta=DELTA))
+    report.faster("optimal composition of 10,000 equal pure losses", mine, 0.02, "limit")
 
 
 if __name__ == "__main__":

@@ -128,11 +128,13 @@ def measure(report: Report, folder: Path) -> None:
             report.faster(f"{kind}: prepared, s", ours, raw, "raw, DuckDB file")
             report.faster(f"{kind}: prepared, s", ours, scan, "raw, Parquet file")
             report.faster(f"{kind}: prepared, s", ours, peer(file, unit), "OpenDP 0.16")
-    with discreet.Curator.open(folder / "vault-in-place") as curator:
-        curator.add_in_place(schema(original, None))
-        curator.grant("ana", epsilon=1000, delta=1e-7)
-        ours = best(asked(curator.session("ana")))
-        report.faster("row-level: in place, s", ours, raw, "raw, DuckDB file")
+    for source, plain in ((original, raw), (file, scan)):
+        kind = "DuckDB" if source == original else "Parquet"
+        with discreet.Curator.open(folder / f"vault-{kind}") as curator:
+            curator.add_in_place(schema(source, None))
+            curator.grant("ana", epsilon=1000, delta=1e-7)
+            ours = best(asked(curator.session("ana")))
+            report.faster(f"row-level: in place, {kind} file, s", ours, plain, f"raw, {kind} file")
 
 
 def main() -> None:

@@ -65,7 +65,9 @@ class Answer:
         self.receipt = receipt
         self.free = free  # the stored release of the same question: nothing was charged
         self._noisy = noisy
-        self._rows = kept_rows(plan, noisy, self._columns(estimates(plan, noisy)))
+        ranked = plan.query.having is not None or plan.query.order
+        columns = self._columns(estimates(plan, noisy)) if ranked else {}
+        self._rows = kept_rows(plan, noisy, columns)
 
     def _keys(self) -> dict[str, list[Label]]:
         named: dict[str, list[Label]] = {}

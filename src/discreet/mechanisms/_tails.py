@@ -4,6 +4,7 @@ Every quantile is the true one or, where said, slightly above it; never below.
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import InvalidValue
 from discreet.rationals import Number, exp_bounds, log_bounds, probability, sqrt_up
@@ -36,6 +37,7 @@ def shared_tail(confidence: Number, count: int) -> Fraction:
     return 1 - root
 
 
+@lru_cache(maxsize=256)
 def laplace_quantile(scale: Fraction, missed: Fraction) -> int:
     """The smallest m with P(|X| > m) = 2 p^(m+1)/(1+p) <= missed, where p = exp(-1/scale)."""
     digits = 40 + len(str(int(scale)))
@@ -49,6 +51,7 @@ def laplace_quantile(scale: Fraction, missed: Fraction) -> int:
         digits *= 2
 
 
+@lru_cache(maxsize=256)
 def gaussian_quantile(variance: Fraction, missed: Fraction) -> int:
     """The smallest m with P(|X| > m) <= missed for P(x) proportional to exp(-x^2/(2 variance)).
 
