@@ -194,6 +194,9 @@ def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -
     said = [f"Cost: {cost}."]
     if answer.free:
         said = [f"Free: asked before, the same answer, nothing charged. It had cost {cost}."]
+    if answer.bought is not None and not answer.bought.free:
+        paid = cost_text(answer.bought.plan.cost, analyst.conversion_delta)
+        said.append(f"A noisy count was bought first, to know the error: {paid}.")
     said.append(f"Receipt: {receipt.id} of {receipt.time[:10]}.")
     said += [f"Left of {who.holder} {who.name}: {left_text(who)}." for who in (analyst, population)]
     for line in said:

@@ -56,7 +56,7 @@ class Answer:
     'Answer'
     """
 
-    __slots__ = ("_noisy", "_rows", "free", "plan", "receipt")
+    __slots__ = ("_noisy", "_rows", "bought", "free", "plan", "receipt")
 
     def __init__(
         self, plan: Plan, noisy: tuple[NDArray[Any], ...], receipt: Receipt, *, free: bool
@@ -64,6 +64,7 @@ class Answer:
         self.plan = plan
         self.receipt = receipt
         self.free = free  # the stored release of the same question: nothing was charged
+        self.bought: Answer | None = None  # the count that was bought first to reach an error
         self._noisy = noisy
         ranked = plan.query.having is not None or plan.query.order
         columns = self._columns(estimates(plan, noisy)) if ranked else {}

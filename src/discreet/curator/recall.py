@@ -17,6 +17,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
 from discreet.plan.price import Price
+from discreet.plan.target import counting
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
@@ -66,6 +67,7 @@ def release_body(plan: Plan, noisy: tuple[NDArray[Any], ...], data_version: int)
     """
     body = {
         "question": plan.question,
+        "behind": plan.behind,
         "schema": plan.table.to_json(),
         "prices": [_written(price) for price in plan.prices],
         "noisy": [column.tolist() for column in noisy],
@@ -83,14 +85,13 @@ def recall(release: Release) -> Answer:
     """
     body = json.loads(release.body)
     table = Table.from_json(body["schema"])
-    made = plan(
-        Draft(
-            query=parse(body["question"], {table.name: table}),
-            table=table,
-            price=tuple(_read(price) for price in body["prices"]),
-            question=body["question"],
-        )
+    draft = Draft(
+        query=parse(body["question"], {table.name: table}),
+        table=table,
+        price=tuple(_read(price) for price in body["prices"]),
+        question=body["question"],
     )
+    made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )

@@ -4,18 +4,19 @@ then noise. It is the only place where exact integers and noise meet; reviewed h
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.conversion import zcdp_rho
 from discreet.curator.answer import Answer
+from discreet.curator.pricing import price_in_text, price_of
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import Engine
-from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.errors import InvalidValue
 from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.sqlite import Ledger
@@ -24,14 +25,14 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.price import Price
-from discreet.plan.target import priced_for_error
-from discreet.query.algebra import Options
+from discreet.plan.target import COUNTED, count_behind, priced_for_error
 from discreet.query.parse import parse
-from discreet.rationals import Number, positive
+from discreet.rationals import Number
 from discreet.schema.table import Budget, Table
 
 __all__ = ["Curator", "Session", "answer"]
 
+_COUNT_EPSILON = Fraction(1, 20)  # what a count bought for an error target costs
 _SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 bits
 
 
@@ -115,12 +116,20 @@ class Session:
         >>> Session.explain.__name__
         'explain'
         """
+        draft, analyst, kind = self._draft(sql)
+        epsilon = price_in_text(draft.query.options, analyst, epsilon, rho, error)
+        if error is not None:
+            if epsilon is not None or rho is not None:
+                raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+            return priced_for_error(draft, error, kind, count)
+        return plan(replace(draft, price=price_of(analyst, kind, epsilon, rho)))
+
+    def _draft(self, sql: str) -> tuple[Draft, Account, type[Price]]:
+        """The question without a price, the account that pays, and the terms it pays in."""
         query = parse(sql, self._warehouse.tables())
         table = self._warehouse.tables()[query.table]
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
         population = self._vault.ledger.account(Holder.POPULATION, table.population)
-        kind = Pure if analyst.pure or population.pure else ZCDP
-        epsilon = _from_options(query.options, analyst, epsilon, rho, error)
         draft = Draft(
             query=query,
             table=table,
@@ -128,11 +137,7 @@ class Session:
             relation=self._warehouse.relation(query.table),
             question=sql,
         )
-        if error is not None:
-            if epsilon is not None or rho is not None:
-                raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
-            return priced_for_error(draft, error, kind, count)
-        return plan(replace(draft, price=_price(analyst, kind, epsilon, rho)))
+        return draft, analyst, Pure if analyst.pure or population.pure else ZCDP
 
     def sql(
         self,
@@ -145,11 +150,30 @@ class Session:
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
 
-        Privacy: `explain` with the same arguments shows the guarantee and its cost.
+        An error wanted of an average, without a supposed count, buys a noisy count first for
+        epsilon 0.05 (`answer.bought`) and takes the low end of its interval in the smallest group.
+        Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
+        count is a charge of its own.
         >>> Session.sql.__name__
         'sql'
         """
-        return self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+        bought = None
+        if error is not None and count is None:
+            bought = self._bought_count(sql, error)
+            if bought is not None:
+                low = min(row[COUNTED][0] for row in bought.intervals())
+                count = max(1, int(low))
+        found = self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+        found.bought = bought
+        return found
+
+    def _bought_count(self, sql: str, error: Number | Mapping[str, Number]) -> Answer | None:
+        draft, analyst, kind = self._draft(sql)
+        counted = count_behind(draft, error)
+        if counted is None:
+            return None
+        price = price_of(analyst, kind, _COUNT_EPSILON, None)
+        return self.run(plan(replace(counted, price=price)))
 
     def run(self, plan: Plan) -> Answer:
         """Run a plan: the stored release if this was asked before, else charge, run, noise.
@@ -324,44 +348,3 @@ class Curator:
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(self._vault, self._warehouse, name)
-
-
-def _from_options(
-    options: Options,
-    analyst: Account,
-    epsilon: Number | None,
-    rho: Number | None,
-    error: object | None,
-) -> Number | None:
-    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account."""
-    if options.delta is not None and not analyst.pure and options.delta < analyst.conversion_delta:
-        raise UnprovableRequest(
-            f"OPTIONS ask for delta={float(options.delta):g}; this account converts at "
-            f"{float(analyst.conversion_delta):g}. Leave delta out or ask for a grant with a "
-            "smaller one. Nothing was charged."
-        )
-    if options.epsilon is None:
-        return epsilon
-    if epsilon is not None or rho is not None or error is not None:
-        raise InvalidValue("the price is given twice, in OPTIONS and beside it; give one.")
-    return options.epsilon
-
-
-def _price(
-    analyst: Account, kind: type[Price], epsilon: Number | None, rho: Number | None
-) -> Price:
-    """What an account's price means: epsilon adds up, or buys the rho that converts to it."""
-    if (epsilon is None) == (rho is None):
-        raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
-    if rho is not None:
-        if kind is Pure:
-            raise UnprovableRequest(
-                "rho has no meaning under a pure budget; give epsilon, or grant (epsilon, delta). "
-                "Nothing was charged."
-            )
-        return ZCDP(rho=positive(rho, "rho"))
-    assert epsilon is not None
-    wanted = positive(epsilon, "epsilon")
-    if kind is Pure:
-        return Pure(epsilon=wanted)
-    return ZCDP(rho=zcdp_rho(epsilon=wanted, delta=analyst.conversion_delta))

@@ -66,6 +66,7 @@ class Plan:
     sql: str
     limit: int
     question: str
+    behind: str  # the column whose count this is, when a count was bought for another question
 
     @property
     def error(self) -> dict[str, float | None]:
@@ -105,6 +106,7 @@ class Draft:
     limit: int = GROUP_LIMIT
     relation: str = '"prepared"'
     question: str = ""
+    behind: str = ""
     domains: tuple[Domain, ...] = ()
     contribution: Contribution | None = None
     measures: tuple[Measure, ...] = ()
@@ -237,6 +239,7 @@ def plan(draft: Draft) -> Plan:
         sql=draft.sql,
         limit=draft.limit,
         question=draft.question,
+        behind=draft.behind,
     )
 
 

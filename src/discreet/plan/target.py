@@ -9,11 +9,14 @@ from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, smallest_price
-from discreet.query.algebra import IntervalEnd
+from discreet.query.algebra import Aggregate, IntervalEnd, Output, Query, Statistic
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 
-__all__ = ["priced_for_error"]
+__all__ = ["COUNTED", "count_behind", "counting", "priced_for_error"]
+
+COUNTED = "count behind"
+"""The column of a bought count; no alias can have this name."""
 
 
 def priced_for_error(
@@ -49,6 +52,49 @@ def priced_for_error(
     return plan(replace(draft, price=smallest_price(enough, kind)))
 
 
+def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | None:
+    """The question how many values stand behind an average whose error is wanted; None if no need.
+
+    Its answer, paid for like any other, takes the place of the secret count.
+    Privacy: none (touches no data).
+    >>> count_behind.__name__
+    'count_behind'
+    """
+    first = plan(draft)
+    known = error_of(first)
+    for output in first.query.outputs:
+        wanted = output.name in _targets(first, error) and known[output.name] is None
+        if wanted and isinstance(output.expression, Aggregate):
+            return counting(draft, output.name)
+    return None
+
+
+def counting(draft: Draft, name: str) -> Draft:
+    """The same question, asking only how many values the named column is made from.
+
+    Privacy: none (touches no data).
+    >>> counting.__name__
+    'counting'
+    """
+    query = draft.query
+    made = next(output.expression for output in query.outputs if output.name == name)
+    assert isinstance(made, Aggregate)
+    counted = Output(COUNTED, Aggregate(Statistic.VALUES, made.argument))
+    keys = tuple(key.name for key in query.keys)
+    return replace(
+        draft,
+        query=Query(
+            table=query.table,
+            where=query.where,
+            keys=query.keys,
+            outputs=(counted,),
+            columns=(*keys, COUNTED),
+            options=query.options,
+        ),
+        behind=name,
+    )
+
+
 def _within(reached: float | None, width: Fraction) -> bool:
     return reached is not None and reached <= width
 
@@ -74,7 +120,8 @@ def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None)
     if unknown and count is None:
         raise UnprovableRequest(
             f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "
-            "(count=...), or ask for COUNT(*) first and use that. Nothing was run or charged."
+            "(count=...); the question asked without one buys a noisy count first. "
+            "Nothing was run or charged."
         )
     if unknown:
         raise UnprovableRequest(

@@ -1,0 +1,62 @@
+"""What a price means to the account that pays it. Touches public numbers only."""
+
+from discreet.accounting.conversion import zcdp_rho
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.ledger.account import Account
+from discreet.loss import ZCDP, Pure
+from discreet.plan.price import Price
+from discreet.query.algebra import Options
+from discreet.rationals import Number, positive
+
+__all__ = ["price_in_text", "price_of"]
+
+
+def price_in_text(
+    options: Options,
+    analyst: Account,
+    epsilon: Number | None,
+    rho: Number | None,
+    error: object | None,
+) -> Number | None:
+    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account.
+
+    Privacy: none (touches no data).
+    >>> price_in_text.__name__
+    'price_in_text'
+    """
+    if options.delta is not None and not analyst.pure and options.delta < analyst.conversion_delta:
+        raise UnprovableRequest(
+            f"OPTIONS ask for delta={float(options.delta):g}; this account converts at "
+            f"{float(analyst.conversion_delta):g}. Leave delta out or ask for a grant with a "
+            "smaller one. Nothing was charged."
+        )
+    if options.epsilon is None:
+        return epsilon
+    if epsilon is not None or rho is not None or error is not None:
+        raise InvalidValue("the price is given twice, in OPTIONS and beside it; give one.")
+    return options.epsilon
+
+
+def price_of(
+    analyst: Account, kind: type[Price], epsilon: Number | None, rho: Number | None
+) -> Price:
+    """What an account's price means: epsilon adds up, or buys the rho that converts to it.
+
+    Privacy: the rho is rounded down, so that its conversion is at most epsilon [CKS20, Cor. 13].
+    >>> price_of.__name__
+    'price_of'
+    """
+    if (epsilon is None) == (rho is None):
+        raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+    if rho is not None:
+        if kind is Pure:
+            raise UnprovableRequest(
+                "rho has no meaning under a pure budget; give epsilon, or grant (epsilon, delta). "
+                "Nothing was charged."
+            )
+        return ZCDP(rho=positive(rho, "rho"))
+    assert epsilon is not None
+    wanted = positive(epsilon, "epsilon")
+    if kind is Pure:
+        return Pure(epsilon=wanted)
+    return ZCDP(rho=zcdp_rho(epsilon=wanted, delta=analyst.conversion_delta))

@@ -1,0 +1,56 @@
+"""An error wanted of an average: a noisy count is bought first, shown, charged and given again."""
+
+from fractions import Fraction
+
+import pytest
+from support.vaults import curator_of, people
+
+from discreet.errors import DiscreetError, UnprovableRequest
+
+AVERAGE = "SELECT AVG(age) AS a FROM visits"
+
+
+@pytest.fixture
+def session(tmp_path):
+    with curator_of(tmp_path / "vault", people(3000)) as curator:
+        curator.grant("buyer", epsilon=10**6)
+        yield curator.session("buyer")
+
+
+def spent(session):
+    return 10**6 - session.remaining.epsilon
+
+
+def test_explaining_without_a_count_says_what_would_happen(session):
+    with pytest.raises(UnprovableRequest, match="buys a noisy count first"):
+        session.explain(AVERAGE, error=20)
+    assert spent(session) == 0
+
+
+def test_the_count_is_a_charge_of_its_own_and_is_shown(session):
+    answer = session.sql(AVERAGE, error=10)
+    assert answer.bought is not None
+    assert answer.bought.plan.cost.epsilon == Fraction(1, 20)
+    assert spent(session) == answer.plan.cost.epsilon + Fraction(1, 20)
+    assert [each.plan.behind for each in session.transcript] == ["a", ""]
+
+
+def test_the_same_again_is_free_count_and_all(session):
+    first = session.sql(AVERAGE, error=10)
+    before = spent(session)
+    again = session.sql(AVERAGE, error=10)
+    assert again.free
+    assert again.bought.free
+    assert again.to_dicts() == first.to_dicts()
+    assert spent(session) == before
+
+
+def test_a_supposed_count_and_plain_counts_buy_nothing(session):
+    assert session.sql(AVERAGE, error=20, count=1000).bought is None
+    assert session.sql("SELECT COUNT(*) AS n FROM visits", error=20).bought is None
+
+
+def test_an_error_out_of_reach_keeps_only_the_count_charged(session):
+    with pytest.raises(DiscreetError):
+        session.sql("SELECT AVG(age) / COUNT(*) AS r, AVG(age) AS a FROM visits", error=1)
+    assert spent(session) <= Fraction(1, 20)
