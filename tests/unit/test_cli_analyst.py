@@ -149,7 +149,6 @@ def test_the_price_may_stand_in_the_sql(desk, ana):
         (["SELECT * FROM visits", "--epsilon", "0.1"], 1, "Name the columns"),
         (["SELECT patient FROM visits", "--epsilon", "0.1"], 1, "COUNT(DISTINCT patient)"),
         (["DROP TABLE visits", "--epsilon", "0.1"], 1, "SELECT"),
-        ([AVERAGE, "--error", "1"], 1, "depends on a secret count of rows"),
         ([COUNT], 2, "give one price"),
         ([COUNT, "--epsilon", "0.1", "--rho", "0.1"], 2, "give one price"),
         ([COUNT, "--epsilon", "0.1", "--error", "5"], 2, "give one price"),

@@ -14,6 +14,7 @@ __all__ = ["price_in_text", "price_of"]
 def price_in_text(
     options: Options,
     analyst: Account,
+    *,
     epsilon: Number | None,
     rho: Number | None,
     error: object | None,
@@ -38,7 +39,7 @@ def price_in_text(
 
 
 def price_of(
-    analyst: Account, kind: type[Price], epsilon: Number | None, rho: Number | None
+    analyst: Account, kind: type[Price], *, epsilon: Number | None = None, rho: Number | None = None
 ) -> Price:
     """What an account's price means: epsilon adds up, or buys the rho that converts to it.
 

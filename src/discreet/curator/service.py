@@ -117,12 +117,12 @@ class Session:
         'explain'
         """
         draft, analyst, kind = self._draft(sql)
-        epsilon = price_in_text(draft.query.options, analyst, epsilon, rho, error)
+        epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
         if error is not None:
             if epsilon is not None or rho is not None:
                 raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
             return priced_for_error(draft, error, kind, count)
-        return plan(replace(draft, price=price_of(analyst, kind, epsilon, rho)))
+        return plan(replace(draft, price=price_of(analyst, kind, epsilon=epsilon, rho=rho)))
 
     def _draft(self, sql: str) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
@@ -158,7 +158,7 @@ class Session:
         'sql'
         """
         bought = None
-        if error is not None and count is None:
+        if error is not None and count is epsilon is rho is None:
             bought = self._bought_count(sql, error)
             if bought is not None:
                 low = min(row[COUNTED][0] for row in bought.intervals())
@@ -169,10 +169,11 @@ class Session:
 
     def _bought_count(self, sql: str, error: Number | Mapping[str, Number]) -> Answer | None:
         draft, analyst, kind = self._draft(sql)
+        price_in_text(draft.query.options, analyst, epsilon=None, rho=None, error=error)
         counted = count_behind(draft, error)
         if counted is None:
             return None
-        price = price_of(analyst, kind, _COUNT_EPSILON, None)
+        price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
         return self.run(plan(replace(counted, price=price)))
 
     def run(self, plan: Plan) -> Answer:

@@ -50,6 +50,16 @@ def test_a_supposed_count_and_plain_counts_buy_nothing(session):
     assert session.sql("SELECT COUNT(*) AS n FROM visits", error=20).bought is None
 
 
+def test_two_prices_buy_nothing(session):
+    clause = AVERAGE.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1)")
+    for asked, prices in ((AVERAGE, {"epsilon": 1}), (AVERAGE, {"rho": 1}), (clause, {})):
+        with pytest.raises(DiscreetError, match="price"):
+            session.sql(asked, error=10, **prices)
+    with pytest.raises(DiscreetError, match="Did you mean 'a'"):
+        session.sql(AVERAGE, error={"aa": 10})
+    assert spent(session) == 0
+
+
 def test_an_error_out_of_reach_keeps_only_the_count_charged(session):
     with pytest.raises(DiscreetError):
         session.sql("SELECT AVG(age) / COUNT(*) AS r, AVG(age) AS a FROM visits", error=1)

@@ -170,7 +170,7 @@ def test_the_error_of_an_average_needs_a_count(mixed):
     asked = "SELECT AVG(age) AS a FROM visits"
     assert session.explain(asked, epsilon=1).error == {"a": None}
     with pytest.raises(UnprovableRequest, match=r"count=\.\.\."):
-        session.sql(asked, error=1)
+        session.explain(asked, error=1)
     for count in (0, -1, True):
         with pytest.raises(InvalidValue, match="count is"):
             session.sql(asked, error=1, count=count)
