@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import pytest
-from support.vaults import curator_of, people
 
 from discreet.errors import DiscreetError, UnprovableRequest
+from support.vaults import curator_of, people
 
 AVERAGE = "SELECT AVG(age) AS a FROM visits"
 
