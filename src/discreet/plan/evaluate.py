@@ -257,6 +257,8 @@ def kept_rows(
                 return np.full(
                     len(plan.groups), number, dtype=None if number is not None else object
                 )
+            case Compare() | Junction() | Negation() | Member():
+                return np.asarray(_truth(expression, value))
         return _estimate(plan, noisy, expression, level, columns).value
 
     query = plan.query

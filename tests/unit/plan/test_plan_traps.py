@@ -192,6 +192,24 @@ def test_having_knows_booleans_and_members():
         assert [row["ok"] for row in rows] == kept
 
 
+def test_conditions_are_values_in_having_and_order():
+    """They once were refused after the charge, and the stored release could not be read again."""
+    text = "SELECT ok, COUNT(*) AS n FROM t GROUP BY ok {}"
+    for clause, kept in (
+        ("ORDER BY n > 5", [False, True]),
+        ("ORDER BY n > 5 DESC", [True, False]),
+        ("ORDER BY NOT ok", [True, False]),
+        ("ORDER BY n IN (4, 5)", [True, False]),
+        ("ORDER BY ok OR n > 100 DESC", [True, False]),
+        ("HAVING (n > 5) = TRUE", [True]),
+        ("HAVING ok = (n < 5)", []),
+        ("HAVING (n > 5) IN (FALSE)", [False]),
+        ("HAVING ok <> (n > 5 AND n < 7)", [True]),
+    ):
+        rows = answered(text.format(clause), [[4, 9]], KEYED).to_dicts()
+        assert [row["ok"] for row in rows] == kept, clause
+
+
 @pytest.mark.parametrize(
     "output",
     [
