@@ -1,5 +1,7 @@
 """What a price means to the account that pays it. Touches public numbers only."""
 
+from fractions import Fraction
+
 from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account
@@ -9,6 +11,8 @@ from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 
 __all__ = ["price_in_text", "price_of"]
+
+_LEAST, _MOST = Fraction(1, 10**40), Fraction(10**40)  # the ledger counts in steps of 10**-40
 
 
 def price_in_text(
@@ -55,9 +59,19 @@ def price_of(
                 "rho has no meaning under a pure budget; give epsilon, or grant (epsilon, delta). "
                 "Nothing was charged."
             )
-        return ZCDP(rho=positive(rho, "rho"))
+        return ZCDP(rho=_within(rho, "rho"))
     assert epsilon is not None
-    wanted = positive(epsilon, "epsilon")
+    wanted = _within(epsilon, "epsilon")
     if kind is Pure:
         return Pure(epsilon=wanted)
     return ZCDP(rho=zcdp_rho(epsilon=wanted, delta=analyst.conversion_delta))
+
+
+def _within(value: Number, name: str) -> Fraction:
+    """A price whose noise still has a size that can be written as a float."""
+    price = positive(value, name)
+    if not _LEAST <= price <= _MOST:
+        raise InvalidValue(
+            f"{name} is {value!s:.40}; a price lies between 1e-40 and 1e40. Nothing was charged."
+        )
+    return price

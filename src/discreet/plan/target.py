@@ -15,6 +15,7 @@ from discreet.schema.column import nearest
 
 __all__ = ["COUNTED", "count_behind", "counting", "priced_for_error"]
 
+_MOST_ROWS = 10**18
 COUNTED = "count behind"
 """The column of a bought count; no alias can have this name."""
 
@@ -107,6 +108,8 @@ def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fra
     ]
     if not isinstance(error, Mapping):
         return dict.fromkeys(names, positive(error, "error"))
+    if not error:
+        raise InvalidValue("error names no column; give at least one. Nothing was charged.")
     for name in error:
         if name not in names:
             raise InvalidValue(f"error names the column {name!r}. {nearest(name, names)}")
@@ -114,8 +117,11 @@ def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fra
 
 
 def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None) -> None:
-    if count is not None and (isinstance(count, bool) or count < 1):
-        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
+    given: object = count
+    if given is not None and (
+        isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_ROWS
+    ):
+        raise InvalidValue(f"count is {count!r:.40}; it must be an integer from 1 to 10**18.")
     unknown = [name for name in targets if error_of(first, count)[name] is None]
     if unknown and count is None:
         raise UnprovableRequest(

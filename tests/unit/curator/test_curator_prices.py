@@ -127,6 +127,23 @@ def test_prices_that_are_no_numbers_are_refused(mixed, name, value):
     assert session.remaining.epsilon == 1
 
 
+@pytest.mark.parametrize("value", [Fraction(1, 10**400), 5e-324, 1e-41, 1e41, Fraction(10**400)])
+@pytest.mark.parametrize("name", ["epsilon", "rho"])
+@pytest.mark.parametrize("grant", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}])
+def test_prices_that_no_float_can_follow_are_refused_uncharged(mixed, grant, name, value):
+    """The noise of 1e-400 was drawn and charged, and then its size could not be said."""
+    mixed.grant("ana", **grant)
+    session = mixed.session("ana")
+    with pytest.raises((InvalidValue, UnprovableRequest), match=r"between|pure budget"):
+        session.sql(COUNT, **{name: value})
+    assert "charge" not in [entry.act.value for entry in mixed.ledger.entries()]
+    least = {"epsilon": 1e-40}
+    asked = "SELECT region, SUM(big) AS s, VAR_SAMP(income) AS v FROM visits GROUP BY 1"
+    answer = session.sql(asked, **least)
+    assert answer.intervals()[0]["s"][1] > 0
+    assert session.transcript[0].to_dicts() == answer.to_dicts()
+
+
 def cheaper(made, share):
     """The same question at a little less."""
     prices = tuple(
@@ -171,11 +188,13 @@ def test_the_error_of_an_average_needs_a_count(mixed):
     assert session.explain(asked, epsilon=1).error == {"a": None}
     with pytest.raises(UnprovableRequest, match=r"count=\.\.\."):
         session.explain(asked, error=1)
-    for count in (0, -1, True):
+    for count in (0, -1, True, 2.5, "many", 10**400):
         with pytest.raises(InvalidValue, match="count is"):
             session.sql(asked, error=1, count=count)
     with pytest.raises(InvalidValue, match="Did you mean 'a'"):
         session.sql(asked, error={"aa": 1}, count=100)
+    with pytest.raises(InvalidValue, match="no column"):
+        session.sql(asked, error={})
     with pytest.raises(BudgetExceeded):
         session.sql(COUNT, error=1e-9)
     assert session.remaining.epsilon == 1
