@@ -134,8 +134,8 @@ def drawn(mechanism, exact):
     return [mechanism.release(exact) for _ in range(SOME)]
 
 
-def weights(scale):
-    return [math.exp((score - max(SCORES)) / scale) for score in SCORES]
+def weights(scale, scores=SCORES):
+    return [math.exp((score - max(scores)) / scale) for score in scores]
 
 
 @pytest.mark.parametrize("form", [list, np.array])
@@ -148,7 +148,12 @@ def test_exponential_fits(form):
 def test_exponential_with_half_the_scale_is_caught():
     law = mapping(exponential_law(weights(3)))
     assert rejects(check_fit, drawn(Exponential(scale=1.5), SCORES), law, name="half scale")
-    sharp = drawn(PermuteAndFlip(scale=3), SCORES)
+
+
+def test_permute_and_flip_in_place_of_exponential_is_caught():
+    scores = [5, 0, 0, 0, 0]  # far enough apart: 0.57 and 0.69 for the best, 26 deviations
+    law = mapping(exponential_law(weights(3, scores)))
+    sharp = drawn(PermuteAndFlip(scale=3), scores)
     assert rejects(check_fit, sharp, law, name="permute-and-flip instead")
 
 
