@@ -91,7 +91,7 @@ def recall(release: Release) -> Answer:
         price=tuple(_read(price) for price in body["prices"]),
         question=body["question"],
     )
-    made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
+    made = plan(counting(draft, body["behind"]) if body.get("behind") else draft)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )
