@@ -16,14 +16,14 @@ from discreet.curator.pricing import price_in_text, price_of
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import Engine
-from discreet.errors import InvalidValue
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
-from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.draft import Draft, Plan, plan, remade
 from discreet.plan.price import Price
 from discreet.plan.target import COUNTED, count_behind, priced_for_error
 from discreet.query.parse import parse
@@ -163,7 +163,15 @@ class Session:
             if bought is not None:
                 low = min(row[COUNTED][0] for row in bought.intervals())
                 count = max(1, int(low))
-        found = self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+        try:
+            found = self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+        except DiscreetError as refusal:
+            if bought is None or bought.free:
+                raise
+            raise type(refusal)(
+                f"A noisy count was bought first, for epsilon {float(_COUNT_EPSILON):g}, and stays "
+                f"charged; asked again it is free. Then: {refusal}"
+            ) from None
         found.bought = bought
         return found
 
@@ -203,6 +211,12 @@ def _run(vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: Bit
             f"{plan.table.name} has another schema now; explain the question again. "
             "Nothing was run or charged."
         )
+    table, relation = warehouse.tables()[known.name], warehouse.relation(known.name)
+    if plan != remade(plan, table=table, relation=relation):
+        raise InvalidValue(
+            f"this is not the plan that {known.name} gives now; explain the question again. "
+            "Nothing was run or charged."
+        )
     key = release_key(plan, known.data_version)
     sharing = plan.table.budget is not None and plan.table.budget.sharing
     stored = vault.releases.find(key, analyst=None if sharing else analyst)
@@ -220,7 +234,8 @@ def _run(vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: Bit
             population=plan.table.population, analyst=analyst, loss=plan.cost, memo=memo
         )
 
-    receipt, noisy = answer(plan, warehouse.engine(plan.table.name), charge, bits)
+    engine = warehouse.engine(known.name, data_version=known.data_version)
+    receipt, noisy = answer(plan, engine, charge, bits)
     body = release_body(plan, noisy, known.data_version)
     vault.releases.store(key, receipt, body)
     return Answer(plan, noisy, receipt_of(plan, receipt, known.data_version), free=False)

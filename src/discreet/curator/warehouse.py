@@ -62,8 +62,9 @@ class Warehouse:
         if data is not None:
             return self._add_frame(table, data, on_progress)
         source = _source(table)
+        stamp = _stamp(source)  # before it is read: a change meanwhile is noticed
         prepared = self._prepare(table, source, on_progress)
-        self._register(table, source, prepared, _stamp(source), _path(source))
+        self._register(table, source, prepared, stamp, _path(source))
         return table
 
     def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
@@ -76,10 +77,9 @@ class Warehouse:
         table = schema if isinstance(schema, Table) else read_schema(schema)
         source = _source(table)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        types = _types(source)
-        self._check_missing(table, source, types)
-        self._check_readable(table, source, types)
-        self._register(table, source, None, _stamp(source), _path(source))
+        stamp = _stamp(source)
+        self._check_in_place(table, source)
+        self._register(table, source, None, stamp, _path(source))
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
@@ -115,8 +115,10 @@ class Warehouse:
             raise
         self._sweep()
 
-    def _check_readable(self, table: Table, source: str, types: Mapping[str, str]) -> None:
+    def _check_in_place(self, table: Table, source: str) -> None:
         """Evaluate every row once, so that a source the engine cannot read is refused now."""
+        types = _types(source)
+        self._check_missing(table, source, types)
         counts = ", ".join(["count(*)", *(f'count("{column.name}")' for column in table.columns)])
         with DuckDB.in_place(source, time_limit_seconds=3600, scratch=self._folder) as engine:
             engine.rows(f"SELECT {counts} FROM ({lattice_rows(table, 'source', types)})")
@@ -142,15 +144,16 @@ class Warehouse:
         table = Table.from_json(known.schema)
         if known.source is None or table.source is None:
             raise SchemaError(f"{name} was added from memory; add it again with its new data.")
-        prepared = None
-        if known.prepared is not None:
+        stamp, prepared, old = _stamp(table.source), None, known.prepared
+        if old is not None:
             prepared = self._prepare(table, table.source, on_progress)
-        old = known.prepared
+        else:
+            self._check_in_place(table, table.source)
         made = self._vault.catalogue.refresh(
             name,
             fingerprint=self._vault.catalogue.fingerprint(_path(table.source)),
             prepared=prepared,
-            stamp=_stamp(table.source),
+            stamp=stamp,
         )
         if old is not None:
             (self._folder / old).unlink(missing_ok=True)
@@ -232,20 +235,26 @@ class Warehouse:
         known = self._vault.catalogue.table(name)
         if known.prepared is not None:
             return '"prepared"'
+        known = self.current(name)  # else a source that is gone would be named
         if self._relations.get(name, (0, ""))[0] != known.data_version:
             table = self._schema(known)
             rows = lattice_rows(table, "source", _types(str(table.source)))
             self._relations[name] = (known.data_version, f"({rows}) AS prepared")
         return self._relations[name][1]
 
-    def engine(self, name: str) -> Engine:
-        """The engine of a table, one for each state of its data.
+    def engine(self, name: str, *, data_version: int | None = None) -> Engine:
+        """The engine of a table, one for each state of its data; another than asked is refused.
 
         Privacy: none: an engine's rows are exact and stay with the curator.
         >>> Warehouse.engine.__name__
         'engine'
         """
         known = self._vault.catalogue.table(name)
+        if data_version not in (None, known.data_version):
+            raise Unavailable(
+                f"{name} was added again or refreshed just now; ask again. "
+                "Nothing was run or charged."
+            )
         version, engine = self._engines.get(name, (0, None))
         if engine is None or version != known.data_version:
             if engine is not None:

@@ -36,6 +36,7 @@ __all__ = [
     "emit",
     "measure",
     "plan",
+    "remade",
     "resolve",
 ]
 
@@ -240,6 +241,25 @@ def plan(draft: Draft) -> Plan:
         limit=draft.limit,
         question=draft.question,
         behind=draft.behind,
+    )
+
+
+def remade(made: Plan, *, table: Table, relation: str) -> Plan:
+    """The plan that the same question at the same prices gives for a table as it is now.
+
+    Privacy: none (touches no data); what differs from it must not be run.
+    >>> remade.__name__
+    'remade'
+    """
+    return plan(
+        Draft(
+            query=made.query,
+            table=table,
+            price=made.prices,
+            relation=relation,
+            question=made.question,
+            behind=made.behind,
+        )
     )
 
 

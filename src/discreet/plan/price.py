@@ -61,7 +61,10 @@ def paid(measures: tuple[Measure, ...], noises: tuple[Noise, ...], price: Price)
         for measure, noise in zip(measures, noises, strict=True)
     ]
     if isinstance(price, Pure):
-        return Pure(epsilon=sum(loss.epsilon for loss in losses if isinstance(loss, Pure)))
+        epsilons = [loss.epsilon for loss in losses if isinstance(loss, Pure)]
+        if len(epsilons) < len(losses):
+            raise InvalidValue("a pure price cannot pay for Gaussian noise. Nothing was charged.")
+        return Pure(epsilon=sum(epsilons))
     return ZCDP(rho=sum((loss.zcdp().rho for loss in losses), Fraction(0)))
 
 

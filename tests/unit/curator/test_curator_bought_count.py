@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import DiscreetError, UnprovableRequest
+from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from support.vaults import curator_of, people
 
 AVERAGE = "SELECT AVG(age) AS a FROM visits"
@@ -64,3 +64,15 @@ def test_an_error_out_of_reach_keeps_only_the_count_charged(session):
     with pytest.raises(DiscreetError):
         session.sql("SELECT AVG(age) / COUNT(*) AS r, AVG(age) AS a FROM visits", error=1)
     assert spent(session) <= Fraction(1, 20)
+
+
+def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
+    with curator_of(tmp_path / "poor", people(3000)) as curator:
+        curator.grant("poor", epsilon=Fraction(1, 10))
+        session = curator.session("poor")
+        with pytest.raises(BudgetExceeded, match=r"^A noisy count was bought first, for epsilon"):
+            session.sql(AVERAGE, error=1)
+        assert session.remaining.epsilon == Fraction(1, 20)
+        with pytest.raises(BudgetExceeded, match=r"^The question"):  # the count is free by now
+            session.sql(AVERAGE, error=1)
+        assert session.remaining.epsilon == Fraction(1, 20)

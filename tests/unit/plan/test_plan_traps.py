@@ -11,8 +11,8 @@ import pytest
 
 from discreet.curator.answer import Answer, Receipt
 from discreet.curator.service import _exact
-from discreet.errors import UnsafeQuery
-from discreet.loss import Pure, Relation
+from discreet.errors import InvalidValue, UnsafeQuery
+from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan import calendar
 from discreet.plan.draft import Draft, plan
 from discreet.plan.evaluate import estimates
@@ -325,3 +325,11 @@ def test_replacing_a_person_doubles_what_adding_one_does():
     other = planned(text, replace(KEYED, neighbours=Relation.REPLACE)).measures[0].sensitivity
     assert (one.l1, other.l1) == (1, 2)
     assert (one.l2_squared, other.l2_squared) == (1, 2)
+
+
+def test_a_pure_price_never_pays_for_gaussian_noise():
+    """The loss of the Gaussian was left out of the sum."""
+    text = "SELECT COUNT(*) AS n, SUM(x) AS s FROM t"
+    prices = (Pure(epsilon=1e-9), ZCDP(rho=100))
+    with pytest.raises(InvalidValue, match="pure price"):
+        plan(Draft(query=parse(text, {"t": ROWS}), table=ROWS, price=prices, question=text))
