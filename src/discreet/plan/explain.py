@@ -11,6 +11,7 @@ from discreet.plan.evaluate import simple_measure
 from discreet.plan.measures import Estimator
 from discreet.plan.price import Noise, Price
 from discreet.query.algebra import Aggregate, Expression, Statistic
+from discreet.rationals import ceil_decimal
 
 __all__ = ["cost_of", "error_of", "explained", "noise_of", "warnings_of"]
 
@@ -66,14 +67,14 @@ def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
 
 
 def cost_of(price: Price) -> dict[str, str]:
-    """A price as exact text, by the name of its parameter.
+    """A price as text of at most ten digits, rounded up, by the name of its parameter.
 
     Privacy: none (touches no data).
-    >>> cost_of(Pure(epsilon=0.5))
-    {'epsilon': '0.5'}
+    >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
+    ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
     """
     name, value = ("epsilon", price.epsilon) if isinstance(price, Pure) else ("rho", price.rho)
-    return {name: f"{float(value):.10g}"}
+    return {name: f"{float(ceil_decimal(value, 10)):.10g}"}
 
 
 def noise_of(noise: Noise) -> str:
