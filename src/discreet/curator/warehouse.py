@@ -96,6 +96,7 @@ class Warehouse:
         self, table: Table, source: str | None, prepared: str | None, stamp: str, content: Path
     ) -> None:
         catalogue = self._vault.catalogue
+        old = {known.name: known.prepared for known in catalogue.tables()}.get(table.name)
         try:
             self._same_relation(table)
             catalogue.register(
@@ -113,6 +114,8 @@ class Warehouse:
             if prepared is not None:
                 (self._folder / prepared).unlink(missing_ok=True)
             raise
+        if old is not None:
+            (self._folder / old).unlink(missing_ok=True)
         self._sweep()
 
     def _check_in_place(self, table: Table, source: str) -> None:
@@ -190,7 +193,7 @@ class Warehouse:
     def _sweep(self) -> None:
         """Remove prepared files that no table points to any more, and no process is making."""
         used = {known.prepared for known in self._vault.catalogue.tables()}
-        for file in self._folder.glob("*.duckdb"):
+        for file in (*self._folder.glob("*.duckdb"), *self._folder.glob("*.parquet")):
             if file.name not in used and time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
                 file.unlink(missing_ok=True)
 

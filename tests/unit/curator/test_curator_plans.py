@@ -1,5 +1,6 @@
 """Only the plan that the vault would make now is run; a source is checked whenever it is read."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -88,3 +89,18 @@ def test_refreshing_in_place_checks_what_adding_checks(tmp_path):
             curator.refresh("visits")
         with pytest.raises(DiscreetError, match="the source has changed"):
             curator._warehouse.current("visits")
+
+
+def test_no_copy_of_older_data_stays_behind(made):
+    folder, curator, session = made
+    kept = folder / "vault" / "prepared"
+    left = kept / "visits-0123456789abcdef.parquet"  # of a process killed while it added a frame
+    left.write_bytes(b"rows")
+    os.utime(left, (0, 0))
+    before = set(kept.glob("*.duckdb"))
+    curator.add(write_schema(folder))
+    assert not left.exists()
+    after = set(kept.glob("*.duckdb"))
+    assert len(after) == 1
+    assert not after & before
+    assert len(session.sql(SUM, epsilon=0.5)) == 1
