@@ -1,0 +1,223 @@
+"""The black-box audit: draws outputs for pairs of neighbouring inputs, looks for an event that
+contradicts a privacy claim, and bounds epsilon from below. Reaches mechanisms by calling them.
+"""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.claims import Claim, statements
+from discreet.audit.confidence import lower_bound, upper_bound
+from discreet.audit.events import Choice, choose
+from discreet.audit.outputs import batched, tabulate
+from discreet.audit.pairs import Pair, as_pairs, number_pairs
+from discreet.audit.verdict import Evidence, Verdict
+from discreet.errors import InvalidValue
+from discreet.loss import Approximate
+from discreet.rationals import Number, positive
+
+__all__ = ["Progress", "audit"]
+
+Progress = Callable[[int, int], None]
+"""Called with the outputs drawn so far and the outputs to be drawn in all."""
+
+_FINALISTS = 4  # pairs that are audited in full when more are given
+_COUNTED = 4  # events that are counted on fresh outputs
+_SCOUTS = 8  # a first look at a pair takes this fraction of the samples
+_FEWEST = 100
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """One audit in progress: how to draw, and what has been drawn and tried so far."""
+
+    mechanism: Callable[..., Any]
+    statements: tuple[Approximate, ...]
+    failure: float
+    executor: ProcessPoolExecutor | None
+    processes: int
+    progress: Progress | None
+    planned: int
+    drawn: int = 0
+    events: int = 0
+    pairs: int = 0
+
+    def examine(self, pair: Pair, samples: int) -> tuple[Choice, ...]:
+        outputs = _chained([self._draw(pair.left, samples), self._draw(pair.right, samples)])
+        if len(outputs) != 2 * samples:
+            raise InvalidValue(
+                f"the mechanism gave {len(outputs)} outputs where {2 * samples} were asked for; "
+                "a mechanism of (exact, count) must return `count` outputs."
+            )
+        first = np.arange(2 * samples) % samples < samples // 2
+        table = tabulate(outputs, first)
+        choices = choose(table, samples, self.statements, failure=self.failure)
+        self.events += choices[0].tried
+        return choices
+
+    def _draw(self, exact: Any, samples: int) -> Sequence[Any]:
+        if self.executor is None:
+            outputs = batched(self.mechanism)(exact, samples)
+        else:
+            shares = [samples // self.processes] * self.processes
+            shares[0] += samples - sum(shares)
+            jobs = [self.executor.submit(_drawn, self.mechanism, exact, share) for share in shares]
+            outputs = _chained([job.result() for job in jobs])
+        self.drawn += samples
+        if self.progress is not None:
+            self.progress(self.drawn, max(self.planned, self.drawn))
+        return outputs
+
+
+def _drawn(mechanism: Callable[..., Any], exact: Any, count: int) -> Sequence[Any]:
+    return batched(mechanism)(exact, count)
+
+
+def _chained(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate([np.asarray(part) for part in parts])  # type: ignore[return-value]
+    return [one for part in parts for one in part]
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    claim: Claim,
+    *,
+    pairs: Iterable[Pair | tuple[Any, Any]] | None = None,
+    samples: int = 20_000,
+    false_alarm: Number = 1e-6,
+    vary: Callable[[Pair], Iterable[Pair]] | None = None,
+    rounds: int = 2,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Try to contradict a claim by running a mechanism on made-up neighbouring inputs.
+
+    `mechanism(exact)` gives one output, or `mechanism(exact, count)` that many. Half of the
+    `samples` outputs of each input choose an event; the other half are counted, with
+    Clopper-Pearson bounds that allow for every event counted. Of many pairs the most promising
+    after a first look are audited in full; `vary` proposes pairs near those, `rounds` times.
+    With `processes` above 1 the mechanism must be one that can be pickled.
+    Privacy: a lower bound on epsilon; never evidence that a mechanism is private. Feed it made-up
+    inputs only: verdicts quote them.
+    >>> from discreet.loss import Pure
+    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> half_the_noise = DiscreteLaplace(scale=0.5)
+    >>> audit(half_the_noise.release, Pure(epsilon=1), pairs=[(0, 1)], samples=6000).violated
+    True
+    """
+    risk = _checked(samples, rounds, processes, false_alarm)
+    given = as_pairs(number_pairs() if pairs is None else pairs)
+    drawing = _Drawing(
+        mechanism=mechanism,
+        statements=statements(claim),
+        failure=float(risk / (2 * _COUNTED)),
+        executor=None,
+        processes=processes,
+        progress=progress,
+        planned=2 * samples * min(len(given), _FINALISTS),
+    )
+    if processes == 1:
+        return _judged(drawing, claim, given, samples, risk, vary, rounds)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as executor:
+        drawing.executor = executor
+        return _judged(drawing, claim, given, samples, risk, vary, rounds)
+
+
+def _checked(samples: int, rounds: int, processes: int, false_alarm: Number) -> Fraction:
+    limits = (("samples", samples, _FEWEST), ("rounds", rounds, 1), ("processes", processes, 1))
+    for name, value, least in limits:
+        given: object = value
+        if isinstance(given, bool) or not isinstance(given, int) or given < least:
+            raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least {least}.")
+    risk = positive(false_alarm, "false_alarm")
+    if risk >= 1:
+        raise InvalidValue(f"false_alarm is {false_alarm}; it must be a probability below 1.")
+    return risk
+
+
+def _judged(
+    drawing: _Drawing,
+    claim: Claim,
+    given: tuple[Pair, ...],
+    samples: int,
+    risk: Fraction,
+    vary: Callable[[Pair], Iterable[Pair]] | None,
+    rounds: int,
+) -> Verdict:
+    finalists = _finalists(drawing, given, samples, vary, rounds)
+    drawing.pairs = max(drawing.pairs, len(finalists))
+    found = [(pair, one) for pair in finalists for one in drawing.examine(pair, samples)]
+    # Which events are counted depends on the first halves only, so the correction is for these.
+    found.sort(key=lambda item: -item[1].promise)
+    counted = found[:_COUNTED]
+    share = risk / (2 * len(counted))
+    evidence = [_evidence(pair, one, share) for pair, one in counted]
+    evidence.sort(key=lambda one: one.epsilon - float(one.statement.epsilon), reverse=True)
+    return Verdict(
+        claim=claim,
+        evidence=tuple(evidence),
+        false_alarm=risk,
+        pairs_tried=drawing.pairs,
+        events_tried=drawing.events,
+        outputs_drawn=drawing.drawn,
+    )
+
+
+def _evidence(pair: Pair, choice: Choice, failure: Fraction) -> Evidence:
+    return Evidence(
+        pair=pair,
+        direction=choice.direction,
+        event=choice.event,
+        statement=choice.statement,
+        likely=choice.likely,
+        rare=choice.rare,
+        trials=choice.trials,
+        likely_at_least=lower_bound(choice.likely, choice.trials, failure=failure),
+        rare_at_most=upper_bound(choice.rare, choice.trials, failure=failure),
+    )
+
+
+def _finalists(
+    drawing: _Drawing,
+    given: tuple[Pair, ...],
+    samples: int,
+    vary: Callable[[Pair], Iterable[Pair]] | None,
+    rounds: int,
+) -> tuple[Pair, ...]:
+    """The pairs to audit in full: all of a few, else those that look worst at first sight."""
+    if vary is None and len(given) <= _FINALISTS:
+        return given
+    scouts = max(_FEWEST, samples // _SCOUTS)
+    ranked: list[tuple[float, Pair]] = []
+    for step, batch in enumerate(_proposals(given, vary, rounds, ranked)):
+        drawing.planned += 2 * scouts * len(batch) * (step > 0 or drawing.drawn == 0)
+        for pair in batch:
+            promise = max(one.promise for one in drawing.examine(pair, scouts))
+            ranked.append((promise, pair))
+        drawing.pairs += len(batch)
+        ranked.sort(key=lambda item: -item[0])
+    return tuple(pair for _, pair in ranked[:_FINALISTS])
+
+
+def _proposals(
+    given: tuple[Pair, ...],
+    vary: Callable[[Pair], Iterable[Pair]] | None,
+    rounds: int,
+    ranked: list[tuple[float, Pair]],
+) -> Iterator[tuple[Pair, ...]]:
+    yield given
+    seen = {pair.name for pair in given}
+    for _ in range(rounds if vary is not None else 0):
+        assert vary is not None
+        near = [new for _, pair in ranked[:_FINALISTS] for new in as_pairs(vary(pair))]
+        batch = {new.name: new for new in near if new.name not in seen}
+        seen |= set(batch)
+        if batch:
+            yield tuple(batch.values())

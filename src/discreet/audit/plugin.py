@@ -1,0 +1,42 @@
+"""A pytest plugin: `pytest -p discreet.audit.plugin`, or `pytest_plugins` in a conftest. Gives
+tests the fixture `assert_private` and prints the verdicts at the end of the run.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from discreet.audit.testing import assert_private as check
+from discreet.audit.verdict import Verdict
+
+__all__: list[str] = []
+
+_VERDICTS = pytest.StashKey[list[tuple[str, Verdict]]]()
+
+
+@pytest.fixture
+def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
+    """`discreet.audit.assert_private`, with the verdict kept for the summary."""
+
+    def checked(mechanism: Callable[..., Any], **named: Any) -> Verdict:
+        verdict = check(mechanism, **named)
+        kept = request.config.stash.setdefault(_VERDICTS, [])
+        kept.append((request.node.nodeid, verdict))
+        return verdict
+
+    return checked
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """One line for each audit that found nothing: what it could have proved."""
+    kept = config.stash.get(_VERDICTS, [])
+    if kept:
+        terminalreporter.section("privacy audits")
+    for name, verdict in kept:
+        terminalreporter.write_line(
+            f"{name}: epsilon at least {verdict.epsilon:.3g}, "
+            f"{float(verdict.strongest.statement.epsilon):.3g} claimed"
+        )
