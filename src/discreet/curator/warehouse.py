@@ -98,7 +98,7 @@ class Warehouse:
         catalogue = self._vault.catalogue
         old = {known.name: known.prepared for known in catalogue.tables()}.get(table.name)
         try:
-            self._same_relation(table)
+            self._same_guarantee(table)
             catalogue.register(
                 name=table.name,
                 population=table.population,
@@ -126,9 +126,18 @@ class Warehouse:
         with DuckDB.in_place(source, time_limit_seconds=3600, scratch=self._folder) as engine:
             engine.rows(f"SELECT {counts} FROM ({lattice_rows(table, 'source', types)})")
 
-    def _same_relation(self, table: Table) -> None:
-        """One budget is one guarantee: all tables of a population have the same neighbours."""
+    def _same_guarantee(self, table: Table) -> None:
+        """One budget is one guarantee: the same neighbours, and one unit for the same rows."""
         for known in self.tables().values():
+            same_rows = known.name == table.name or (
+                known.source is not None and known.source == table.source
+            )
+            if same_rows and known.unit != table.unit:
+                raise SchemaError(
+                    f"{table.name}: the unit is {table.unit or 'the row'}, but what was charged so "
+                    f"far for {known.name} protects {known.unit or 'the row'}. Keep the unit; "
+                    "another one needs another vault. Nothing was added."
+                )
             if known.population == table.population and known.neighbours is not table.neighbours:
                 raise SchemaError(
                     f"{table.name}: neighbours is {table.neighbours}, but {known.name} of the same "

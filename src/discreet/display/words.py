@@ -159,11 +159,16 @@ def number_text(value: object, places: int | None = None) -> str:
 
 
 def interval_text(interval: tuple[float, float], places: int) -> str:
-    """An interval with as many decimals as its value; whole ends have none.
+    """An interval with as many decimals as its value, rounded outwards; whole ends have none.
 
     Privacy: post-processing.
-    >>> interval_text((1230.25, 1239.0), 1), interval_text((3.0, 11.0), 1)
-    ('[1,230.2, 1,239.0]', '[3, 11]')
+    >>> interval_text((1230.25, 1239.01), 1), interval_text((3.0, 11.0), 1)
+    ('[1,230.2, 1,239.1]', '[3, 11]')
     """
-    whole = all(end.is_integer() for end in interval)
-    return "[" + ", ".join(f"{end:,.{0 if whole else places}f}" for end in interval) + "]"
+    if all(end.is_integer() for end in interval):
+        return f"[{interval[0]:,.0f}, {interval[1]:,.0f}]"
+    ends = [
+        end if math.isinf(end) else rounded(Fraction(end) * 10**places) / 10**places
+        for end, rounded in zip(interval, (math.floor, math.ceil), strict=True)
+    ]
+    return f"[{ends[0]:,.{places}f}, {ends[1]:,.{places}f}]"

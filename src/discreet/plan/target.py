@@ -17,7 +17,7 @@ __all__ = ["COUNTED", "count_behind", "counting", "priced_for_error"]
 
 _MOST_ROWS = 10**18
 COUNTED = "count behind"
-"""The column of a bought count; no alias can have this name."""
+"""The column of a bought count."""
 
 
 def priced_for_error(
