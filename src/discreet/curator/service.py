@@ -25,7 +25,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Draft, Plan, plan, remade
 from discreet.plan.price import Price
-from discreet.plan.target import COUNTED, count_behind, priced_for_error
+from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
 from discreet.query.parse import parse
 from discreet.rationals import Number
 from discreet.schema.table import Budget, Table
@@ -151,7 +151,8 @@ class Session:
         """Ask a question and pay for it; the same question again is free.
 
         An error wanted of an average, without a supposed count, buys a noisy count first for
-        epsilon 0.05 (`answer.bought`) and takes the low end of its interval in the smallest group.
+        epsilon 0.05 (`answer.bought`) and takes the low end of its interval in the smallest group
+        that is not too near to empty to tell; nearly empty groups show their own wide intervals.
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         >>> Session.sql.__name__
@@ -161,8 +162,7 @@ class Session:
         if error is not None and count is epsilon is rho is None:
             bought = self._bought_count(sql, error)
             if bought is not None:
-                low = min(row[COUNTED][0] for row in bought.intervals())
-                count = max(1, int(low))
+                count = supposed_count([row[COUNTED] for row in bought.intervals()])
         try:
             found = self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
         except DiscreetError as refusal:

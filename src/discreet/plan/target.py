@@ -13,7 +13,7 @@ from discreet.query.algebra import Aggregate, IntervalEnd, Output, Query, Statis
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 
-__all__ = ["COUNTED", "count_behind", "counting", "priced_for_error"]
+__all__ = ["COUNTED", "count_behind", "counting", "priced_for_error", "supposed_count"]
 
 _MOST_ROWS = 10**18
 COUNTED = "count behind"
@@ -68,6 +68,18 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
         if wanted and isinstance(output.expression, Aggregate):
             return counting(draft, output.name)
     return None
+
+
+def supposed_count(intervals: list[tuple[float, float]]) -> int:
+    """The count to reckon with: the least low end among groups that are clearly not empty.
+
+    Clearly: the noisy count is at least as long as its interval.
+    Privacy: post-processing.
+    >>> supposed_count([(90.0, 110.0), (-12.0, 8.0)])
+    90
+    """
+    clear = [int(low) for low, high in intervals if low + high >= 2 * (high - low)]
+    return max(1, min(clear, default=1))
 
 
 def counting(draft: Draft, name: str) -> Draft:

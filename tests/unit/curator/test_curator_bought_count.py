@@ -76,3 +76,18 @@ def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
         with pytest.raises(BudgetExceeded, match=r"^The question"):  # the count is free by now
             session.sql(AVERAGE, error=1)
         assert session.remaining.epsilon == Fraction(1, 20)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "count"),
+    [
+        ([(90.0, 110.0)], 90),
+        ([(90.0, 110.0), (-12.0, 8.0), (60.0, 80.0)], 60),  # the second may be empty
+        ([(1.0, 21.0)], 1),  # 11 in an interval of 20: not clear
+        ([(10.0, 30.0)], 10),
+        ([(-5.0, 5.0)], 1),
+        ([], 1),
+    ],
+)
+def test_nearly_empty_groups_do_not_set_the_price(intervals, count):
+    assert supposed_count(intervals) == count
