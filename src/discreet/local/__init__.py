@@ -1,0 +1,63 @@
+"""The local model: answers are randomized by those who give them, and the centre sees reports only.
+Randomizers run on the respondent's side; tallies and estimates are post-processing.
+"""
+
+from discreet.local.choice import Candidate, candidates, choose
+from discreet.local.comparison import Comparison, compare, parity_distance, people_needed
+from discreet.local.diary import Diary
+from discreet.local.frequencies import (
+    Frequencies,
+    count_variance,
+    frequencies,
+    mean_variance,
+    project,
+)
+from discreet.local.hadamard import HadamardResponse
+from discreet.local.hashing import LocalHashing
+from discreet.local.hybrid import Hybrid
+from discreet.local.joint import JointTally, Table
+from discreet.local.kary import KaryResponse
+from discreet.local.mean import Mean, mean
+from discreet.local.one_bit import OneBit
+from discreet.local.piecewise import Piecewise
+from discreet.local.prefixes import HeavyHitter, PrefixExtension
+from discreet.local.protocol import CategoryRandomizer, NumberRandomizer, Randomizer
+from discreet.local.rappor import Rappor
+from discreet.local.subset import SubsetSelection
+from discreet.local.tally import Tally
+from discreet.local.unary import UnaryEncoding
+
+__all__ = [
+    "Candidate",
+    "CategoryRandomizer",
+    "Comparison",
+    "Diary",
+    "Frequencies",
+    "HadamardResponse",
+    "HeavyHitter",
+    "Hybrid",
+    "JointTally",
+    "KaryResponse",
+    "LocalHashing",
+    "Mean",
+    "NumberRandomizer",
+    "OneBit",
+    "Piecewise",
+    "PrefixExtension",
+    "Randomizer",
+    "Rappor",
+    "SubsetSelection",
+    "Table",
+    "Tally",
+    "UnaryEncoding",
+    "candidates",
+    "choose",
+    "compare",
+    "count_variance",
+    "frequencies",
+    "mean",
+    "mean_variance",
+    "parity_distance",
+    "people_needed",
+    "project",
+]

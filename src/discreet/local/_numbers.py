@@ -1,0 +1,38 @@
+"""The public range and lattice of a numeric question."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.mechanisms.lattice import Lattice
+from discreet.rationals import Number
+
+_MOST_STEPS = 1 << 20
+
+
+def read_lattice(*, lower: Number, upper: Number, step: Number) -> Lattice:
+    """A lattice with at least one and not too many steps."""
+    lattice = Lattice(step=step, lower=lower, upper=upper)
+    steps = span(lattice)[1]
+    if not 1 <= steps <= _MOST_STEPS:
+        raise InvalidValue(
+            f"the range from {lower} to {upper} has {steps} steps of {step}; "
+            f"it must have from 1 to {_MOST_STEPS}. Choose another step."
+        )
+    return lattice
+
+
+def span(lattice: Lattice) -> tuple[int, int]:
+    """The lowest place on the lattice and the number of steps up to the highest."""
+    first = round(lattice.lower / lattice.step)
+    return first, round(lattice.upper / lattice.step) - first
+
+
+def positions(lattice: Lattice, exact: Any) -> tuple[NDArray[np.int64], bool]:
+    """Steps above the lowest place, and whether there was one answer only."""
+    single = not isinstance(exact, list | np.ndarray)
+    steps = lattice.steps([exact] if single else exact)
+    first = span(lattice)[0]
+    return np.array([place - first for place in steps], dtype=np.int64), single

@@ -1,0 +1,165 @@
+"""How many people hold each category: unbiased estimates from a tally, errors and intervals."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.errors import InvalidValue
+from discreet.local.protocol import CategoryRandomizer
+from discreet.local.tally import Tally
+from discreet.rationals import Number, probability
+
+__all__ = ["Frequencies", "count_variance", "frequencies", "mean_variance", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """Unbiased numbers of holders of each category among those who reported, with errors.
+
+    Privacy: post-processing.
+    >>> from discreet.local.kary import KaryResponse
+    >>> found = frequencies(Tally.of(KaryResponse(epsilon=1), [0, 1, 1, 1]))
+    >>> [round(count, 3) for count in found.counts]
+    [-0.164, 4.164]
+    """
+
+    tally: Tally
+    counts: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+
+    def intervals(self, confidence: Number = 0.95) -> tuple[tuple[float, float], ...]:
+        """An interval for each count; each alone holds with at least this probability.
+
+        The reports' supports are independent coins, so their sum obeys the relative-entropy bound
+        [Hoe63, Thm. 1], which is inverted; no normal approximation. For all k together, ask for
+        confidence 1 - (1 - confidence)/k.
+        Privacy: post-processing.
+        >>> from discreet.local.kary import KaryResponse
+        >>> found = frequencies(Tally(KaryResponse(epsilon=1), 1000, (400, 600)))
+        >>> [(round(low), round(high)) for low, high in found.intervals()]
+        [(194, 376), (624, 806)]
+        """
+        missed = 1 - probability(confidence, "confidence")
+        if not 0 < missed < 1:
+            raise InvalidValue(f"confidence is {confidence}; it must lie between 0 and 1.")
+        kept, other = (float(chance) for chance in _pure(self.tally).chances())
+        reports = self.tally.reports
+        found = []
+        for count in self.tally.counts:
+            low, high = _mean_bounds(count, reports, float(missed))
+            ends = [reports * (end - other) / (kept - other) for end in (low, high)]
+            found.append((max(0.0, ends[0]), min(float(reports), ends[1])))
+        return tuple(found)
+
+    def projected(self) -> tuple[float, ...]:
+        """The nearest counts that are not negative and add up to the number of reports.
+
+        Biased, usually closer; the Euclidean projection onto the simplex [DSSC08, Fig. 1].
+        Privacy: post-processing.
+        >>> from discreet.local.kary import KaryResponse
+        >>> frequencies(Tally(KaryResponse(epsilon=1), 4, (1, 3))).projected()
+        (0.0, 4.0)
+        """
+        return project(self.counts, self.tally.reports)
+
+
+def frequencies(tally: Tally) -> Frequencies:
+    """Estimates from a tally of reports on categories.
+
+    The standard errors put the estimated share, held between 0 and 1, into `count_variance`.
+    Privacy: post-processing; unbiased by [WBLJ17, Thm. 1].
+    >>> from discreet.local.unary import UnaryEncoding
+    >>> question = UnaryEncoding(epsilon=1, categories=3)
+    >>> found = frequencies(Tally(question, 1000, (400, 300, 269)))
+    >>> [round(count) for count in found.counts], [round(s) for s in found.standard_errors]
+    ([567, 134, 0], [65, 62, 61])
+    """
+    randomizer = _pure(tally)
+    kept, other = randomizer.chances()
+    spread = kept - other
+    counts = [float((count - tally.reports * other) / spread) for count in tally.counts]
+    errors = []
+    for count in counts:
+        share = min(1.0, max(0.0, count / max(1, tally.reports)))
+        errors.append(math.sqrt(tally.reports * count_variance(randomizer, share=share)))
+    return Frequencies(tally, tuple(counts), tuple(errors))
+
+
+def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> float:
+    """The variance of an estimated count, per report, when this share holds the category.
+
+    Privacy: none (touches no data); (f p(1-p) + (1-f) q(1-q))/(p-q)^2 [WBLJ17, Thm. 2].
+    >>> from discreet.local.unary import UnaryEncoding
+    >>> round(count_variance(UnaryEncoding(epsilon=1, categories=3)), 4)  # 4e/(e-1)^2
+    3.6827
+    """
+    kept, other = randomizer.chances()
+    part = probability(share, "share")
+    variance = part * kept * (1 - kept) + (1 - part) * other * (1 - other)
+    return float(variance / (kept - other) ** 2)
+
+
+def mean_variance(randomizer: CategoryRandomizer) -> float:
+    """The variance of an estimated count, per report, averaged over the categories.
+
+    It is the same whatever the true shares are, since they add up to 1.
+    Privacy: none (touches no data); from [WBLJ17, Thm. 2].
+    >>> from discreet.local.kary import KaryResponse
+    >>> round(mean_variance(KaryResponse(epsilon=1)), 4)  # e/(e-1)^2
+    0.9207
+    """
+    return count_variance(randomizer, share=Fraction(1, randomizer.categories))
+
+
+def _pure(tally: Tally) -> CategoryRandomizer:
+    randomizer = tally.randomizer
+    if not isinstance(randomizer, CategoryRandomizer):
+        raise InvalidValue(f"{type(randomizer).__name__} reports on numbers; ask for their mean.")
+    return randomizer
+
+
+def _mean_bounds(count: int, reports: int, missed: float) -> tuple[float, float]:
+    """All means m with n KL(count/n || m) <= ln(2/missed), slightly widened."""
+    if not reports:
+        return 0.0, 1.0
+    share = count / reports
+    allowed = math.log(2 / missed) / reports
+    low = 0.0 if count == 0 else _edge(lambda mean: _entropy(share, mean) <= allowed, share, 0.0)
+    high = (
+        1.0
+        if count == reports
+        else _edge(lambda mean: _entropy(share, mean) <= allowed, share, 1.0)
+    )
+    return max(0.0, low - 1e-12), min(1.0, high + 1e-12)
+
+
+def _edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return outside
+
+
+def _entropy(share: float, mean: float) -> float:
+    if mean in (0.0, 1.0):
+        return math.inf
+    total = 0.0
+    for seen, expected in ((share, mean), (1 - share, 1 - mean)):
+        total += seen * math.log(seen / expected) if seen else 0.0
+    return total
+
+
+def project(counts: tuple[float, ...], total: float) -> tuple[float, ...]:
+    """The nearest point that is not negative and adds up to `total`.
+
+    Privacy: post-processing [DSSC08, Fig. 1].
+    >>> project((-1.0, 2.0, 5.0), 6.0)
+    (0.0, 1.5, 4.5)
+    """
+    descending = np.sort(np.asarray(counts, dtype=np.float64))[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
+    kept = int(np.flatnonzero(descending - excess >= 0)[-1]) if total > 0 else 0
+    return tuple(max(0.0, count - float(excess[kept])) for count in counts)

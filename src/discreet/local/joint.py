@@ -1,0 +1,155 @@
+"""How two questions go together: an unbiased table from the pairs of reports of the same people."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidValue
+from discreet.local.frequencies import project
+from discreet.local.protocol import CategoryRandomizer
+
+__all__ = ["JointTally", "Table"]
+
+_ROWS = 1 << 14  # pairs looked at at once
+
+Counts = tuple[tuple[int, ...], ...]
+Numbers = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Unbiased numbers of people for each pair of categories, with standard errors.
+
+    Privacy: post-processing.
+    >>> Table(reports=4, counts=((3.0, 1.0), (0.5, -0.5)), standard_errors=((1, 1), (1, 1))).reports
+    4
+    """
+
+    reports: int
+    counts: Numbers
+    standard_errors: Numbers
+
+    def projected(self) -> Numbers:
+        """The nearest table that has no negative number and adds up to the number of people.
+
+        Privacy: post-processing.
+        >>> errors = ((1.0, 1.0), (1.0, 1.0))
+        >>> Table(reports=4, counts=((3.0, 1.0), (0.75, -0.5)), standard_errors=errors).projected()
+        ((2.75, 0.75), (0.5, 0.0))
+        """
+        width = len(self.counts[0])
+        flat = project(tuple(count for row in self.counts for count in row), self.reports)
+        return tuple(flat[start : start + width] for start in range(0, len(flat), width))
+
+
+@dataclass(frozen=True, slots=True)
+class JointTally:
+    """How often pairs of reports support each pair of categories; tallies of two questions add.
+
+    Privacy: post-processing; both reports were paid for, so the person's cost is the sum.
+    >>> from discreet.local.kary import KaryResponse
+    >>> question = KaryResponse(epsilon=1)
+    >>> JointTally.of(question, [0, 1], question, [0, 0]).both
+    ((1, 0), (1, 0))
+    """
+
+    first: CategoryRandomizer
+    second: CategoryRandomizer
+    reports: int
+    both: Counts
+    of_first: tuple[int, ...]
+    of_second: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        first: CategoryRandomizer,
+        first_reports: Any,
+        second: CategoryRandomizer,
+        second_reports: Any,
+    ) -> "JointTally":
+        """The tally of pairs: the n-th reports of both piles come from the same person.
+
+        Privacy: post-processing.
+        >>> from discreet.local.kary import KaryResponse
+        >>> question = KaryResponse(epsilon=1)
+        >>> JointTally.of(question, [0, 1], question, [0, 0]).of_first
+        (1, 1)
+        """
+        one, two = np.asarray(first_reports), np.asarray(second_reports)
+        if len(one) != len(two):
+            raise InvalidValue(
+                f"{len(one)} reports on one question, {len(two)} on the other; pair them."
+            )
+        both = np.zeros((first.categories, second.categories))
+        sums = [np.zeros(first.categories), np.zeros(second.categories)]
+        for start in range(0, len(one), _ROWS):
+            left = first.supported(one[start : start + _ROWS]).astype(np.float64)
+            right = second.supported(two[start : start + _ROWS]).astype(np.float64)
+            both += left.T @ right  # whole numbers below 2^53, so exact
+            sums[0] += left.sum(axis=0)
+            sums[1] += right.sum(axis=0)
+        whole = [[int(count) for count in row] for row in both.tolist()]
+        marginals = [tuple(int(count) for count in row.tolist()) for row in sums]
+        return cls(first, second, len(one), tuple(map(tuple, whole)), marginals[0], marginals[1])
+
+    def __add__(self, other: "JointTally") -> "JointTally":
+        if not isinstance(other, JointTally):
+            return NotImplemented
+        if (self.first, self.second) != (other.first, other.second):
+            raise InvalidValue("the tallies are of other questions; merge those of one pair only.")
+        both = zip(self.both, other.both, strict=True)
+        return JointTally(
+            self.first,
+            self.second,
+            self.reports + other.reports,
+            tuple(_sum(one, two) for one, two in both),
+            _sum(self.of_first, other.of_first),
+            _sum(self.of_second, other.of_second),
+        )
+
+    def table(self) -> Table:
+        """The unbiased joint counts: the product of the two inverted channels.
+
+        A person's two reports are independent given the answers, so the product of the two
+        unbiased indicators is an unbiased indicator of the pair. Errors are those of the reports
+        seen.
+        Privacy: post-processing.
+        >>> from discreet.local.kary import KaryResponse
+        >>> question = KaryResponse(epsilon=1)
+        >>> tally = JointTally.of(question, [0, 1, 1], question, [0, 1, 1])
+        >>> round(sum(sum(row) for row in tally.table().counts), 6)
+        3.0
+        """
+        found = [
+            [self._cell(i, j) for j in range(self.second.categories)]
+            for i in range(self.first.categories)
+        ]
+        return Table(
+            self.reports,
+            tuple(tuple(count for count, _ in row) for row in found),
+            tuple(tuple(error for _, error in row) for row in found),
+        )
+
+    def _cell(self, i: int, j: int) -> tuple[float, float]:
+        both, left, right = self.both[i][j], self.of_first[i], self.of_second[j]
+        seen = [[self.reports - left - right + both, right - both], [left - both, both]]
+        one, two = _indicators(self.first), _indicators(self.second)
+        terms = [(seen[a][b], one[a] * two[b]) for a in (0, 1) for b in (0, 1)]
+        total = sum((count * term for count, term in terms), Fraction(0))
+        squares = sum((count * term**2 for count, term in terms), Fraction(0))
+        spread = squares - total**2 / max(1, self.reports)
+        return float(total), math.sqrt(spread * self.reports / max(1, self.reports - 1))
+
+
+def _indicators(randomizer: CategoryRandomizer) -> tuple[Fraction, Fraction]:
+    """What a report adds to the count of a category it does not support, and of one it does."""
+    kept, other = randomizer.chances()
+    return -other / (kept - other), (1 - other) / (kept - other)
+
+
+def _sum(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(one, two, strict=True))
