@@ -251,8 +251,8 @@ def _steps_sum(loss: Approximate, size: int) -> Fraction:
     if (size - 1) * loss.epsilon > log_bounds(1 / loss.delta)[1]:
         return 1 / loss.delta
     last = size * exp_bounds((size - 1) * loss.epsilon)[1]
-    series = (exp_bounds(size * loss.epsilon)[1] - 1) / (exp_bounds(loss.epsilon)[0] - 1)
-    return min(last, series)
+    step = exp_bounds(loss.epsilon)[0] - 1  # not above 0 where epsilon is below the digits kept
+    return min(last, (exp_bounds(size * loss.epsilon)[1] - 1) / step) if step > 0 else last
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def test_groups_of_pure_and_concentrated_losses(size):
     assert group(ZCDP(rho=0.3), size) == ZCDP(rho=Fraction(3, 10) * size**2)
 
 
-@pytest.mark.parametrize("epsilon", [0, 1e-30, 0.1, 1, 3])
+@pytest.mark.parametrize("epsilon", [0, 1e-60, 1e-45, 1e-30, 0.1, 1, 3])
 @pytest.mark.parametrize("size", [1, 2, 5, 40])
 def test_group_delta_is_the_chain_of_single_steps(epsilon, size):
     single = Approximate(epsilon=epsilon, delta=1e-9)

@@ -15,6 +15,7 @@ from discreet.rationals import Number, ceil_decimal, log_float, nonnegative, pos
 __all__ = ["discrete_gaussian_delta", "discrete_gaussian_epsilon"]
 
 _LARGEST_SUMMED = 3000  # a sum takes about 14 sigma terms; beyond, integrals bound the tails
+_FARTHEST = 60  # sigmas below zero from which a sum may start
 _MARGIN = Decimal("1e-40")  # n terms by recurrence err by n^2 * 10**-59 at most, relative
 _ROOT_TWO_PI = Decimal("2.50662827463100050241576528481104525300698674060993831662992357")
 _DIGITS = 12  # of an epsilon found by search
@@ -34,6 +35,9 @@ def discrete_gaussian_delta(
     variance, level = positive(sigma_squared, "sigma_squared"), nonnegative(epsilon, "epsilon")
     steps = _steps(sensitivity)
     concentrated = zcdp_delta(rho=Fraction(steps**2) / (2 * variance), epsilon=level)
+    below = Fraction(steps, 2) - level * variance / steps
+    if below > 0 and below**2 > _FARTHEST**2 * variance:
+        return concentrated  # delta is 1 but for 1e-700; the first weights would underflow
     with decimal.localcontext(normal_context()):
         if variance > _LARGEST_SUMMED**2:
             bound = _integral(variance, level, steps)

@@ -5,6 +5,7 @@ The floats that result are checked against the curve afterwards; the largest vio
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from discreet.errors import InvalidValue
 __all__ = ["Cells", "above", "below", "subsampled_add", "subsampled_remove"]
 
 _ROUND = 2.0**-53
+_LARGE = 500.0  # no node has such an exponent; merged tails may
 _REACH = 9.0  # standard deviations; a tail weighs less than 2e-19
 
 
@@ -52,12 +54,23 @@ def _normal(points: Array) -> tuple[Array, Array, Array]:
     return upper, lower, cells
 
 
-def _logs(rate: float, exponents: Array) -> Array:
-    """ln(1 - rate + rate exp(y)) without overflow or cancellation."""
-    small = np.log1p(rate * np.expm1(np.minimum(exponents, 30.0)))
+def _logs(share: float, rest: float, exponents: Array) -> Array:
+    """ln(rest + share exp(y)), rest = 1 - share, without overflow or cancellation."""
+    near = np.minimum(exponents, _LARGE)
+    change = share * np.expm1(near)
     with np.errstate(over="ignore"):
-        large = exponents + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-exponents))
-    return np.where(exponents < 30, small, large)
+        small = np.where(
+            change > -0.5,
+            np.log1p(np.maximum(change, -0.5)),
+            np.log(rest + share * np.exp(near)),
+        )
+        large = exponents + math.log(share) + np.log1p(rest / share * np.exp(-exponents))
+    return np.where(exponents < _LARGE, small, large)
+
+
+def _shares(rate: float | Fraction) -> tuple[float, float]:
+    """The rate and what is left of 1, each rounded once."""
+    return float(rate), float(1 - Fraction(rate))
 
 
 def _grid(sigma: float, cells: int) -> tuple[Array, Array, Array, Array]:
@@ -71,17 +84,28 @@ def _grid(sigma: float, cells: int) -> tuple[Array, Array, Array, Array]:
     return points, points / sigma, (points - 1) / sigma, (points - 0.5) / sigma**2
 
 
-def _relative(first: Array, second: Array, exponents: Array) -> Array:
-    """Relative error of tails at two scores, times an exponential (section 6)."""
-    squares = np.maximum(first, 0) ** 2 + np.maximum(second, 0) ** 2
-    return np.asarray(_ROUND * (32 + 4 * squares + 4 * np.abs(exponents)))
+def _relative(scores: Array, exponents: Array | float = 0.0) -> Array:
+    """Relative error of a tail at these scores times a factor exp(exponents) (section 6)."""
+    return np.asarray(_ROUND * (40 + 6 * np.maximum(scores, 0) ** 2 + 6 * np.abs(exponents)))
+
+
+def _moved(nodes: tuple[Array, Array], slope: Array, constant: Array, growing: Array) -> Array:
+    """By how much the rounding of the nodes' own losses moves the curve (section 6).
+
+    `nodes` are losses and exponents; the other two are the slope times q/(1 - q + q exp(y)), and
+    that times exp(y).
+    """
+    losses, exponents = np.abs(nodes[0]), np.abs(nodes[1])
+    return np.asarray(
+        _ROUND * (8 * losses * slope + 20 * constant + (20 + 16 * exponents) * growing)
+    )
 
 
 def _ratios(one: Array, zero: Array) -> Array:
     return np.divide(one, zero, out=np.ones_like(one), where=zero > 0)
 
 
-def subsampled_remove(*, rate: float, sigma: float, cells: int) -> Cells:
+def subsampled_remove(*, rate: float | Fraction, sigma: float, cells: int) -> Cells:
     """(1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2): the unit is in the first data set.
 
     Privacy: the worst pair of the Poisson-subsampled Gaussian when the unit is removed
@@ -89,30 +113,31 @@ def subsampled_remove(*, rate: float, sigma: float, cells: int) -> Cells:
     >>> bool(np.isclose(subsampled_remove(rate=0.1, sigma=1.0, cells=8).masses.sum(), 1))
     True
     """
+    share, rest = _shares(rate)
     _, zero, one, exponents = _grid(sigma, cells)
     zero_up, _, zero_cells = _normal(zero)
     one_up, _, one_cells = _normal(one)
     growth = np.exp(exponents)
-    losses = _logs(rate, exponents)
+    losses = _logs(share, rest, exponents)
     weighted = growth * zero_up
-    curve = rate * (one_up - weighted)
+    curve = share * (one_up - weighted)
     slope = np.exp(losses) * zero_up
-    relative = _relative(zero, one, exponents)
-    moved = 4 * _ROUND * np.abs(losses) * slope  # the nodes themselves are rounded
-    inner = rate * (one_cells[1:-1] - growth[:-1] * zero_cells[1:-1])
+    error = _relative(one) * one_up + _relative(zero, exponents) * weighted
+    moved = _moved((losses, exponents), slope, share * zero_up, share * weighted)
+    inner = share * (one_cells[1:-1] - growth[:-1] * zero_cells[1:-1])
     return Cells(
         losses=losses,
         curve=curve,
         slope=slope,
-        curve_error=relative * rate * (one_up + weighted) + moved,
-        slope_error=relative * slope,
-        masses=(1 - rate) * zero_cells + rate * one_cells,
-        merged=_logs(rate, np.log(_ratios(one_cells, zero_cells))),
+        curve_error=share * error + moved,
+        slope_error=_relative(zero) * slope + 2 * moved,
+        masses=rest * zero_cells + share * one_cells,
+        merged=_logs(share, rest, np.log(_ratios(one_cells, zero_cells))),
         excess=inner,
     )
 
 
-def subsampled_add(*, rate: float, sigma: float, cells: int) -> Cells:
+def subsampled_add(*, rate: float | Fraction, sigma: float, cells: int) -> Cells:
     """N(0, s^2) against (1-q) N(0, s^2) + q N(1, s^2): the unit is in the second data set.
 
     Privacy: the worst pair of the Poisson-subsampled Gaussian when the unit is added
@@ -120,26 +145,30 @@ def subsampled_add(*, rate: float, sigma: float, cells: int) -> Cells:
     >>> bool(np.isclose(subsampled_add(rate=0.1, sigma=1.0, cells=8).masses.sum(), 1))
     True
     """
+    share, rest = _shares(rate)
     _, zero, one, exponents = _grid(sigma, cells)
     _, zero_down, zero_cells = _normal(zero)
     _, one_down, one_cells = _normal(one)
-    rising = _logs(rate, exponents)
-    shrink = np.exp(-rising)  # 1 / (1 - q + q exp(y))
-    growth = np.exp(exponents - rising)
+    rising = _logs(share, rest, exponents)
+    shrink = 1 / (rest + share * np.exp(exponents))
+    growth = 1 / (rest * np.exp(-exponents) + share)
     weighted = growth * zero_down
-    curve = rate * (weighted - shrink * one_down)
-    slope = shrink * ((1 - rate) * zero_down + rate * one_down)
-    relative = _relative(-zero, -one, exponents)
-    moved = 4 * _ROUND * np.abs(rising) * slope  # the nodes themselves are rounded
-    inner = rate * (growth[1:] * zero_cells[1:-1] - shrink[1:] * one_cells[1:-1])
+    curve = share * (weighted - shrink * one_down)
+    slope = shrink * (rest * zero_down + share * one_down)
+    error = (
+        _relative(-zero, exponents * rest * shrink) * weighted
+        + _relative(-one, exponents * share * growth) * shrink * one_down
+    )
+    moved = _moved((rising, exponents), slope, share * shrink * slope, share * growth * slope)
+    inner = share * (growth[1:] * zero_cells[1:-1] - shrink[1:] * one_cells[1:-1])
     return Cells(
         losses=-rising[::-1],
         curve=curve[::-1],
         slope=slope[::-1],
-        curve_error=(relative * rate * (weighted + shrink * one_down) + moved)[::-1],
-        slope_error=(relative * slope)[::-1],
+        curve_error=(share * error + moved)[::-1],
+        slope_error=((_relative(-zero) + _relative(-one)) * slope + 2 * moved)[::-1],
         masses=zero_cells[::-1],
-        merged=-_logs(rate, np.log(_ratios(one_cells, zero_cells)))[::-1],
+        merged=-_logs(share, rest, np.log(_ratios(one_cells, zero_cells)))[::-1],
         excess=inner[::-1],
     )
 

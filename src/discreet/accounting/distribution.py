@@ -30,6 +30,7 @@ from discreet.rationals import (
 __all__ = ["Bracket", "Distribution"]
 
 _MOST_COPIES = 2**53
+_LARGEST = 10**100  # of an epsilon or a squared ratio: what floats compute with
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,12 @@ def _below_one(value: Number, name: str) -> Fraction:
     return number
 
 
+def _within(number: Fraction, name: str) -> Fraction:
+    if number > _LARGEST:
+        raise InvalidValue(f"{name} is above the limit of 1e100; such noise protects nothing.")
+    return number
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
     """The privacy loss of a batch of mechanisms whose parameters are fixed in advance.
@@ -94,7 +101,8 @@ class Distribution:
         >>> Distribution.laplace(epsilon=1).epsilon(delta=0.1).upper < 0.7893
         True
         """
-        return cls(((LaplaceNoise(epsilon=positive(epsilon, "epsilon")), 1),))
+        price = _within(positive(epsilon, "epsilon"), "epsilon")
+        return cls(((LaplaceNoise(epsilon=price), 1),))
 
     @classmethod
     def gaussian(cls, *, sigma: Number, sensitivity: Number = 1) -> Self:
@@ -105,7 +113,7 @@ class Distribution:
         True
         """
         ratio = positive(sensitivity, "sensitivity") / positive(sigma, "sigma")
-        return cls(((GaussianNoise(ratio**2), 1),))
+        return cls(((GaussianNoise(_within(ratio**2, "(sensitivity/sigma)^2")), 1),))
 
     @classmethod
     def randomized_response(cls, *, epsilon: Number) -> Self:
@@ -125,7 +133,8 @@ class Distribution:
         >>> (2 * Distribution.pure(epsilon=1)).epsilon(delta=0).upper
         2.0
         """
-        return cls(((TwoPoint(epsilon=positive(epsilon, "epsilon"), delta=Fraction(0)), 1),))
+        price = _within(positive(epsilon, "epsilon"), "epsilon")
+        return cls(((TwoPoint(epsilon=price, delta=Fraction(0)), 1),))
 
     @classmethod
     def approximate(cls, *, epsilon: Number, delta: Number) -> Self:
@@ -135,7 +144,7 @@ class Distribution:
         >>> Distribution.approximate(epsilon=1, delta=1e-6).epsilon(delta=1e-6).upper
         1.0
         """
-        price = positive(epsilon, "epsilon")
+        price = _within(positive(epsilon, "epsilon"), "epsilon")
         return cls(((TwoPoint(epsilon=price, delta=_below_one(delta, "delta")), 1),))
 
     @classmethod

@@ -10,7 +10,18 @@ import numpy as np
 
 from discreet.accounting.curves import Array, ComplexArray, Factor, Indices
 
-__all__ = ["Inversion", "Setting", "chernoff", "cumulant_error", "cumulants", "invert"]
+__all__ = [
+    "Inversion",
+    "SMALLEST",
+    "Setting",
+    "chernoff",
+    "cumulant_error",
+    "cumulants",
+    "invert",
+]
+
+SMALLEST = 1e-300
+"""Below this floats lose their relative precision: upper bounds stop here, lower ones are 0."""
 
 _DEPTH = 27.0  # tails and skipped frequencies weigh about exp(-27) = 2e-12 of the Chernoff bound
 _UNIT = 2.0**-47  # one unit of rounding weight; see Factor
@@ -144,7 +155,8 @@ class Inversion:
         low = (upper - max(0.0, bump) - slack - self._alias(epsilon)) * front * math.exp(-error)
         high = (upper + slack) * front * math.exp(error)
         cap = front * math.exp(float(chernoff(np.array([self.tilt]))[0]) + error)
-        return max(0.0, low), min(1.0, 1.000000001 * cap, max(0.0, high))
+        low = low if low > SMALLEST else 0.0
+        return low, min(1.0, max(SMALLEST, min(1.000000001 * cap, high)))
 
 
 def _tails(

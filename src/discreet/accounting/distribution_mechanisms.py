@@ -13,6 +13,7 @@ import numpy as np
 from discreet.accounting.curves import Array, Ends, Factor, laplace_shares, pure_shares
 from discreet.accounting.curves_atoms import Atoms
 from discreet.accounting.discretise import above, below, subsampled_add, subsampled_remove
+from discreet.accounting.distribution_inversion import SMALLEST
 from discreet.accounting.distribution_query import Composition
 from discreet.rationals import ceil_float
 
@@ -96,6 +97,13 @@ def _basic(items: Sequence[tuple[Fraction, int]]) -> Fraction:
     return Fraction(total) * (1 + Fraction(1, 2**50))
 
 
+def _log_rest(delta: Fraction) -> float:
+    """ln(1 - delta) with a small absolute error, also next to 1."""
+    if delta < Fraction(1, 2):
+        return math.log1p(-float(delta))
+    return math.log(max(float(1 - delta), SMALLEST))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise:
     """Laplace noise of scale sensitivity / epsilon.
@@ -153,7 +161,7 @@ class TwoPoint:
         0.81
         """
         pairs = [(item.epsilon, count) for item, count in items]
-        finite = [math.log1p(-float(item.delta)) if item.delta else 0.0 for item, _ in items]
+        finite = [_log_rest(item.delta) for item, _ in items]
         epsilons = np.array([float(item.epsilon) for item, _ in items])
         scales = np.array(finite) - np.log1p(np.exp(-epsilons))
         factors = (_ends(pairs, scales, pure_shares),)
@@ -221,7 +229,7 @@ class SubsampledGaussianNoise:
         cut = subsampled_remove if direction == REMOVE else subsampled_add
         upper, lower, logs = [], [], []
         for item, count in items:
-            pair = cut(rate=float(item.rate), sigma=float(item.sigma), cells=cells)
+            pair = cut(rate=item.rate, sigma=float(item.sigma), cells=cells)
             losses, masses, infinite, missing = above(pair)
             upper.append(Atoms(losses, masses, count))
             losses, masses, surplus = below(pair)
@@ -257,7 +265,10 @@ def assemble(
     upper = tuple(factor for part in parts for factor in part.upper)
     lower = tuple(factor for part in parts for factor in part.lower)
     same = all(one is other for one, other in zip(upper, lower, strict=True))
+    failure = sum((part.failure for part in parts), Fraction(0))
     infinite = -math.expm1(math.fsum(part.finite for part in parts))
+    least = infinite * (1 - 2.0**-48) if infinite > SMALLEST else 0.0
+    most = max(SMALLEST, infinite * (1 + 2.0**-48)) if failure else 0.0
     ceilings = [part.ceiling for part in parts]
     bounded = [ceiling for ceiling in ceilings if ceiling is not None]
     whole = len(bounded) == len(ceilings)
@@ -265,8 +276,8 @@ def assemble(
         upper=upper,
         lower=upper if same else lower,
         variance=math.fsum(part.variance for part in parts),
-        infinite=(infinite * (1 - 2.0**-48), infinite * (1 + 2.0**-48)),
+        infinite=(least, most),
         slack=math.fsum(part.slack for part in parts),
         ceiling=ceil_float(sum(bounded, Fraction(0))) if whole else math.inf,
-        failure=sum((part.failure for part in parts), Fraction(0)),
+        failure=failure,
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.accounting.curves import Array, Factor
 from discreet.accounting.distribution_inversion import (
+    SMALLEST,
     Inversion,
     Setting,
     chernoff,
@@ -26,6 +27,7 @@ __all__ = ["Build", "Composition", "delta_range", "epsilon_range"]
 _ROUNDS = 5
 _FEWEST_CELLS, _MOST_CELLS = 192, 12_000
 _ROUND = 2.0**-50
+_NOTHING_KNOWN = 1000.0  # above the logarithm of any ratio of floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +116,7 @@ def _upper_epsilon(above: Inversion, target: float, start: float, width: float) 
     """The least certified epsilon for `target`; `start` is certified by the Chernoff bound."""
 
     def excess(epsilon: float) -> float:
-        return math.log(max(above.bounds(epsilon=epsilon)[1], 1e-300) / target)
+        return math.log(above.bounds(epsilon=epsilon)[1] / target)
 
     if excess(start) > 0:
         return start
@@ -132,7 +134,8 @@ def _lower_epsilon(below: Inversion, target: float, start: float, width: float) 
     """The largest certified epsilon whose delta is still above `target`."""
 
     def shortfall(epsilon: float) -> float:
-        return -math.log(max(below.bounds(epsilon=epsilon)[0], 1e-300) / target)
+        found = below.bounds(epsilon=epsilon)[0]
+        return math.log(target / found) if found else _NOTHING_KNOWN
 
     step, high = 4 * width, start
     low = max(0.0, start - step)
@@ -168,7 +171,7 @@ def _chernoff_epsilon(composition: Composition, tilt: float, room: float) -> flo
 def _chernoff_delta(composition: Composition, tilt: float, place: float) -> float:
     """The Chernoff bound on the finite part of delta at one tilt."""
     exponent = _exponent(composition, tilt) - tilt * place * (1 - _ROUND)
-    return math.exp(min(0.0, exponent + _ROUND))
+    return max(SMALLEST, math.exp(min(0.0, exponent + _ROUND)))
 
 
 def _chernoff_epsilons(offset: float, tilts: Array, sums: Array) -> Array:
@@ -219,7 +222,7 @@ def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[f
         return math.inf, math.inf
     if delta == 0:  # the largest loss there is
         edge = composition.ceiling if above == 0 else math.inf
-        return edge * (1 - 2.0**-48), edge
+        return (edge * (1 - 2.0**-48) if edge > SMALLEST else 0.0), edge
     floor, ceiling = 0.0, composition.ceiling if delta >= composition.failure else math.inf
     width = math.inf
     for _ in range(_ROUNDS):
@@ -272,7 +275,7 @@ def delta_range(
         tilt = _best(composition, lambda tilts, sums: sums - tilts * epsilon)
         ceiling = _chernoff_delta(composition, tilt, epsilon)
         highest = min(highest, ceiling + composition.infinite[1] + composition.slack)
-        if highest <= known or ceiling <= max(1e-300, composition.slack):
+        if highest <= known or ceiling <= max(SMALLEST, composition.slack):
             break  # another direction is worse, or there is nothing left to resolve
         wanted = _enough(composition, tilt, precision, cells)
         if wanted > cells:
