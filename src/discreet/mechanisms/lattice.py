@@ -19,6 +19,8 @@ from discreet.rationals import Number, ceil_float, positive, rational
 
 __all__ = ["Lattice", "Rounded"]
 
+_LARGEST_POWER_OF_TEN = 9_999  # decimals beyond it count as infinite or as zero
+
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
@@ -64,8 +66,10 @@ class Lattice:
         return self._steps(exact)
 
     def _steps(self, exact: Any) -> int:
-        value = self.missing
-        if isinstance(exact, float | Decimal) and not math.isfinite(exact):
+        if isinstance(exact, Decimal):
+            exact = _comparable(exact)
+        if isinstance(exact, float) and not math.isfinite(exact):
+            value = self.missing
             if not math.isnan(exact):
                 value = self.upper if exact > 0 else self.lower
         else:
@@ -126,6 +130,17 @@ class Lattice:
             groups_in_all=groups_in_all,
             relation=relation,
         )
+
+
+def _comparable(exact: Decimal) -> Decimal | float:
+    """A decimal, or the float that clamps and rounds the same where it is no ordinary number."""
+    if exact.is_nan():
+        return math.nan
+    if exact.is_finite() and abs(exact.adjusted()) <= _LARGEST_POWER_OF_TEN:
+        return exact
+    if exact.is_infinite() or exact.adjusted() > 0:
+        return -math.inf if exact.is_signed() else math.inf
+    return -0.0 if exact.is_signed() else 0.0
 
 
 def _rounded_distance(steps: Fraction) -> int:

@@ -25,7 +25,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, log_float, positive
 
 __all__ = ["MaxNoise", "NoisyMax"]
 
@@ -161,8 +161,8 @@ class NoisyMax:
             return PermuteAndFlip(scale=self.scale, candidates=count).error(confidence)
         if self.noise is MaxNoise.GUMBEL:
             return Exponential(scale=self.scale, candidates=count).error(confidence)
-        missed = float(tail(confidence)) * (1 - 1e-9)
-        exactly = self.scale <= _SUMMED_SCALE and missed > 1e-20
+        missed = log_float(tail(confidence)) - 1e-9
+        exactly = self.scale <= _SUMMED_SCALE and missed > -46  # 1e-20
         chance = _chance_of_missing if exactly else _union_bound
         low, high = -1, 1
         while chance(self.scale, count, high) > missed:
@@ -177,30 +177,33 @@ class NoisyMax:
 
 
 def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:
-    """P(shortfall > steps) when all others are steps + 1 below the best and win every tie."""
+    """ln P(shortfall > steps) when all others are steps + 1 below the best and win every tie."""
     rate = float(1 / scale)
     reach = math.ceil(60 / rate) + 1  # what lies beyond has a chance below 1e-25
     noise = np.arange(-reach, reach + 1, dtype=np.float64)
     mass = math.tanh(rate / 2) * np.exp(-rate * np.abs(noise))
     level = noise + steps
     share = 1 / (1 + math.exp(-rate))
-    below = share * np.exp(rate * np.minimum(level, 0))
+    below = math.log(share) + rate * np.minimum(level, 0)
     above = np.log1p(-share * np.exp(-rate * (np.maximum(level, 0) + 1)))
-    others = (count - 1) * np.where(level < 0, np.log(below), above)
-    return float(np.sum(mass * -np.expm1(others))) + 1e-25
+    others = (count - 1) * np.where(level < 0, below, above)
+    return math.log(float(np.sum(mass * -np.expm1(others))) + 1e-25)
 
 
 def _union_bound(scale: Fraction, count: int, steps: int) -> float:
-    return (count - 1) * _difference_tail(scale, steps + 1)
+    """ln of the sum of the chances that each single rival wins."""
+    if count == 1:
+        return -math.inf
+    return math.log(count - 1) + _log_difference_tail(scale, steps + 1)
 
 
-def _difference_tail(scale: Fraction, steps: int) -> float:
-    """P(X - Y >= steps) for independent discrete Laplace X and Y, steps >= 0."""
+def _log_difference_tail(scale: Fraction, steps: int) -> float:
+    """ln P(X - Y >= steps) for independent discrete Laplace X and Y, steps >= 0."""
     if steps == 0:
-        return 1.0
+        return 0.0
     ratio = math.exp(-float(1 / scale))
     rest = -math.expm1(-float(1 / scale))
     centre = 1 + 2 * ratio**2 / (rest * (1 + ratio))
     # P(X - Y = d) = ((1-p)/(1+p))^2 p^d (d + centre), summed over d >= steps.
     total = (steps + centre) / rest + ratio / rest**2
-    return math.exp(-float(steps / scale)) * total * (rest / (1 + ratio)) ** 2
+    return math.log(total) + 2 * math.log(rest / (1 + ratio)) - float(steps / scale)

@@ -19,9 +19,11 @@ from discreet.mechanisms._selection import flip
 from discreet.mechanisms._tails import tail
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import uniform
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, ceil_float, log_bounds, positive
 
 __all__ = ["PermuteAndFlip"]
+
+_SMALLEST_FLOAT_TAIL = 1e-290
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,9 @@ class PermuteAndFlip:
         count = declared(self.candidates, "permute-and-flip")
         if count == 1:
             return 0.0
+        if missed < _SMALLEST_FLOAT_TAIL:  # (n-1) y/2 is an upper bound
+            logarithm = log_bounds((count - 1) / (2 * tail(confidence)))[1]
+            return ceil_float(self.scale * logarithm)
         low, high = -1e5, 0.0  # ln y; the chance of missing the best grows with y
         if _chance_of_missing(count, high) <= missed:
             return 0.0

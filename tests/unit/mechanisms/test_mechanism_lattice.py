@@ -37,6 +37,9 @@ CENTS = Lattice(step=0.01, lower=-10, upper=10)
         (float("nan"), -1000),
         (Decimal("Infinity"), 1000),
         (Decimal("NaN"), -1000),
+        (Decimal("sNaN"), -1000),
+        (Decimal("1e-20000"), 0),
+        (Decimal("-1e20000"), -1000),
         (-0.0, 0),
         (5e-324, 0),
         (np.float64(0.5), 50),
@@ -46,6 +49,11 @@ CENTS = Lattice(step=0.01, lower=-10, upper=10)
 def test_every_number_has_its_fixed_number_of_steps(exact, steps):
     assert CENTS.steps(exact) == steps
     assert CENTS.steps([exact]) == [steps]
+
+
+def test_decimals_beyond_floats_are_clamped_like_every_other_number():
+    wide = Lattice(step=10**390, lower=0, upper=10**500)
+    assert wide.steps(Decimal("1e400")) == wide.steps(10**400) == 10**10
 
 
 def test_arrays_and_a_declared_constant_for_nan():

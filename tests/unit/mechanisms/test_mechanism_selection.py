@@ -14,7 +14,7 @@ from discreet.loss import ZCDP, BoundedRange, Pure, Relation, Sensitivity
 from discreet.mechanisms._scores import FAR, exp_negative, read_gaps
 from discreet.mechanisms._selection import choose, flip
 from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax, _difference_tail
+from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax, _log_difference_tail
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.top_k import TopK
 from discreet.noise.bits import SeededBits
@@ -257,4 +257,18 @@ def test_the_tail_of_a_difference():
     ratio = math.exp(-1 / 3)
     for steps in (1, 2, 10):
         summed = math.fsum(difference_pmf(ratio, d) for d in range(steps, 400))
-        assert _difference_tail(Fraction(3), steps) == pytest.approx(summed)
+        assert math.exp(_log_difference_tail(Fraction(3), steps)) == pytest.approx(summed)
+
+
+@pytest.mark.parametrize("kind", [PermuteAndFlip, NoisyMax])
+@pytest.mark.parametrize("power", [20, 280, 300, 320, 400])
+def test_errors_at_tails_that_floats_do_not_hold(kind, power):
+    """Both tails fall at least like (n - 1) exp(-x/scale)/2 and at most (3 + x) times as slowly."""
+    error = kind(scale=2, candidates=11).error(1 - Fraction(1, 10**power))
+    least = 2 * (power * math.log(10) + math.log(10 / 2))
+    assert least - 2 <= error <= least + 2 * math.log(3 + least)
+
+
+def test_noisy_max_error_of_tiny_and_huge_scales():
+    assert NoisyMax(scale=0.001, candidates=9).error(0.95) == 0
+    assert NoisyMax(scale=10**9, candidates=9).error(0.95) > 10**9
