@@ -32,7 +32,11 @@ def span(lattice: Lattice) -> tuple[int, int]:
 
 def positions(lattice: Lattice, exact: Any) -> tuple[NDArray[np.int64], bool]:
     """Steps above the lowest place, and whether there was one answer only."""
+    first = span(lattice)[0]
+    if isinstance(exact, np.ndarray) and exact.dtype.kind in "iuf":
+        distinct, where = np.unique(exact, return_inverse=True)
+        steps = lattice.steps(distinct)
+        return np.array([place - first for place in steps], dtype=np.int64)[where].ravel(), False
     single = not isinstance(exact, list | np.ndarray)
     steps = lattice.steps([exact] if single else exact)
-    first = span(lattice)[0]
     return np.array([place - first for place in steps], dtype=np.int64), single
