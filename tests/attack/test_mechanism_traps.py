@@ -1,13 +1,16 @@
 """How systems like this one were broken, tried on the mechanisms."""
 
+import ast
 import math
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import discreet
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
 from discreet.mechanisms.exponential import Exponential
@@ -113,3 +116,34 @@ def test_tenths_add_up():
     total = losses[0] + losses[1] + losses[2]
     assert total == Pure(epsilon=0.3)
     assert 0.1 + 0.1 + 0.1 != 0.3
+
+
+FIXED = {"advanced", "optimal", "Distribution", "pure_share", "zcdp_share", "bounded_range_share"}
+
+
+def fixed_parameter_names(text):
+    """Theorems for parameters fixed in advance that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+    return found & FIXED
+
+
+def test_only_filters_admit_charges():
+    """Rogers et al. 2016: adaptively chosen losses are not priced by fixed-parameter theorems."""
+    assert fixed_parameter_names("from discreet.accounting import advanced") == {"advanced"}
+    root = Path(discreet.__file__).parent
+    modules = [path for part in ("ledger", "curator") for path in (root / part).glob("*.py")]
+    assert len(modules) > 5
+    for path in modules:
+        assert not fixed_parameter_names(path.read_text()), path.name
+    account = (root / "ledger" / "account.py").read_text()
+    assert "Filter" in {
+        alias.name
+        for node in ast.walk(ast.parse(account))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }

@@ -5,7 +5,10 @@ from discreet.accounting.calibration import (
     discrete_gaussian_variance,
     gaussian_variance,
     laplace_scale,
+    monotone_selection_scale,
     pure_share,
+    selection_scale,
+    top_k_scale,
     zcdp_share,
 )
 from discreet.accounting.composition import advanced, basic, optimal
@@ -45,8 +48,11 @@ __all__ = [
     "gaussian_sigma",
     "gaussian_variance",
     "laplace_scale",
+    "monotone_selection_scale",
     "optimal",
     "pure_share",
+    "selection_scale",
+    "top_k_scale",
     "zcdp",
     "zcdp_delta",
     "zcdp_epsilon",

@@ -9,7 +9,7 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.accounting.discrete_gaussian import discrete_gaussian_delta
 from discreet.accounting.gaussian import gaussian_sigma
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.loss import ZCDP, BoundedRange, Pure, Sensitivity
+from discreet.loss import ZCDP, BoundedRange, Pure, Relation, Sensitivity
 from discreet.rationals import (
     Number,
     ceil_decimal,
@@ -25,7 +25,10 @@ __all__ = [
     "discrete_gaussian_variance",
     "gaussian_variance",
     "laplace_scale",
+    "monotone_selection_scale",
     "pure_share",
+    "selection_scale",
+    "top_k_scale",
     "zcdp_share",
 ]
 
@@ -86,11 +89,55 @@ def zcdp_share(*, count: int, epsilon: Number, delta: Number) -> ZCDP:
 def laplace_scale(sensitivity: Sensitivity, *, epsilon: Number) -> Fraction:
     """The smallest scale of (discrete) Laplace noise for a pure loss of epsilon, exactly.
 
+    Also that of bit flips on the Hamming cube.
     Privacy: l1/scale = epsilon under the relation of the sensitivity [DMNS06, Prop. 3.3].
     >>> laplace_scale(Sensitivity.single(1), epsilon=0.1)
     Fraction(10, 1)
     """
     return _moving(sensitivity.l1) / positive(epsilon, "epsilon")
+
+
+def selection_scale(sensitivity: Sensitivity, *, epsilon: Number) -> Fraction:
+    """The smallest scale of a selection, or of metric noise, for a loss of epsilon, exactly.
+
+    For the exponential mechanism, permute-and-flip, noisy max with any noise, and metric noise.
+    Privacy: 2 linf/scale = epsilon under the relation of the sensitivity [MT07, Thm. 6],
+    [MS20, Thm. 1], [DMNS06, Sec. 3.3].
+    >>> selection_scale(Sensitivity.single(1), epsilon=0.1)
+    Fraction(20, 1)
+    """
+    return 2 * _moving(sensitivity.linf) / positive(epsilon, "epsilon")
+
+
+def monotone_selection_scale(
+    sensitivity: Sensitivity, *, epsilon: Number, relation: Relation
+) -> Fraction:
+    """The smallest scale of a selection whose scores one unit moves all the same way, exactly.
+
+    Privacy: linf/scale = epsilon under add/remove [DR19, Lemma 4.1], [DR14, Claim 3.9]; refused
+    under replace, which moves scores both ways.
+    >>> monotone_selection_scale(
+    ...     Sensitivity.single(1), epsilon=0.1, relation=Relation.ADD_REMOVE)
+    Fraction(10, 1)
+    """
+    if relation is not Relation.ADD_REMOVE:
+        raise UnprovableRequest(
+            f"the monotone scale under the relation {relation.value}: replacing a unit moves "
+            "scores both ways. Use selection_scale. Nothing was computed."
+        )
+    return selection_scale(sensitivity, epsilon=epsilon) / 2
+
+
+def top_k_scale(sensitivity: Sensitivity, *, rho: Number, count: int) -> Fraction:
+    """The smallest scale of a one-shot top-k list of `count` for a zCDP loss of rho, rounded up.
+
+    Privacy: count (2 linf/scale)^2/8 <= rho under the relation of the sensitivity
+    [CR21, Lemma 3.4].
+    >>> top_k_scale(Sensitivity.single(1), rho=0.25, count=8)
+    Fraction(4, 1)
+    """
+    cost = positive(rho, "rho")
+    return sqrt_up(_times(count) * _moving(sensitivity.linf) ** 2 / (2 * cost))
 
 
 def gaussian_variance(sensitivity: Sensitivity, *, rho: Number) -> Fraction:
@@ -138,10 +185,15 @@ def discrete_gaussian_variance(
     return high
 
 
-def _target(count: int, epsilon: Number, delta: Number) -> tuple[Fraction, Fraction, int]:
+def _times(count: int) -> int:
     given: object = count
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
+    return count
+
+
+def _target(count: int, epsilon: Number, delta: Number) -> tuple[Fraction, Fraction, int]:
+    _times(count)
     failure = probability(delta, "delta")
     if failure == 1:
         raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")

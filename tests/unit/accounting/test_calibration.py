@@ -13,13 +13,22 @@ from discreet.accounting import (
     discrete_gaussian_variance,
     gaussian_variance,
     laplace_scale,
+    monotone_selection_scale,
     optimal,
     pure_share,
+    selection_scale,
+    top_k_scale,
     zcdp,
     zcdp_share,
 )
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.loss import Pure, Sensitivity
+from discreet.loss import Pure, Relation, Sensitivity
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.hamming import HammingNoise
+from discreet.mechanisms.metric import MetricNoise
+from discreet.mechanisms.noisy_max import NoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.top_k import TopK
 
 MORE = Fraction(1001, 1000)
 BATCHES = [(1, 1, 1e-6), (10, 0.5, 1e-6), (100, 1, 1e-9), (1000, 3, 1e-6), (3, 20, 0.1)]
@@ -75,6 +84,41 @@ def test_scales_are_exact(sensitivity, target):
     assert sensitivity.l1 / laplace_scale(sensitivity, epsilon=target) == wanted
     variance = gaussian_variance(sensitivity, rho=target)
     assert sensitivity.l2_squared / (2 * variance) == wanted
+
+
+@pytest.mark.parametrize("target", [0.1, 1, Fraction(7, 3)])
+def test_scales_of_selection_give_the_target_and_no_more(target):
+    wanted = Fraction(str(target))
+    scale = selection_scale(HISTOGRAM, epsilon=target)
+    for mechanism in (
+        Exponential(scale=scale),
+        PermuteAndFlip(scale=scale),
+        NoisyMax(scale=scale),
+        MetricNoise(distances=[[0, 1], [1, 0]], scale=scale),
+    ):
+        assert mechanism.loss(HISTOGRAM).epsilon == wanted
+    flips = HammingNoise(scale=laplace_scale(HISTOGRAM, epsilon=target), dimension=9)
+    assert flips.loss(HISTOGRAM).epsilon == wanted
+    relation = Relation.ADD_REMOVE
+    monotone = monotone_selection_scale(HISTOGRAM, epsilon=target, relation=relation)
+    priced = Exponential(scale=monotone).monotone_loss(HISTOGRAM, relation=relation)
+    assert priced.epsilon == wanted
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 1000])
+def test_the_scale_of_a_list_keeps_rho_and_is_the_least(count):
+    scale = top_k_scale(HISTOGRAM, rho=0.3, count=count)
+    rho = TopK(scale=scale, count=count).loss(HISTOGRAM).rho
+    assert Fraction(3, 10) * (1 - Fraction(1, 10**30)) <= rho <= Fraction(3, 10)
+
+
+def test_scales_without_a_proof_or_a_need_are_refused():
+    with pytest.raises(UnprovableRequest, match="both ways"):
+        monotone_selection_scale(HISTOGRAM, epsilon=1, relation=Relation.REPLACE)
+    with pytest.raises(InvalidValue, match="public"):
+        selection_scale(Sensitivity.single(0), epsilon=1)
+    with pytest.raises(InvalidValue, match="count"):
+        top_k_scale(HISTOGRAM, rho=1, count=0)
 
 
 @pytest.mark.parametrize("steps", [1, 4, 1000])
