@@ -51,7 +51,7 @@ class Frequencies:
         for count in self.tally.counts:
             low, high = _mean_bounds(count, reports, float(missed))
             ends = [reports * (end - other) / (kept - other) for end in (low, high)]
-            found.append((max(0.0, ends[0]), min(float(reports), ends[1])))
+            found.append((_within(ends[0], reports), _within(ends[1], reports)))
         return tuple(found)
 
     def projected(self) -> tuple[float, ...]:
@@ -134,6 +134,10 @@ def _mean_bounds(count: int, reports: int, missed: float) -> tuple[float, float]
         else _edge(lambda mean: _entropy(share, mean) <= allowed, share, 1.0)
     )
     return max(0.0, low - 1e-12), min(1.0, high + 1e-12)
+
+
+def _within(end: float, reports: int) -> float:
+    return min(max(end, 0.0), float(reports))
 
 
 def _edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:

@@ -128,11 +128,6 @@ class LocalHashing:
         >>> LocalHashing(epsilon=1, categories=3).count([[1, 0, 2]]).tolist()
         [0, 0, 1]
         """
-        if self.categories > 1 << 24:
-            raise InvalidValue(
-                f"categories is {self.categories}; counting them all stops at {1 << 24}. "
-                "Count chosen ones with count_of, or find the frequent ones with PrefixExtension."
-            )
         return self.count_of(reports, np.arange(self.categories))
 
     def count_of(self, reports: Any, chosen: Any) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from discreet.local.protocol import CategoryRandomizer
 
 __all__ = ["JointTally", "Table"]
 
-_ROWS = 1 << 14  # pairs looked at at once
+_CELLS = 1 << 22  # supports looked at at once
 
 Counts = tuple[tuple[int, ...], ...]
 Numbers = tuple[tuple[float, ...], ...]
@@ -86,9 +86,10 @@ class JointTally:
             )
         both = np.zeros((first.categories, second.categories))
         sums = [np.zeros(first.categories), np.zeros(second.categories)]
-        for start in range(0, len(one), _ROWS):
-            left = first.supported(one[start : start + _ROWS]).astype(np.float64)
-            right = second.supported(two[start : start + _ROWS]).astype(np.float64)
+        rows = max(1, _CELLS // (first.categories + second.categories))
+        for start in range(0, len(one), rows):
+            left = first.supported(one[start : start + rows]).astype(np.float64)
+            right = second.supported(two[start : start + rows]).astype(np.float64)
             both += left.T @ right  # whole numbers below 2^53, so exact
             sums[0] += left.sum(axis=0)
             sums[1] += right.sum(axis=0)

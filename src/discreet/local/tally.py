@@ -10,6 +10,8 @@ from discreet.local.protocol import Randomizer
 
 __all__ = ["Tally"]
 
+_MOST_CELLS = 1 << 24
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -43,6 +45,7 @@ class Tally:
         >>> Tally.of(KaryResponse(epsilon=1), [0, 1, 1]).counts
         (1, 2)
         """
+        _check_cells(randomizer)
         noisy = np.asarray(reports)
         return cls(randomizer, len(noisy), tuple(randomizer.count(noisy).tolist()))
 
@@ -55,6 +58,7 @@ class Tally:
         >>> Tally.empty(KaryResponse(epsilon=1)).reports
         0
         """
+        _check_cells(randomizer)
         return cls(randomizer, 0, (0,) * randomizer.cells)
 
     def add(self, reports: Any) -> "Tally":
@@ -77,3 +81,12 @@ class Tally:
             )
         counts = zip(self.counts, other.counts, strict=True)
         return Tally(self.randomizer, self.reports + other.reports, tuple(a + b for a, b in counts))
+
+
+def _check_cells(randomizer: Randomizer) -> None:
+    if randomizer.cells > _MOST_CELLS:
+        raise InvalidValue(
+            f"this randomizer has {randomizer.cells} cells; tallies stop at {_MOST_CELLS}. Count "
+            "chosen categories with LocalHashing.count_of, or find the frequent ones with "
+            "PrefixExtension."
+        )

@@ -15,6 +15,7 @@ from discreet.local import (
     PrefixExtension,
     Rappor,
     SubsetSelection,
+    Tally,
     UnaryEncoding,
     candidates,
     choose,
@@ -170,6 +171,11 @@ def test_malformed_prefix_reports_are_refused(reports):
 
 
 def test_counting_a_huge_domain_whole_is_refused():
-    question = LocalHashing(epsilon=1, categories=2**40)
-    with pytest.raises(InvalidValue, match="count_of"):
-        question.count(question.release([1, 2]))
+    for question in (
+        LocalHashing(epsilon=1, categories=2**40),
+        KaryResponse(epsilon=1, categories=2**40),
+    ):
+        with pytest.raises(InvalidValue, match="count_of"):
+            Tally.of(question, question.release([1, 2]))
+        with pytest.raises(InvalidValue, match="count_of"):
+            Tally.empty(question)

@@ -227,6 +227,13 @@ def test_intervals_that_are_too_short_would_be_caught(monkeypatch):
     assert coverage(20, 40, 0.95) < 0.95
 
 
+def test_intervals_stay_in_order_where_the_estimate_leaves_the_range():
+    for counts in ((1000, 0), (0, 1000), (990, 10)):
+        found = frequencies(Tally(KaryResponse(epsilon=0.1), 1000, counts))
+        for low, high in found.intervals(0.5):
+            assert 0 <= low <= high <= 1000
+
+
 @pytest.mark.parametrize("confidence", [0, 1, 2, float("nan")])
 def test_confidence_is_refused(confidence):
     with pytest.raises(InvalidValue):
