@@ -1,5 +1,5 @@
 """Counts the statistical checks of a run, over all worker processes, against the false-alarm
-budget of the whole suite. Examples of property tests have no time limit: a busy machine is no fault.
+budget of the whole suite. Examples of property tests have no time limit.
 """
 
 from typing import Any
