@@ -196,8 +196,8 @@ def _finalists(
         return given
     scouts = max(_FEWEST, samples // _SCOUTS)
     ranked: list[tuple[float, Pair]] = []
-    for step, batch in enumerate(_proposals(given, vary, rounds, ranked)):
-        drawing.planned += 2 * scouts * len(batch) * (step > 0 or drawing.drawn == 0)
+    for batch in _proposals(given, vary, rounds, ranked):
+        drawing.planned += 2 * scouts * len(batch)
         for pair in batch:
             promise = max(one.promise for one in drawing.examine(pair, scouts))
             ranked.append((promise, pair))
@@ -215,9 +215,13 @@ def _proposals(
     yield given
     seen = {pair.name for pair in given}
     for _ in range(rounds if vary is not None else 0):
-        assert vary is not None
-        near = [new for _, pair in ranked[:_FINALISTS] for new in as_pairs(vary(pair))]
+        near = [new for _, pair in ranked[:_FINALISTS] for new in _near(pair, vary)]
         batch = {new.name: new for new in near if new.name not in seen}
         seen |= set(batch)
         if batch:
             yield tuple(batch.values())
+
+
+def _near(pair: Pair, vary: Callable[[Pair], Iterable[Pair]] | None) -> tuple[Pair, ...]:
+    proposed = [] if vary is None else list(vary(pair))
+    return as_pairs(proposed) if proposed else ()

@@ -194,20 +194,21 @@ class _Chooser:
             return  # hardly any output is seen twice
         for direction, promise, which, place in self._offers(left, right):
             mask = codes == place
-            event = f"{name} is as in {self._example(mask)}"
+            event = f"{name} is {_like(name)}{self._example(mask)}"
             self.best[direction] = (promise, which, event, mask)
         for ranked in orders:
             sums = np.cumsum(left[ranked]), np.cumsum(right[ranked])
             for direction, promise, which, place in self._offers(*sums):
                 member = np.zeros(len(left), dtype=bool)
                 member[ranked[: place + 1]] = True
-                event = f"{name} is {self._listed(codes, ranked[: place + 1], len(ranked))}"
+                listed = self._listed(codes, ranked[: place + 1], len(ranked))
+                event = f"{name} is {_like(name)}{listed}"
                 self.best[direction] = (promise, which, event, member[codes])
 
     def _listed(self, codes: Labels, members: NDArray[np.int64], seen: int) -> str:
         shown = [self._example(codes == label) for label in members[:_SHOWN]]
         rest = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
-        return f"as in {', '.join(shown)}{rest} ({len(members)} of {seen} seen)"
+        return f"{', '.join(shown)}{rest} ({len(members)} of the {seen} seen)"
 
     def _example(self, mask: Mask) -> str:
         return self.table.shown(int(np.flatnonzero(mask)[0]))
@@ -219,7 +220,7 @@ class _Chooser:
             if promises[label] < 1:
                 break
             inside = codes == label
-            where = f", and {name} is as in {self._example(inside)}"
+            where = f", and {name} is {_like(name)}{self._example(inside)}"
             for column_name, column in self.table.numbers.items():
                 self._cut(column_name, column, inside, where)
 
@@ -237,3 +238,8 @@ class _Chooser:
             trials=self.samples - self.half,
             tried=self.tried,
         )
+
+
+def _like(name: str) -> str:
+    """Whether an example stands for itself or for outputs that share a part with it."""
+    return "" if name == "the whole output" else "as in "

@@ -10,14 +10,19 @@ import pytest
 from discreet.audit.testing import assert_private as check
 from discreet.audit.verdict import Verdict
 
-__all__: list[str] = []
+__all__ = ["assert_private", "pytest_terminal_summary"]
 
 _VERDICTS = pytest.StashKey[list[tuple[str, Verdict]]]()
 
 
 @pytest.fixture
 def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
-    """`discreet.audit.assert_private`, with the verdict kept for the summary."""
+    """`discreet.audit.assert_private`, with the verdict kept for the summary.
+
+    Privacy: passing is no proof.
+    >>> assert_private.__name__
+    'assert_private'
+    """
 
     def checked(mechanism: Callable[..., Any], **named: Any) -> Verdict:
         verdict = check(mechanism, **named)
@@ -31,7 +36,12 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """One line for each audit that found nothing: what it could have proved."""
+    """One line for each audit that found nothing: what it proved and what was claimed.
+
+    Privacy: none (made-up inputs).
+    >>> pytest_terminal_summary.__module__
+    'discreet.audit.plugin'
+    """
     kept = config.stash.get(_VERDICTS, [])
     if kept:
         terminalreporter.section("privacy audits")

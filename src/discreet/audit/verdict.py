@@ -155,7 +155,7 @@ class Verdict:
             [
                 first,
                 str(self.strongest),
-                f"Tried: {self.pairs_tried} pairs of inputs, {self.outputs_drawn} outputs, "
+                f"Tried: {_pairs(self.pairs_tried)} of inputs, {self.outputs_drawn} outputs, "
                 f"{self.events_tried} events; {len(self.evidence)} of them were counted on fresh "
                 "outputs, and the bounds allow for all of these.",
                 end,
@@ -166,6 +166,10 @@ class Verdict:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:28]} ... {text[-8:]}"
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
 
 
 def _down(value: float) -> str:
