@@ -330,3 +330,17 @@ def test_joint_margins_of_k_ary_reports_are_the_estimates():
     columns = [sum(column) for column in zip(*table.counts, strict=True)]
     assert columns == pytest.approx(frequencies(Tally.of(two, second)).counts)
     assert sum(map(sum, table.projected())) == pytest.approx(5)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("answer", [0, 0.3, 1])
+def test_the_interval_of_the_mean_covers_exactly_as_promised(answer, confidence):
+    question = OneBit(epsilon=1, lower=0, upper=1, step=Fraction(1, 10**5))
+    kept = float(KaryResponse(epsilon=1).chances()[0])
+    total, people = 0.0, 60
+    for ones, chance in enumerate(binomial(people, answer * kept + (1 - answer) * (1 - kept))):
+        low, high = mean(Tally(question, people, (people - ones, ones))).interval(confidence)
+        total += chance if low <= answer <= high else 0.0
+    assert total >= confidence
+    reach = math.sqrt(math.log(2 / (1 - confidence)) / (2 * people)) / (2 * kept - 1)
+    assert (high - low) / 2 == pytest.approx(reach, rel=1e-4)  # and no wider than the inequality
