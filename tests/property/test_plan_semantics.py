@@ -76,7 +76,7 @@ def test_expressions_mean_what_the_algebra_says_and_stay_in_their_bounds(case):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=5000, deadline=None, suppress_health_check=SLOW)
 @given(written())
 def test_many_more_expressions_mean_what_the_algebra_says(case):
     check_written(case)
@@ -189,7 +189,7 @@ def test_whole_questions_give_the_aggregates_of_every_group(case):
 
 
 @pytest.mark.soak
-@settings(max_examples=6000, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=3000, deadline=None, suppress_health_check=SLOW)
 @given(asked())
 def test_many_more_whole_questions(case):
     check_asked(case)

@@ -77,7 +77,7 @@ def test_no_person_moves_a_measure_further_than_its_sensitivity(case):
 
 
 @pytest.mark.soak
-@settings(max_examples=8000, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=4000, deadline=None, suppress_health_check=SLOW)
 @given(cases())
 def test_no_person_moves_a_measure_further_in_many_more_cases(case):
     check_case(case)
