@@ -56,6 +56,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py
 	.venv-bench/bin/python benchmarks/accounting.py
 	.venv-bench/bin/python benchmarks/queries.py
+	.venv-bench/bin/python benchmarks/local.py
 
 lock: .venv/.setup ## pin every dependency again
 	@$(BIN)/python $(PIP_INSTALL) uv

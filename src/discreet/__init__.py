@@ -25,7 +25,19 @@ __version__ = "0.1.0"
 """The version of this package, as in pyproject.toml."""
 
 _LAZY = frozenset(
-    {"accounting", "curator", "errors", "loss", "mechanisms", "noise", "plan", "query", "schema"}
+    {
+        "accounting",
+        "audit",
+        "curator",
+        "errors",
+        "local",
+        "loss",
+        "mechanisms",
+        "noise",
+        "plan",
+        "query",
+        "schema",
+    }
 )
 
 
