@@ -27,6 +27,7 @@ Progress = Callable[[int, int], None]
 """Called with the outputs drawn so far and the outputs to be drawn in all."""
 
 _FINALISTS = 4  # pairs that are audited in full when more are given
+_VARIED = 8  # pairs around which a search looks for worse ones
 _COUNTED = 4  # events that are counted on fresh outputs
 _SCOUTS = 8  # a first look at a pair takes this fraction of the samples
 _FEWEST = 100
@@ -215,7 +216,7 @@ def _proposals(
     yield given
     seen = {pair.name for pair in given}
     for _ in range(rounds if vary is not None else 0):
-        near = [new for _, pair in ranked[:_FINALISTS] for new in _near(pair, vary)]
+        near = [new for _, pair in ranked[:_VARIED] for new in _near(pair, vary)]
         batch = {new.name: new for new in near if new.name not in seen}
         seen |= set(batch)
         if batch:
