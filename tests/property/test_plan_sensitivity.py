@@ -14,6 +14,8 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 
 FIRST = [Phase.generate]
 
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # only reported
+
 
 @st.composite
 def cases(draw):
