@@ -3,7 +3,7 @@
 from discreet.schema.column import KINDS, LARGEST, OTHER, Column, identifier, nearest
 from discreet.schema.file import read_schema, read_schema_text
 from discreet.schema.skeleton import skeleton
-from discreet.schema.table import Budget, Table
+from discreet.schema.table import TABLE_KINDS, Budget, Table
 
 __all__ = [
     "Budget",
@@ -11,6 +11,7 @@ __all__ = [
     "KINDS",
     "LARGEST",
     "OTHER",
+    "TABLE_KINDS",
     "Table",
     "identifier",
     "nearest",

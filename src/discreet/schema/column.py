@@ -79,8 +79,9 @@ class Column:
 
     A value is k * step for an integer k between lower and upper. Dates are days since
     1970-01-01, booleans 0 and 1, categories the index of their key; where `other` is set, a
-    last code stands for undeclared values and NULL. `null` is drop, error, or the k that
-    replaces NULL.
+    last code stands for undeclared values and NULL. A category with `private_keys` has no codes:
+    its values are texts nobody declared, told apart byte by byte. `null` is drop, error, or the
+    k that replaces NULL.
     Privacy: none (touches no data).
     >>> Column("income", "number", step=Fraction(1, 2), lower=0, upper=400).decode(3)
     1.5
@@ -94,14 +95,15 @@ class Column:
     keys: tuple[str, ...] = ()
     other: bool = False
     null: str | int = "drop"
+    private_keys: bool = False
 
     def __post_init__(self) -> None:
         identifier(self.name, "a column's name")
         if self.kind not in KINDS:
             raise SchemaError(f"{self.name}: type is {self.kind!r}. {nearest(self.kind, KINDS)}")
         if self.kind == "category":
-            self._check_keys()
-        elif self.keys or self.other:
+            self._check_private_keys() if self.private_keys else self._check_keys()
+        elif self.keys or self.other or self.private_keys:
             raise SchemaError(f"{self.name}: only a category has keys and other.")
         self._check_lattice()
         if isinstance(self.null, str):
@@ -129,6 +131,20 @@ class Column:
         if self.kind == "date":
             self.decode(self.lower)
             self.decode(self.upper)
+
+    def _check_private_keys(self) -> None:
+        if self.private_keys is not True:
+            raise SchemaError(f"{self.name}: private_keys is {self.private_keys!r}, not a bool.")
+        if self.keys or self.other or (self.lower, self.upper) != (0, 0):
+            raise SchemaError(
+                f"{self.name}: private keys are not known in advance, so there are no keys, no "
+                "other and no codes. Leave them out."
+            )
+        if self.null != "drop":
+            raise SchemaError(
+                f"{self.name}: null is {self.null!r}; with private keys NULL is in no group. "
+                "Leave null out."
+            )
 
     def _check_keys(self) -> None:
         if not 1 <= len(self.keys) <= _MOST_KEYS:
@@ -171,7 +187,7 @@ class Column:
                 return EPOCH + timedelta(days=k)
             except OverflowError:
                 raise SchemaError(f"{self.name}: a date outside the years 1 to 9999.") from None
-        if not self.lower <= k <= self.upper:
+        if self.private_keys or not self.lower <= k <= self.upper:
             raise SchemaError(f"{self.name}: a code without a key.")
         if self.kind == "boolean":
             return bool(k)

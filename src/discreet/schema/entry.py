@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, SchemaError, UnprovableRequest
+from discreet.errors import InvalidValue, SchemaError
 from discreet.rationals import rational
 from discreet.schema.column import EPOCH, KINDS, OTHER, Column, identifier, nearest
 
@@ -16,6 +16,7 @@ __all__ = ["known_keys", "read_column"]
 
 _ENDS = ("lower", "upper")
 _HUGE = 10**36  # above LARGEST times the largest step; printing far longer integers fails
+_PRIVATE = "private"
 _RULES = ("drop", "error")
 _KEYS = {
     "integer": ("type", "lower", "upper", "step", "null"),
@@ -148,15 +149,19 @@ def _category(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     keys, other = entry.get("keys"), entry.get("other", False)
     if keys is None:
         raise SchemaError(f'{where}: a category needs keys. Write keys = ["...", "..."].')
-    if keys == "private":
-        raise UnprovableRequest(
-            f'{where}: keys = "private" is not supported yet. List the keys that are publicly '
-            "known, and set other = true for the rest."
-        )
-    if not isinstance(keys, list | tuple):
-        raise SchemaError(f'{where}: keys is {keys!r}; write a list, keys = ["...", "..."].')
     if not isinstance(other, bool):
         raise SchemaError(f"{where}: other is {other!r}; write true or false.")
+    if keys == _PRIVATE:
+        if "other" in entry:
+            raise SchemaError(
+                f'{where}: keys = "private" and other exclude each other. Leave other out.'
+            )
+        return {"private_keys": True, "upper": 0}
+    if not isinstance(keys, list | tuple):
+        raise SchemaError(
+            f'{where}: keys is {keys!r}; write a list, keys = ["...", "..."], or keys = "private" '
+            "where they are not known in advance."
+        )
     return {"keys": tuple(keys), "other": other, "upper": len(keys) - 1 + other}
 
 
@@ -181,6 +186,10 @@ _LATTICE: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
 def _null(where: str, column: Column, given: Any) -> str | int:
     """The rule for NULL: a word, or the lattice integer of a constant within the bounds."""
     what = f"{where}: null"
+    if column.private_keys and given != "drop":
+        raise SchemaError(
+            f"{what} is {given!r}; with private keys NULL is in no group. Leave null out."
+        )
     if isinstance(given, str) and given in _RULES:
         return given
     if column.kind == "category":

@@ -9,11 +9,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import SchemaError, UnprovableRequest
+from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema.column import identifier, nearest
 from discreet.schema.entry import known_keys, read_column
-from discreet.schema.table import Budget, Table
+from discreet.schema.table import TABLE_KINDS, Budget, Table
 
 __all__ = ["FILL_IN", "read_schema", "read_schema_text"]
 
@@ -21,7 +21,9 @@ FILL_IN = "FILL-IN"
 """The mark a skeleton has where the custodian must write; TOML with a mark left is refused."""
 
 _SECTIONS = ("table", "columns", "budget")
-_TABLE = ("name", "source", "population", "unit", "rows_per_unit", "neighbours", "kind")
+_ABOUT_PEOPLE = ("population", "unit", "rows_per_unit", "neighbours")
+_LOOKUP = ("key", "rows_per_key")
+_TABLE = ("name", "source", "kind", *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
 
 
@@ -112,7 +114,7 @@ def _table(document: Mapping[str, Any]) -> Table:
         raise SchemaError('schema: [table] has no name. Write name = "...".')
     name = identifier(facts["name"], "schema: name")
     known_keys(facts, _TABLE, f"{name}: [table]", "key")
-    _refuse_kind(name, facts)
+    kind = _kind(name, document, facts)
     for key in ("source", "population", "unit"):
         if key in facts and (not isinstance(facts[key], str) or not facts[key]):
             raise SchemaError(f"{name}: {key} is {facts[key]!r}; it must be text, in quotes.")
@@ -126,17 +128,42 @@ def _table(document: Mapping[str, Any]) -> Table:
         neighbours=_relation(name, facts),
         columns=tuple(read_column(name, key, entry) for key, entry in columns.items()),
         budget=_budget(name, _section(document, "budget")) if "budget" in document else None,
+        kind=kind,
+        key=_key(name, facts),
+        rows_per_key=facts.get("rows_per_key", 1),
     )
 
 
-def _refuse_kind(name: str, facts: Mapping[str, Any]) -> None:
-    if facts.get("kind") == "public":
-        raise UnprovableRequest(
-            f'{name}: kind = "public" is not supported yet. Leave it out: the table is '
-            "then protected like any other."
+def _kind(name: str, document: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    kind = facts.get("kind", "private")
+    if kind not in TABLE_KINDS:
+        raise SchemaError(f"{name}: kind is {kind!r}. {nearest(str(kind), TABLE_KINDS)}")
+    if kind == "private":
+        given = [key for key in _LOOKUP if key in facts]
+        if given:
+            raise SchemaError(
+                f"{name}: only a public table has {given[0]}. Leave it out, or write "
+                'kind = "public" if the table is about nobody.'
+            )
+        return "private"
+    given = [key for key in _ABOUT_PEOPLE if key in facts]
+    given += ["budget"] if "budget" in document else []
+    if given:
+        raise SchemaError(
+            f"{name}: a public table protects nobody and has no {given[0]}. "
+            f"Leave {given[0]} out, or kind if the table is about people."
         )
-    if "kind" in facts:
-        raise SchemaError(f"{name}: kind is {facts['kind']!r}. Leave it out.")
+    return "public"
+
+
+def _key(name: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    key = facts.get("key", ())
+    names = (key,) if isinstance(key, str) else key
+    if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in names):
+        raise SchemaError(
+            f'{name}: key is {key!r}; write the name of a column, key = "code", or a list of them.'
+        )
+    return tuple(names)
 
 
 def _rows_per_unit(name: str, facts: Mapping[str, Any]) -> Any:

@@ -14,9 +14,12 @@ from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
 from discreet.schema.column import Column, identifier, nearest, whole
 
-__all__ = ["Budget", "Table"]
+__all__ = ["Budget", "TABLE_KINDS", "Table"]
 
-_MOST_ROWS_PER_UNIT = 10**9
+TABLE_KINDS = ("private", "public")
+"""What a table can be: about people, or a lookup table that needs no protection."""
+
+_MOST_ROWS = 10**9
 _MOST_BITS = 4096  # far longer integers cannot be written as text
 
 
@@ -73,7 +76,9 @@ class Budget:
 class Table:
     """A table: where it lies, whose budget it draws on, who is protected, what is known of it.
 
-    Without a unit every row is one person. With one, rows_per_unit rows of each are kept.
+    Without a unit every row is one person. With one, rows_per_unit rows of each are kept. A
+    table of kind public is about nobody: it has no unit and no budget, and a private table may
+    look up rows in it, at most rows_per_key for one value of the columns in `key`.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -88,6 +93,9 @@ class Table:
     neighbours: Relation = Relation.ADD_REMOVE
     columns: tuple[Column, ...] = ()
     budget: Budget | None = None
+    kind: str = "private"
+    key: tuple[str, ...] = ()
+    rows_per_key: int = 1
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
@@ -96,7 +104,7 @@ class Table:
         if not isinstance(self.neighbours, Relation):
             raise SchemaError(f"{self.name}: neighbours is {self.neighbours!r}, not a Relation.")
         what = f"{self.name}: rows_per_unit"
-        whole(self.rows_per_unit, what, 1, _MOST_ROWS_PER_UNIT)
+        whole(self.rows_per_unit, what, 1, _MOST_ROWS)
         seen: dict[str, str] = {}
         for column in self.columns:
             twin = seen.get(column.name.casefold())
@@ -107,6 +115,7 @@ class Table:
                 )
             seen[column.name.casefold()] = column.name
         self._check_unit(seen)
+        self._check_key(seen)
 
     def _check_unit(self, columns: dict[str, str]) -> None:
         if self.unit is None:
@@ -122,6 +131,48 @@ class Table:
                 f"{self.name}: {self.unit!r} is the privacy unit and also a column. "
                 "A unit cannot be queried: remove it from the columns."
             )
+
+    def _check_key(self, columns: dict[str, str]) -> None:
+        if self.kind not in TABLE_KINDS:
+            raise SchemaError(
+                f"{self.name}: kind is {self.kind!r}. {nearest(str(self.kind), TABLE_KINDS)}"
+            )
+        whole(self.rows_per_key, f"{self.name}: rows_per_key", 1, _MOST_ROWS)
+        if self.kind == "public":
+            self._check_public()
+        elif self.key or self.rows_per_key != 1:
+            raise SchemaError(
+                f"{self.name}: only a public table has key and rows_per_key. Leave them out."
+            )
+        if not self.key and self.rows_per_key != 1:
+            raise SchemaError(
+                f"{self.name}: rows_per_key is {self.rows_per_key} but no key is named. "
+                "Name the columns that identify a row, or leave rows_per_key out."
+            )
+        given: object = self.key
+        if not isinstance(given, tuple):
+            raise SchemaError(f"{self.name}: key is {given!r}, not a tuple of column names.")
+        for name in self.key:
+            if not isinstance(name, str) or name.casefold() not in columns:
+                hint = nearest(str(name), columns.values())
+                raise SchemaError(f"{self.name}: key names no column {name!r}. {hint}")
+        names = tuple(columns[name.casefold()] for name in self.key)
+        if len(set(names)) < len(names):
+            raise SchemaError(f"{self.name}: key names a column twice. Remove one.")
+        object.__setattr__(self, "key", names)
+
+    def _check_public(self) -> None:
+        for name, given in (
+            ("unit", self.unit is not None),
+            ("budget", self.budget is not None),
+            ("population", self.population != self.name),
+            ("neighbours", self.neighbours != Relation.ADD_REMOVE),
+        ):
+            if given:
+                raise SchemaError(
+                    f"{self.name}: a public table protects nobody and has no {name}. "
+                    f"Leave {name} out, or kind if the table is about people."
+                )
 
     @property
     def version(self) -> str:
@@ -159,7 +210,8 @@ class Table:
             limits = facts.pop("budget")
             budget = None if limits is None else Budget(**_fractions(limits))
             relation = Relation(facts.pop("neighbours"))
-            return Table(**facts, neighbours=relation, columns=columns, budget=budget)
+            key = tuple(facts.pop("key", ()))
+            return Table(**facts, neighbours=relation, columns=columns, budget=budget, key=key)
         except SchemaError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
@@ -183,6 +235,10 @@ class Table:
 
 
 _NOT_MEANING = frozenset({"budget", "source"})
+# Facts that schemas did not always have: left out where they say nothing, so that a stored
+# release still names the version of its schema.
+_LATER_ON_TABLES = {"kind": "private", "key": (), "rows_per_key": 1}
+_LATER_ON_COLUMNS = {"private_keys": False}
 
 
 @lru_cache(maxsize=64)
@@ -193,7 +249,8 @@ def _version(table: Table) -> str:
 
 
 def _facts(table: Table) -> dict[str, Any]:
-    facts = asdict(table)
+    facts = _but_defaults(asdict(table), _LATER_ON_TABLES)
+    facts["columns"] = [_but_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
     for column in facts["columns"]:
         column["step"] = str(column["step"])
     if table.budget is not None:
@@ -202,6 +259,14 @@ def _facts(table: Table) -> dict[str, Any]:
             name: value if isinstance(value, bool) else str(value) for name, value in limits.items()
         }
     return facts
+
+
+def _but_defaults(facts: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in facts.items()
+        if name not in defaults or value != defaults[name]
+    }
 
 
 def _fractions(limits: dict[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,7 @@ def test_a_date_outside_the_calendar_is_refused():
         ({"lower": False}, "lower in steps is False"),
         ({"keys": ("x",)}, "only a category"),
         ({"other": True}, "only a category"),
+        ({"private_keys": True}, "only a category"),
         ({"null": "zero"}, "null is 'zero'"),
         ({"null": 111}, "null is 111"),
         ({"null": True}, "null is True"),
@@ -110,6 +111,27 @@ def test_a_column_refuses(changes, message):
 def test_a_category_refuses(keys, other, upper, message):
     with pytest.raises(SchemaError, match=message):
         Column("region", "category", upper=upper, keys=keys, other=other)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"keys": ("a",)}, "not known in advance, so there are no keys"),
+        ({"other": True}, "no keys, no other and no codes"),
+        ({"upper": 1}, "no keys, no other and no codes"),
+        ({"null": "error"}, "null is 'error'; with private keys NULL is in no group"),
+        ({"null": 0}, "null is 0; with private keys"),
+        ({"private_keys": 1}, "private_keys is 1, not a bool"),
+    ],
+)
+def test_private_keys_refuse(facts, message):
+    with pytest.raises(SchemaError, match=message):
+        Column(**({"name": "c", "kind": "category", "upper": 0, "private_keys": True} | facts))
+
+
+def test_private_keys_have_no_codes():
+    with pytest.raises(SchemaError, match="a code without a key"):
+        Column("c", "category", upper=0, private_keys=True).decode(0)
 
 
 def test_the_most_keys_are_allowed_and_other_alone_is_a_key():
@@ -189,6 +211,33 @@ def test_a_table_refuses(facts, message):
         Table(**({"name": "t", "unit": "id", "columns": (AGE,)} | facts))
 
 
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"kind": "secret"}, "kind is 'secret'. Known: private, public"),
+        ({"kind": None}, "kind is None"),
+        ({"kind": "private"}, "only a public table has key and rows_per_key"),
+        ({"unit": "id"}, "has no unit. Leave unit out"),
+        ({"budget": Budget(epsilon=1)}, "has no budget"),
+        ({"population": "people"}, "has no population"),
+        ({"neighbours": Relation.REPLACE}, "has no neighbours"),
+        ({"key": ()}, "rows_per_key is 2 but no key"),
+        ({"key": "age"}, "key is 'age', not a tuple"),
+        ({"key": ("agee",)}, "key names no column 'agee'. Did you mean 'age'"),
+        ({"key": (3,)}, "key names no column 3"),
+        ({"key": ("age", "AGE")}, "key names a column twice"),
+        ({"rows_per_key": 0}, "rows_per_key is 0"),
+        ({"rows_per_key": 10**9 + 1}, "rows_per_key is"),
+        ({"rows_per_key": True}, "rows_per_key is True"),
+    ],
+)
+def test_a_public_table_refuses(facts, message):
+    public = {"name": "t", "columns": (AGE,), "kind": "public", "key": ("AGE",), "rows_per_key": 2}
+    assert Table(**public).key == ("age",)
+    with pytest.raises(SchemaError, match=message):
+        Table(**(public | facts))
+
+
 def test_the_population_is_the_table_unless_it_is_named():
     assert Table("t").population == "t"
     assert VISITS.population == "patients"
@@ -265,6 +314,27 @@ def test_the_version_ignores_where_the_data_lies_and_what_may_be_spent():
     assert len(VISITS.version) == 64
     # A stored release names this version: it must be the same on every machine and release.
     assert Table("t").version.startswith("a420f082f3cb10d9")
+
+
+def test_facts_that_came_later_do_not_change_what_was_stored():
+    plain = json.loads(VISITS.to_json())
+    assert not plain.keys() & {"kind", "key", "rows_per_key"}
+    assert all("private_keys" not in column for column in plain["columns"])
+    digest = VISITS.version
+    assert digest.startswith("fcd1cbfa8621f30e")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"kind": "private"}, {"key": ("age",)}, {"rows_per_key": 3}, {"columns": (AGE,)}]
+)
+def test_the_version_follows_what_a_lookup_means(changes):
+    label = Column("label", "category", upper=0, private_keys=True)
+    facts = {"columns": (AGE, label), "kind": "public", "key": ("age", "label"), "rows_per_key": 2}
+    public = Table("t", **facts)
+    assert Table.from_json(public.to_json()) == public
+    facts |= changes | ({"key": (), "rows_per_key": 1} if "kind" in changes else {})
+    facts["key"] = tuple(n for n in facts["key"] if n in {c.name for c in facts["columns"]})
+    assert Table("t", **facts).version != public.version
 
 
 def test_schema_errors_are_invalid_values():

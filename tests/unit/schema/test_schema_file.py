@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import SchemaError, UnprovableRequest
+from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import Budget, Column, Table
 from discreet.schema.file import read_schema, read_schema_text
@@ -247,7 +247,16 @@ BOUNDS = "lower = 0, upper = 5 }"
         ),
         (
             '{ type = "category", keys = "north" }',
-            't.x: keys is \'north\'; write a list, keys = ["...", "..."].',
+            't.x: keys is \'north\'; write a list, keys = ["...", "..."], or keys = "private" '
+            "where they are not known in advance.",
+        ),
+        (
+            '{ type = "category", keys = "private", other = false }',
+            't.x: keys = "private" and other exclude each other. Leave other out.',
+        ),
+        (
+            '{ type = "category", keys = "private", null = "error" }',
+            "t.x: null is 'error'; with private keys NULL is in no group. Leave null out.",
         ),
         ('{ type = "category", keys = [] }', "t.x: 0 keys; a category has 1 to 100000."),
         (
@@ -385,7 +394,7 @@ def test_too_many_keys():
         (
             "rows_per_unit = 10",
             'rows_per_unit = 10\nkind = "secret"',
-            "visits: kind is 'secret'. Leave it out.",
+            "visits: kind is 'secret'. Known: private, public.",
         ),
     ],
 )
@@ -420,12 +429,95 @@ def test_a_document_of_another_shape_is_refused(document, message):
         read_schema(document)
 
 
-def test_what_is_not_supported_yet_is_refused_as_unprovable():
-    with pytest.raises(UnprovableRequest, match=r't\.x: keys = "private" is not supported yet'):
-        column('{ type = "category", keys = "private" }')
-    public = '[table]\nname = "t"\nkind = "public"\n[columns]'
-    with pytest.raises(UnprovableRequest, match='t: kind = "public" is not supported yet'):
-        read_schema_text(public)
+def test_a_category_whose_keys_nobody_knows_in_advance():
+    read = column('{ type = "category", keys = "private" }')
+    assert read == Column("x", "category", upper=0, private_keys=True)
+    assert (read.keys, read.other, read.lower, read.upper, read.null) == ((), False, 0, 0, "drop")
+    assert column('{ type = "category", keys = "private", null = "drop" }') == read
+
+
+LOOKUP = """
+[table]
+name = "codes"
+source = "codes.csv"
+kind = "public"
+key = "code"
+rows_per_key = 3
+[columns]
+code  = { type = "integer", lower = 1, upper = 999 }
+label = { type = "category", keys = "private" }
+"""
+
+
+def test_a_public_table():
+    code = Column("code", "integer", lower=1, upper=999)
+    label = Column("label", "category", upper=0, private_keys=True)
+    table = read_schema_text(LOOKUP)
+    assert table == Table(
+        "codes",
+        source="codes.csv",
+        columns=(code, label),
+        kind="public",
+        key=("code",),
+        rows_per_key=3,
+    )
+    several = read_schema_text(LOOKUP.replace('"code"', '["CODE", "label"]'))
+    assert several.key == ("code", "label")
+    assert read_schema_text(VISITS.replace("[table]", '[table]\nkind = "private"')).key == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"public"', '"pulbic"', "codes: kind is 'pulbic'. Did you mean 'public'?"),
+        (
+            'kind = "public"',
+            "",
+            "codes: only a public table has key. Leave it out, or write "
+            'kind = "public" if the table is about nobody.',
+        ),
+        (
+            '"public"',
+            '"public"\nunit = "code"',
+            "codes: a public table protects nobody and has no unit. "
+            "Leave unit out, or kind if the table is about people.",
+        ),
+        (
+            "[columns]",
+            "[budget]\nepsilon = 1\n[columns]",
+            "codes: a public table protects nobody and has no budget. "
+            "Leave budget out, or kind if the table is about people.",
+        ),
+        (
+            '"code"',
+            "3",
+            'codes: key is 3; write the name of a column, key = "code", or a list of them.',
+        ),
+        (
+            '"code"',
+            "[3]",
+            'codes: key is [3]; write the name of a column, key = "code", or a list of them.',
+        ),
+        ('"code"', '"coed"', "codes: key names no column 'coed'. Did you mean 'code'?"),
+        ('"code"', '["code", "Code"]', "codes: key names a column twice. Remove one."),
+        (
+            'key = "code"',
+            "",
+            "codes: rows_per_key is 3 but no key is named. "
+            "Name the columns that identify a row, or leave rows_per_key out.",
+        ),
+        (
+            "rows_per_key = 3",
+            "rows_per_key = 0",
+            "codes: rows_per_key is 0; it must be an integer from 1 to 1000000000.",
+        ),
+    ],
+)
+def test_a_public_table_is_refused(old, new, message):
+    assert old in LOOKUP
+    with pytest.raises(SchemaError) as caught:
+        read_schema_text(LOOKUP.replace(old, new, 1))
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
