@@ -34,6 +34,7 @@ from discreet.query.algebra import (
     Options,
     Output,
     Query,
+    Scan,
     Statistic,
 )
 from discreet.schema.column import Column
@@ -272,7 +273,7 @@ def queries(draw: Any, table: Table) -> Query:
     named = tuple(Key(f"g{place}", key) for place, key in enumerate(keys))
     most = write.pick([None, None, 1, 2])
     return Query(
-        table=table.name,
+        source=Scan(table.name),
         where=write.condition(2) if write.pick([True, False]) else None,
         keys=named,
         outputs=outputs,

@@ -127,14 +127,14 @@ class Session:
     def _draft(self, sql: str) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
         query = parse(sql, self._warehouse.tables())
-        table = self._warehouse.tables()[query.table]
+        table = self._warehouse.tables()[query.tables[0]]
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
         population = self._vault.ledger.account(Holder.POPULATION, table.population)
         draft = Draft(
             query=query,
             table=table,
             price=Pure(epsilon=1),
-            relation=self._warehouse.relation(query.table),
+            relation=self._warehouse.relation(query.tables[0]),
             question=sql,
         )
         return draft, analyst, Pure if analyst.pure or population.pure else ZCDP

@@ -97,7 +97,7 @@ def counting(draft: Draft, name: str) -> Draft:
     return replace(
         draft,
         query=Query(
-            table=query.table,
+            source=query.source,
             where=query.where,
             keys=query.keys,
             outputs=(counted,),

@@ -1,11 +1,31 @@
-"""What a question is, after parsing: frozen expressions over columns and over aggregates.
-Knows no SQL text, no bounds and no data. Only total expressions can be written down.
+"""What a question is, after parsing: the rows it reads, its keys and its noisy columns.
+Knows no SQL text, no bounds and no data. The expressions in it are those of `expression`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
-from enum import StrEnum
 from fractions import Fraction
+
+from discreet.query.expression import (
+    Aggregate,
+    Arithmetic,
+    Bucket,
+    Case,
+    Compare,
+    DatePart,
+    DateTrunc,
+    Expression,
+    Extreme,
+    Field,
+    Floor,
+    IntervalEnd,
+    IsNull,
+    Junction,
+    Literal,
+    Member,
+    Negation,
+    Statistic,
+)
 
 __all__ = [
     "Aggregate",
@@ -16,10 +36,12 @@ __all__ = [
     "DatePart",
     "DateTrunc",
     "Expression",
+    "Extreme",
     "Field",
     "Floor",
     "IntervalEnd",
     "IsNull",
+    "Join",
     "Junction",
     "Key",
     "Literal",
@@ -28,253 +50,79 @@ __all__ = [
     "Options",
     "Order",
     "Output",
+    "PerUnit",
     "Query",
+    "Rows",
+    "Scan",
+    "Source",
     "Statistic",
 ]
 
-Value = Fraction | str | bool | date
-
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A constant; None is SQL's NULL. TRUE and 1 are different constants.
+class Scan:
+    """The rows of a registered table; `names` lists (column, new name) where a join renames.
 
     Privacy: none (touches no data).
-    >>> Literal(Fraction(1, 2)).value
-    Fraction(1, 2)
+    >>> Scan("visits").names
+    ()
     """
 
-    value: Value | None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Literal):
-            return NotImplemented
-        return type(self.value) is type(other.value) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash((type(self.value).__name__, self.value))
+    table: str
+    names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A column of the table, by its name in the schema.
+class Join:
+    """Pairs of rows whose `on` columns are equal: (left's name, right's name), NULL never equal.
+
+    Two private sources are always joined on their unit as well, which is not in `on`. The right
+    source of a "left" join is public; its columns are missing where nothing matches.
+    Privacy: none (touches no data).
+    >>> Join("inner", Scan("visits"), Scan("codes"), (("code", "code"),)).kind
+    'inner'
+    """
+
+    kind: str
+    left: "Source"
+    right: "Source"
+    on: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A subquery without GROUP BY: rows that pass `where`, with these named columns.
 
     Privacy: none (touches no data).
-    >>> Field("age").name
+    >>> Rows(Scan("visits"), None, (("age", Field("age")),)).columns[0][0]
     'age'
     """
 
-    name: str
+    source: "Source"
+    where: Expression | None
+    columns: tuple[tuple[str, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """left + right, left - right, left * right, or left / right.
+class PerUnit:
+    """A subquery grouped by the unit, and perhaps by further keys: one row for each.
 
-    Over columns, division is by a non-zero constant only. Over aggregates it is the noisy ratio.
+    `columns` are expressions over the aggregates count, sum, min and max of one unit's rows, and
+    over keys by their names here.
     Privacy: none (touches no data).
-    >>> Arithmetic("+", Field("a"), Literal(Fraction(1))).operator
-    '+'
+    >>> total = Aggregate(Statistic.SUM, Field("x"))
+    >>> PerUnit(Scan("visits"), None, (), (("s", total),)).keys
+    ()
     """
 
-    operator: str
-    left: "Expression"
-    right: "Expression"
+    source: "Source"
+    where: Expression | None
+    keys: tuple[tuple[str, Expression], ...]
+    columns: tuple[tuple[str, Expression], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """The largest integer at most the operand.
-
-    Privacy: none (touches no data).
-    >>> Floor(Field("age")).operand
-    Field(name='age')
-    """
-
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """left operator right, with =, <>, <, <=, > or >=.
-
-    Privacy: none (touches no data).
-    >>> Compare(">", Field("age"), Literal(Fraction(40))).operator
-    '>'
-    """
-
-    operator: str
-    left: "Expression"
-    right: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Junction:
-    """All ("and") or any ("or") of the parts.
-
-    Privacy: none (touches no data).
-    >>> Junction("and", (Literal(True), Literal(False))).operator
-    'and'
-    """
-
-    operator: str
-    parts: tuple["Expression", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Negation:
-    """Not the operand.
-
-    Privacy: none (touches no data).
-    >>> Negation(Literal(True)).operand
-    Literal(value=True)
-    """
-
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Whether the operand equals one of the constants. LIKE on a category becomes this.
-
-    Privacy: none (touches no data).
-    >>> len(Member(Field("region"), (Literal("north"), Literal("east"))).values)
-    2
-    """
-
-    operand: "Expression"
-    values: tuple[Literal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """Whether the operand is missing.
-
-    Privacy: none (touches no data).
-    >>> IsNull(Field("income")).operand
-    Field(name='income')
-    """
-
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """The value of the first branch whose condition holds, else `otherwise`.
-
-    Privacy: none (touches no data).
-    >>> Case(((Literal(True), Literal("a")),), Literal(None)).otherwise
-    Literal(value=None)
-    """
-
-    branches: tuple[tuple["Expression", "Expression"], ...]
-    otherwise: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class DatePart:
-    """year, quarter, month, week, day, dayofweek (Sunday is 0) or dayofyear of a date, an integer.
-
-    Privacy: none (touches no data).
-    >>> DatePart("month", Field("day")).part
-    'month'
-    """
-
-    part: str
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class DateTrunc:
-    """The first day of the year, quarter, month, week (Monday) or day that holds a date.
-
-    Privacy: none (touches no data).
-    >>> DateTrunc("month", Field("day")).unit
-    'month'
-    """
-
-    unit: str
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """WIDTH_BUCKET: 0 below lower, 1 to count in [lower, upper), count + 1 from upper on.
-
-    Privacy: none (touches no data).
-    >>> Bucket(Field("age"), Fraction(0), Fraction(100), 10).count
-    10
-    """
-
-    operand: "Expression"
-    lower: Fraction
-    upper: Fraction
-    count: int
-
-
-class Statistic(StrEnum):
-    """The aggregates that can be asked for.
-
-    Privacy: none (touches no data).
-    >>> Statistic("avg")
-    <Statistic.AVERAGE: 'avg'>
-    """
-
-    ROWS = "count(*)"
-    VALUES = "count"
-    UNITS = "count(distinct unit)"
-    SUM = "sum"
-    AVERAGE = "avg"
-    VARIANCE_SAMPLE = "var_samp"
-    VARIANCE_POPULATION = "var_pop"
-    DEVIATION_SAMPLE = "stddev_samp"
-    DEVIATION_POPULATION = "stddev_pop"
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """A statistic of an expression over the rows of a group; ROWS and UNITS have no argument.
-
-    Privacy: none (touches no data).
-    >>> Aggregate(Statistic.ROWS, None).statistic
-    <Statistic.ROWS: 'count(*)'>
-    """
-
-    statistic: Statistic
-    argument: "Expression | None"
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalEnd:
-    """The lower or upper end of the 95% interval of another output, by its name.
-
-    Privacy: post-processing.
-    >>> IntervalEnd("low", "n").side
-    'low'
-    """
-
-    side: str
-    output: str
-
-
-Expression = (
-    Literal
-    | Field
-    | Arithmetic
-    | Floor
-    | Compare
-    | Junction
-    | Negation
-    | Member
-    | IsNull
-    | Case
-    | DatePart
-    | DateTrunc
-    | Bucket
-    | Aggregate
-    | IntervalEnd
-)
-"""Anything that can stand in a question. Which of them may stand where is the parser's business."""
+Source = Scan | Join | Rows | PerUnit
+"""What can stand after FROM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,16 +180,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A whole question about one table.
+    """A whole question about the rows of a source.
 
     `columns` gives the order of the result's columns: names of keys and outputs. In HAVING and
     ORDER BY, Field refers to a key or an output by its name in the result.
     Privacy: none (touches no data).
-    >>> Query("t", None, (), (Output("n", Aggregate(Statistic.ROWS, None)),), ("n",)).limit is None
-    True
+    >>> count = Output("n", Aggregate(Statistic.ROWS, None))
+    >>> Query(Scan("t"), None, (), (count,), ("n",)).tables
+    ('t',)
     """
 
-    table: str
+    source: Source
     where: Expression | None
     keys: tuple[Key, ...]
     outputs: tuple[Output, ...]
@@ -350,3 +199,25 @@ class Query:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     options: Options = Options()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables the source reads, each once, from left to right.
+
+        Privacy: none (touches no data).
+        >>> join = Join("inner", Scan("a"), Join("inner", Scan("b"), Scan("a"), ()), ())
+        >>> Query(join, None, (), (), ()).tables
+        ('a', 'b')
+        """
+        return tuple(dict.fromkeys(_scanned(self.source)))
+
+
+def _scanned(source: Source) -> Iterator[str]:
+    match source:
+        case Scan(table):
+            yield table
+        case Join(_, left, right):
+            yield from _scanned(left)
+            yield from _scanned(right)
+        case Rows(inner) | PerUnit(inner):
+            yield from _scanned(inner)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Expression, Field, Key, Literal, Output, Query
+from discreet.query.algebra import Expression, Field, Key, Literal, Output, Query, Scan
 from discreet.query.clauses import items, keyed, outputs, scope
 from discreet.query.options import cut, options
 from discreet.query.ranking import limit, ordered, shortened
@@ -117,7 +117,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     spelt = {output.expression: output.name for output in reversed(found)}
     having = _condition(select.args.get("having"), named)
     return Query(
-        table=rows.table.name,
+        source=Scan(rows.table.name),
         where=_condition(select.args.get("where"), rows),
         keys=tuple(Key(_label(key), expression) for expression, key in results.keys.items()),
         outputs=found,

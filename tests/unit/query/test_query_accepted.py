@@ -25,6 +25,7 @@ from discreet.query.algebra import (
     Order,
     Output,
     Query,
+    Scan,
     Statistic,
 )
 from support.questions import (
@@ -219,7 +220,7 @@ def test_a_whole_question() -> None:
         "ORDER BY n DESC, SUM(age), 1 LIMIT 3"
     )
     assert question == Query(
-        "visits",
+        Scan("visits"),
         compare(AGE, ">=", 18),
         (Key("r", REGION),),
         (Output("n", ROWS), Output("avg_income", Aggregate(Statistic.AVERAGE, INCOME))),
@@ -239,7 +240,7 @@ def test_a_whole_question() -> None:
 
 
 def test_the_smallest_question() -> None:
-    assert ask("SELECT COUNT(*) FROM people;") == Query("people", None, (), COUNT, ("count",))
+    assert ask("SELECT COUNT(*) FROM people;") == Query(Scan("people"), None, (), COUNT, ("count",))
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,7 @@ def test_intervals_of_an_alias() -> None:
 )
 def test_options(clause: str, expected: Options) -> None:
     question = ask(f"SELECT {clause} COUNT(*) FROM visits v")
-    assert question == Query("visits", None, (), COUNT, ("count",), options=expected)
+    assert question == Query(Scan("visits"), None, (), COUNT, ("count",), options=expected)
 
 
 SAME = [

@@ -1,0 +1,300 @@
+"""Expressions of a question, after parsing: frozen values over columns and over aggregates.
+Knows no SQL text, no bounds and no data. Only total expressions can be written down.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+
+__all__ = [
+    "Aggregate",
+    "Arithmetic",
+    "Bucket",
+    "Case",
+    "Compare",
+    "DatePart",
+    "DateTrunc",
+    "Expression",
+    "Extreme",
+    "Field",
+    "Floor",
+    "IntervalEnd",
+    "IsNull",
+    "Junction",
+    "Literal",
+    "Member",
+    "Negation",
+    "Statistic",
+]
+
+Value = Fraction | str | bool | date
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; None is SQL's NULL. TRUE and 1 are different constants.
+
+    Privacy: none (touches no data).
+    >>> Literal(Fraction(1, 2)).value
+    Fraction(1, 2)
+    """
+
+    value: Value | None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the table, by its name in the schema.
+
+    Privacy: none (touches no data).
+    >>> Field("age").name
+    'age'
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """left + right, left - right, left * right, or left / right.
+
+    Over columns, division is by a non-zero constant only. Over aggregates it is the noisy ratio.
+    Privacy: none (touches no data).
+    >>> Arithmetic("+", Field("a"), Literal(Fraction(1))).operator
+    '+'
+    """
+
+    operator: str
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The largest integer at most the operand.
+
+    Privacy: none (touches no data).
+    >>> Floor(Field("age")).operand
+    Field(name='age')
+    """
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The "least" or "greatest" of numbers; missing if any of them is, in every engine.
+
+    Privacy: none (touches no data).
+    >>> Extreme("least", (Field("income"), Literal(Fraction(1000)))).side
+    'least'
+    """
+
+    side: str
+    parts: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """left operator right, with =, <>, <, <=, > or >=.
+
+    Privacy: none (touches no data).
+    >>> Compare(">", Field("age"), Literal(Fraction(40))).operator
+    '>'
+    """
+
+    operator: str
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """All ("and") or any ("or") of the parts.
+
+    Privacy: none (touches no data).
+    >>> Junction("and", (Literal(True), Literal(False))).operator
+    'and'
+    """
+
+    operator: str
+    parts: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """Not the operand.
+
+    Privacy: none (touches no data).
+    >>> Negation(Literal(True)).operand
+    Literal(value=True)
+    """
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Whether the operand equals one of the constants. LIKE on a category becomes this.
+
+    Privacy: none (touches no data).
+    >>> len(Member(Field("region"), (Literal("north"), Literal("east"))).values)
+    2
+    """
+
+    operand: "Expression"
+    values: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """Whether the operand is missing.
+
+    Privacy: none (touches no data).
+    >>> IsNull(Field("income")).operand
+    Field(name='income')
+    """
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition holds, else `otherwise`.
+
+    Privacy: none (touches no data).
+    >>> Case(((Literal(True), Literal("a")),), Literal(None)).otherwise
+    Literal(value=None)
+    """
+
+    branches: tuple[tuple["Expression", "Expression"], ...]
+    otherwise: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart:
+    """year, quarter, month, week, day, dayofweek (Sunday is 0) or dayofyear of a date, an integer.
+
+    Privacy: none (touches no data).
+    >>> DatePart("month", Field("day")).part
+    'month'
+    """
+
+    part: str
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class DateTrunc:
+    """The first day of the year, quarter, month, week (Monday) or day that holds a date.
+
+    Privacy: none (touches no data).
+    >>> DateTrunc("month", Field("day")).unit
+    'month'
+    """
+
+    unit: str
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """WIDTH_BUCKET: 0 below lower, 1 to count in [lower, upper), count + 1 from upper on.
+
+    Privacy: none (touches no data).
+    >>> Bucket(Field("age"), Fraction(0), Fraction(100), 10).count
+    10
+    """
+
+    operand: "Expression"
+    lower: Fraction
+    upper: Fraction
+    count: int
+
+
+class Statistic(StrEnum):
+    """The aggregates that can be asked for.
+
+    Privacy: none (touches no data).
+    >>> Statistic("avg")
+    <Statistic.AVERAGE: 'avg'>
+    """
+
+    ROWS = "count(*)"
+    VALUES = "count"
+    UNITS = "count(distinct unit)"
+    SUM = "sum"
+    AVERAGE = "avg"
+    VARIANCE_SAMPLE = "var_samp"
+    VARIANCE_POPULATION = "var_pop"
+    DEVIATION_SAMPLE = "stddev_samp"
+    DEVIATION_POPULATION = "stddev_pop"
+    COVARIANCE_SAMPLE = "covar_samp"
+    COVARIANCE_POPULATION = "covar_pop"
+    CORRELATION = "corr"
+    SLOPE = "regr_slope"
+    INTERCEPT = "regr_intercept"
+    QUANTILE = "quantile"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    MODE = "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A statistic of an expression over the rows of a group; ROWS and UNITS have no argument.
+
+    Covariance, correlation and regression take a second expression, as SQL does: y, then x.
+    A quantile has its fraction, between 0 and 1.
+    Privacy: none (touches no data).
+    >>> Aggregate(Statistic.ROWS, None).statistic
+    <Statistic.ROWS: 'count(*)'>
+    """
+
+    statistic: Statistic
+    argument: "Expression | None"
+    second: "Expression | None" = None
+    fraction: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalEnd:
+    """The lower or upper end of the 95% interval of another output, by its name.
+
+    Privacy: post-processing.
+    >>> IntervalEnd("low", "n").side
+    'low'
+    """
+
+    side: str
+    output: str
+
+
+Expression = (
+    Literal
+    | Field
+    | Arithmetic
+    | Floor
+    | Extreme
+    | Compare
+    | Junction
+    | Negation
+    | Member
+    | IsNull
+    | Case
+    | DatePart
+    | DateTrunc
+    | Bucket
+    | Aggregate
+    | IntervalEnd
+)
+"""Anything that can stand in a question. Which of them may stand where is the parser's business."""
