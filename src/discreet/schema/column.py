@@ -6,21 +6,42 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from discreet.errors import SchemaError
 
-__all__ = ["Column", "EPOCH", "KINDS", "LARGEST", "OTHER", "identifier", "nearest", "whole"]
+__all__ = [
+    "AS_NULL",
+    "Column",
+    "EPOCH",
+    "INFINITY",
+    "KINDS",
+    "LARGEST",
+    "MIDNIGHT",
+    "OTHER",
+    "identifier",
+    "nearest",
+    "whole",
+]
+
+AS_NULL = "null"
+"""The rule for NaN that treats it as NULL, whatever the rule for that is."""
 
 EPOCH = date(1970, 1, 1)
 """Day 0 of the date lattice."""
 
-KINDS = ("integer", "number", "category", "boolean", "date")
+INFINITY = ("clamp", "drop", "error")
+"""The rules for infinities: the bound on their side, left out like NULL, or refused."""
+
+KINDS = ("integer", "number", "category", "boolean", "date", "datetime")
 """What a column can be."""
 
 LARGEST = 2**53
 """The largest lattice integer, in absolute value: every engine holds it exactly."""
+
+MIDNIGHT = datetime(1970, 1, 1)
+"""Second 0 of the datetime lattice; a datetime has no zone."""
 
 OTHER = "other"
 """The public name of the group of undeclared category values."""
@@ -77,11 +98,12 @@ def whole(value: int, what: str, least: int, most: int) -> int:
 class Column:
     """One column: its kind, and the public lattice its values are clamped and rounded to.
 
-    A value is k * step for an integer k between lower and upper. Dates are days since
-    1970-01-01, booleans 0 and 1, categories the index of their key; where `other` is set, a
-    last code stands for undeclared values and NULL. A category with `private_keys` has no codes:
-    its values are texts nobody declared, told apart byte by byte. `null` is drop, error, or the
-    k that replaces NULL.
+    A value is k * step for an integer k between lower and upper. Dates are days and datetimes
+    seconds since 1970-01-01, booleans 0 and 1, categories the index of their key; where `other`
+    is set, a last code stands for undeclared values and NULL. A category with `private_keys` has
+    no codes: its values are texts nobody declared, told apart byte by byte. `null` is drop,
+    error, or the k that replaces NULL; `nan` the same for NaN, or null to follow that rule;
+    `infinity` is clamp, drop or error.
     Privacy: none (touches no data).
     >>> Column("income", "number", step=Fraction(1, 2), lower=0, upper=400).decode(3)
     1.5
@@ -96,6 +118,8 @@ class Column:
     other: bool = False
     null: str | int = "drop"
     private_keys: bool = False
+    nan: str | int = AS_NULL
+    infinity: str = "clamp"
 
     def __post_init__(self) -> None:
         identifier(self.name, "a column's name")
@@ -106,11 +130,24 @@ class Column:
         elif self.keys or self.other or self.private_keys:
             raise SchemaError(f"{self.name}: only a category has keys and other.")
         self._check_lattice()
-        if isinstance(self.null, str):
-            if self.null not in ("drop", "error"):
-                raise SchemaError(f"{self.name}: null is {self.null!r}; write drop or error.")
+        self._check_rule("null", self.null, ("drop", "error"))
+        self._check_rule("nan", self.nan, (AS_NULL, "drop", "error"))
+        if self.nan != AS_NULL and self.kind not in ("integer", "number"):
+            raise SchemaError(f"{self.name}: only an integer or a number has a rule for nan.")
+        if self.infinity not in INFINITY:
+            raise SchemaError(
+                f"{self.name}: infinity is {self.infinity!r}; write clamp, drop or error."
+            )
+        if self.infinity != "clamp" and self.kind in ("category", "boolean"):
+            raise SchemaError(f"{self.name}: a {self.kind} has no rule for infinity.")
+
+    def _check_rule(self, what: str, rule: str | int, words: tuple[str, ...]) -> None:
+        if isinstance(rule, str):
+            if rule not in words:
+                listed = " or ".join((", ".join(words[:-1]), words[-1]))
+                raise SchemaError(f"{self.name}: {what} is {rule!r}; write {listed}.")
         else:
-            whole(self.null, f"{self.name}: null", self.lower, self.upper)
+            whole(rule, f"{self.name}: {what}", self.lower, self.upper)
 
     def _check_lattice(self) -> None:
         step: object = self.step
@@ -128,7 +165,7 @@ class Column:
             raise SchemaError(f"{self.name}: step is {step}; of this type it is 1.")
         if self.kind == "boolean" and (self.lower, self.upper) != (0, 1):
             raise SchemaError(f"{self.name}: a boolean lies between 0 and 1.")
-        if self.kind == "date":
+        if self.kind in ("date", "datetime"):
             self.decode(self.lower)
             self.decode(self.upper)
 
@@ -182,13 +219,34 @@ class Column:
             return float(k * self.step)
         if self.kind == "integer":
             return int(k * self.step)
-        if self.kind == "date":
-            try:
-                return EPOCH + timedelta(days=k)
-            except OverflowError:
-                raise SchemaError(f"{self.name}: a date outside the years 1 to 9999.") from None
+        if self.kind in ("date", "datetime"):
+            return self._moment(k)
         if self.private_keys or not self.lower <= k <= self.upper:
             raise SchemaError(f"{self.name}: a code without a key.")
         if self.kind == "boolean":
             return bool(k)
         return self.keys[k] if k < len(self.keys) else OTHER
+
+    def _moment(self, k: int) -> date:
+        try:
+            if self.kind == "date":
+                return EPOCH + timedelta(days=k)
+            return MIDNIGHT + timedelta(seconds=int(k * self.step))
+        except OverflowError:
+            raise SchemaError(f"{self.name}: a {self.kind} outside the years 1 to 9999.") from None
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a value on the lattice can be missing, by the rules and whatever the data.
+
+        Privacy: none (touches no data).
+        >>> Column("age", "integer", null=0).nullable
+        False
+        >>> Column("age", "integer", null=0, nan="drop").nullable
+        True
+        """
+        if self.other:
+            return False
+        # A refusal happens once, at registration; a value that comes later is left out.
+        kept = self.nan not in ("drop", "error") and self.infinity == "clamp"
+        return isinstance(self.null, str) or not kept

@@ -1,29 +1,43 @@
-"""Reads one entry of a schema's [columns] into a Column: numbers exactly, dates as days, keys as
-codes, or says what to write instead. Reads what the custodian wrote, never data.
+"""Reads one entry of a schema's [columns] into a Column: which keys its type has, the lattice
+they declare and the rules for values off it. Reads what the custodian wrote, never data.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, SchemaError
-from discreet.rationals import rational
-from discreet.schema.column import EPOCH, KINDS, OTHER, Column, identifier, nearest
+from discreet.errors import SchemaError
+from discreet.schema.column import (
+    AS_NULL,
+    INFINITY,
+    KINDS,
+    OTHER,
+    Column,
+    identifier,
+    nearest,
+)
+from discreet.schema.values import days, exact_number, seconds, steps
 
 __all__ = ["known_keys", "read_column"]
 
 _ENDS = ("lower", "upper")
-_HUGE = 10**36  # above LARGEST times the largest step; printing far longer integers fails
 _PRIVATE = "private"
 _RULES = ("drop", "error")
+_NUMERIC = ("type", "lower", "upper", "step", "null", "nan", "infinity")
 _KEYS = {
-    "integer": ("type", "lower", "upper", "step", "null"),
-    "number": ("type", "lower", "upper", "step", "null"),
+    "integer": _NUMERIC,
+    "number": _NUMERIC,
     "category": ("type", "keys", "other", "null"),
     "boolean": ("type", "null"),
-    "date": ("type", "lower", "upper", "null"),
+    "date": ("type", "lower", "upper", "null", "infinity"),
+    "datetime": ("type", "lower", "upper", "step", "null", "infinity"),
+}
+_OTHER_WORDS = {
+    **dict.fromkeys(("int", "bigint"), 'type = "integer"'),
+    **dict.fromkeys(("decimal", "numeric", "float", "double", "real"), 'type = "number"'),
+    **dict.fromkeys(("text", "string", "varchar"), 'type = "category"'),
+    "timestamp": 'type = "datetime"',
 }
 
 
@@ -56,7 +70,9 @@ def read_column(table: str, name: str, entry: object) -> Column:
     if kind is None:
         raise SchemaError(f"{where}: no type. Write one of {', '.join(KINDS)}.")
     if kind not in KINDS:
-        raise SchemaError(f"{where}: type is {kind!r}. {nearest(str(kind), KINDS)}")
+        known = _OTHER_WORDS.get(str(kind).casefold())
+        hint = f"Write {known}." if known else nearest(str(kind), KINDS)
+        raise SchemaError(f"{where}: type is {kind!r}. {hint}")
     for key in entry:
         if key not in _KEYS[kind] and any(key in keys for keys in _KEYS.values()):
             raise SchemaError(f"{where}: the type {kind} has no {key}. Leave it out.")
@@ -66,50 +82,12 @@ def read_column(table: str, name: str, entry: object) -> Column:
         column = Column(name, kind, **lattice)
     except SchemaError as error:  # begins with the column's name
         raise SchemaError(f"{table}.{error}") from None
-    return replace(column, null=_null(where, column, entry.get("null", "drop")))
-
-
-def _exact(value: Any, what: str) -> Fraction:
-    if isinstance(value, str):
-        raise SchemaError(f"{what} is the text {value!r}; write a number, without quotes.")
-    if isinstance(value, date):
-        raise SchemaError(f"{what} is the date {value}; write a number.")
-    try:
-        number = rational(value, what)
-    except InvalidValue as error:
-        raise SchemaError(str(error)) from None
-    if abs(number) > _HUGE or number.denominator > _HUGE:
-        raise SchemaError(f"{what} has too many digits. Write a number of at most 36.")
-    return number
-
-
-def _plain(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
-
-
-def _steps(value: Any, step: Fraction, what: str) -> int:
-    steps = _exact(value, what) / step
-    below = steps.numerator // steps.denominator
-    if below != steps:
-        raise SchemaError(
-            f"{what} is {value}; it must be a multiple of the step {_plain(step)}. "
-            f"Write {_plain(below * step)} or {_plain((below + 1) * step)}."
-        )
-    return below
-
-
-def _days(value: Any, what: str) -> int:
-    if isinstance(value, datetime):
-        raise SchemaError(f"{what} is a date with a time; write {value.date()} alone.")
-    if isinstance(value, date):
-        return (value - EPOCH).days
-    if isinstance(value, str):
-        try:
-            example = date.fromisoformat(value[:10])
-        except ValueError:
-            example = date(2024, 1, 1)
-        raise SchemaError(f"{what} is the text {value!r}; write {example} without quotes.")
-    raise SchemaError(f"{what} is {value!r}; write a date such as 2024-01-01.")
+    rules: dict[str, Any] = {"null": _null(where, column, entry.get("null", "drop"))}
+    if "nan" in entry:
+        rules["nan"] = _nan(where, column, entry["nan"])
+    if "infinity" in entry:
+        rules["infinity"] = _infinity(where, entry["infinity"])
+    return replace(column, **rules)
 
 
 def _bounds(where: str, entry: Mapping[str, Any], read: Callable[[Any, str], Any]) -> list[Any]:
@@ -127,22 +105,27 @@ def _bounds(where: str, entry: Mapping[str, Any], read: Callable[[Any, str], Any
 
 
 def _numeric(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    _bounds(where, entry, _exact)
+    _bounds(where, entry, exact_number)
     if entry["type"] == "number" and "step" not in entry:
         raise SchemaError(
             f"{where}: a number needs a step, the precision its values are rounded to. "
             "Set step = 1 or step = 0.01, say."
         )
-    step = _exact(entry.get("step", 1), f"{where}: step")
-    if step <= 0:
-        raise SchemaError(f"{where}: step is {entry['step']}; it must be above 0.")
+    step = _step(where, entry)
     if entry["type"] == "integer" and step.denominator != 1:
         raise SchemaError(
             f"{where}: step is {entry['step']}; that of an integer is an integer. "
             'For fractions write type = "number".'
         )
-    lower, upper = _bounds(where, entry, lambda value, what: _steps(value, step, what))
+    lower, upper = _bounds(where, entry, lambda value, what: steps(value, step, what))
     return {"step": step, "lower": lower, "upper": upper}
+
+
+def _step(where: str, entry: Mapping[str, Any]) -> Fraction:
+    step = exact_number(entry.get("step", 1), f"{where}: step")
+    if step <= 0:
+        raise SchemaError(f"{where}: step is {entry['step']}; it must be above 0.")
+    return step
 
 
 def _category(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,8 +153,18 @@ def _boolean(_where: str, _entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _date(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    lower, upper = _bounds(where, entry, _days)
+    lower, upper = _bounds(where, entry, days)
     return {"lower": lower, "upper": upper}
+
+
+def _datetime(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    step = _step(where, entry)
+    if step.denominator != 1:
+        raise SchemaError(
+            f"{where}: step is {entry['step']}; that of a datetime is in whole seconds."
+        )
+    lower, upper = _bounds(where, entry, lambda value, what: seconds(value, step, what))
+    return {"step": step, "lower": lower, "upper": upper}
 
 
 _LATTICE: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
@@ -180,6 +173,7 @@ _LATTICE: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "category": _category,
     "boolean": _boolean,
     "date": _date,
+    "datetime": _datetime,
 }
 
 
@@ -194,13 +188,37 @@ def _null(where: str, column: Column, given: Any) -> str | int:
         return given
     if column.kind == "category":
         return _null_key(what, column, given)
-    if isinstance(given, str) and column.kind != "date":
-        raise SchemaError(f"{what} is {given!r}; write drop, error, or a constant of the column.")
     if column.kind == "boolean":
         if not isinstance(given, bool):
             raise SchemaError(f"{what} is {given!r}; write true, false, drop or error.")
         return int(given)
-    k = _days(given, what) if column.kind == "date" else _steps(given, column.step, what)
+    return _constant(what, column, given, "drop, error")
+
+
+def _nan(where: str, column: Column, given: Any) -> str | int:
+    """The rule for NaN: a word, `null` for what NULL becomes, or the constant's integer."""
+    if isinstance(given, str) and given in (AS_NULL, *_RULES):
+        return given
+    return _constant(f"{where}: nan", column, given, "null, drop, error")
+
+
+def _infinity(where: str, given: Any) -> str:
+    if not isinstance(given, str) or given not in INFINITY:
+        listed = " or ".join((", ".join(INFINITY[:-1]), INFINITY[-1]))
+        raise SchemaError(f"{where}: infinity is {given!r}; write {listed}.")
+    return given
+
+
+def _constant(what: str, column: Column, given: Any, words: str) -> int:
+    """The lattice integer of a constant within the bounds."""
+    if isinstance(given, str) and column.kind in ("integer", "number"):
+        raise SchemaError(f"{what} is {given!r}; write {words}, or a constant of the column.")
+    if column.kind == "date":
+        k = days(given, what)
+    elif column.kind == "datetime":
+        k = seconds(given, column.step, what)
+    else:
+        k = steps(given, column.step, what)
     if not column.lower <= k <= column.upper:
         raise SchemaError(
             f"{what} is {given}; it must lie within the bounds, {column.decode(column.lower)} "

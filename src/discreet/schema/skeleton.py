@@ -45,7 +45,7 @@ _COLUMNS = """\
 #   lower, upper  values outside are clamped to these
 #   step          values are rounded to multiples of it; it must divide both bounds
 #   keys          the groups a result shows; a value not listed falls into no group,
-#                 or with other = true into the group "other"
+#                 or with other = true into the group "other"; "private" if nobody can list them
 #   null          "drop" (the default) leaves NULL out of an aggregate, a constant replaces it,
 #                 "error" refuses the source
 """
@@ -122,7 +122,11 @@ def _entry(column: str, type_name: str) -> str:
     shown = _text(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[1:-1]
     if declared is None:
         return f"# {column} cannot be declared: its type is {shown}."
-    note = ", taken by the day" if re.match(r"DATETIME|TIMESTAMP", type_name.upper()) else ""
+    note = (
+        ', taken by the day; "datetime" keeps the time'
+        if re.match(r"DATETIME|TIMESTAMP", type_name.upper())
+        else ""
+    )
     return f"{column} = {{ {declared} }}  # {shown}{note}"
 
 

@@ -238,7 +238,7 @@ _NOT_MEANING = frozenset({"budget", "source"})
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
 _LATER_ON_TABLES = {"kind": "private", "key": (), "rows_per_key": 1}
-_LATER_ON_COLUMNS = {"private_keys": False}
+_LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp"}
 
 
 @lru_cache(maxsize=64)

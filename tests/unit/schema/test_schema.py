@@ -1,7 +1,7 @@
 """Columns, budgets and tables check themselves, decode their lattice and survive storage."""
 
 import json
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
@@ -41,6 +41,8 @@ VISITS = Table(
         (VISITS.column("child"), 1, True),
         (VISITS.column("day"), 0, date(1970, 1, 1)),
         (VISITS.column("day"), -1, date(1969, 12, 31)),
+        (Column("seen", "datetime", lower=-1), -1, datetime(1969, 12, 31, 23, 59, 59)),
+        (Column("hour", "datetime", step=Fraction(3600), upper=36), 36, datetime(1970, 1, 2, 12)),
     ],
 )
 def test_decode(column, k, value):
@@ -83,6 +85,17 @@ def test_a_date_outside_the_calendar_is_refused():
         ({"null": "zero"}, "null is 'zero'"),
         ({"null": 111}, "null is 111"),
         ({"null": True}, "null is True"),
+        ({"nan": "zero"}, "nan is 'zero'; write null, drop or error"),
+        ({"nan": 111}, "nan is 111"),
+        ({"nan": None}, "nan is None"),
+        ({"nan": "drop", "kind": "date"}, "only an integer or a number has a rule for nan"),
+        ({"infinity": "null"}, "infinity is 'null'; write clamp, drop or error"),
+        ({"infinity": 3}, "infinity is 3"),
+        ({"kind": "boolean", "upper": 1, "infinity": "drop"}, "a boolean has no rule for infinity"),
+        ({"kind": "datetime", "step": Fraction(1, 2)}, "an integer"),
+        ({"kind": "datetime", "upper": 10**12}, "a datetime outside the years 1 to 9999"),
+        ({"kind": "datetime", "lower": -(10**12)}, "a datetime outside the years 1 to 9999"),
+        ({"kind": "datetime", "step": Fraction(10**18)}, "outside the years 1 to 9999"),
         ({"kind": "boolean"}, "between 0 and 1"),
         ({"kind": "date", "step": Fraction(2)}, "of this type it is 1"),
         ({"kind": "date", "upper": 10**7}, "years 1 to 9999"),
@@ -137,6 +150,28 @@ def test_private_keys_have_no_codes():
 def test_the_most_keys_are_allowed_and_other_alone_is_a_key():
     assert Column("c", "category", upper=99_999, keys=tuple(map(str, range(100_000)))).keys
     assert Column("c", "category", upper=1, keys=("a", "other")).decode(1) == "other"
+
+
+@pytest.mark.parametrize(
+    ("facts", "nullable"),
+    [
+        ({}, True),
+        ({"null": "error"}, True),
+        ({"null": 5}, False),
+        ({"null": 5, "nan": 7}, False),
+        ({"null": 5, "nan": "drop"}, True),
+        ({"null": 5, "nan": "error"}, True),
+        ({"null": 5, "infinity": "drop"}, True),
+        ({"null": 5, "infinity": "error"}, True),
+        ({"nan": 7}, True),
+        ({"kind": "category", "keys": ("a",), "upper": 0}, True),
+        ({"kind": "category", "keys": ("a",), "upper": 1, "other": True}, False),
+        ({"kind": "category", "keys": ("a",), "upper": 0, "null": 0}, False),
+        ({"kind": "category", "upper": 0, "private_keys": True}, True),
+    ],
+)
+def test_the_rules_say_whether_a_value_can_be_missing(facts, nullable):
+    assert Column(**({"name": "x", "kind": "number", "upper": 9} | facts)).nullable is nullable
 
 
 @pytest.mark.parametrize("name", ["a", "_a", "A1_b", "x" * 63])
@@ -301,7 +336,15 @@ def test_the_version_follows_what_gives_answers_their_meaning(changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"kind": "number"}, {"upper": 111}, {"lower": 1}, {"step": "2"}, {"null": "error"}],
+    [
+        {"kind": "number"},
+        {"upper": 111},
+        {"lower": 1},
+        {"step": "2"},
+        {"null": "error"},
+        {"nan": 1},
+        {"infinity": "drop"},
+    ],
 )
 def test_the_version_follows_every_column(changes):
     columns = json.loads(VISITS.to_json())["columns"]
@@ -319,9 +362,9 @@ def test_the_version_ignores_where_the_data_lies_and_what_may_be_spent():
 def test_facts_that_came_later_do_not_change_what_was_stored():
     plain = json.loads(VISITS.to_json())
     assert not plain.keys() & {"kind", "key", "rows_per_key"}
-    assert all("private_keys" not in column for column in plain["columns"])
-    digest = VISITS.version
-    assert digest.startswith("fcd1cbfa8621f30e")
+    later = {"private_keys", "nan", "infinity"}
+    assert not any(column.keys() & later for column in plain["columns"])
+    assert VISITS.version.startswith("fcd1cbfa8621f30e")
 
 
 @pytest.mark.parametrize(

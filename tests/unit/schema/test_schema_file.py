@@ -105,6 +105,44 @@ def test_what_may_be_left_out():
             '{ type = "date", lower = 1969-12-31, upper = 1970-01-02, null = 1970-01-01 }',
             Column("x", "date", lower=-1, upper=1, null=0),
         ),
+        (
+            '{ type = "date", lower = 1970-01-01, upper = 1970-01-02, infinity = "error" }',
+            Column("x", "date", infinity="error"),
+        ),
+        (
+            '{ type = "datetime", lower = 1969-12-31T23:59:59, upper = 1970-01-01T00:01:00, '
+            "null = 1970-01-01 00:00:30 }",
+            Column("x", "datetime", lower=-1, upper=60, null=30),
+        ),
+        (
+            '{ type = "datetime", lower = 1970-01-01T00:00:00, upper = 1970-01-02T12:00:00.000, '
+            'step = 3600, infinity = "drop" }',
+            Column("x", "datetime", step=Fraction(3600), upper=36, infinity="drop"),
+        ),
+        (
+            '{ type = "number", lower = 0, upper = 2, step = 0.5, nan = 1.5, infinity = "clamp" }',
+            Column("x", "number", step=Fraction(1, 2), upper=4, nan=3),
+        ),
+        (
+            '{ type = "integer", lower = 0, upper = 9, null = 1, nan = "drop", infinity = "drop" }',
+            Column("x", "integer", upper=9, null=1, nan="drop", infinity="drop"),
+        ),
+        (
+            '{ type = "integer", lower = 0, upper = 9, nan = "null" }',
+            Column("x", "integer", upper=9),
+        ),
+        (
+            '{ type = "integer", lower = -9007199254740992, upper = 9007199254740992 }',
+            Column("x", "integer", lower=-(2**53), upper=2**53),
+        ),
+        (
+            '{ type = "integer", lower = 0, upper = 9223372036854776000, step = 2000 }',
+            Column("x", "integer", step=Fraction(2000), upper=4611686018427388),
+        ),
+        (
+            '{ type = "category", keys = ["Zürich", "Zu\\u0308rich", "東京 ", "東京"] }',
+            Column("x", "category", upper=3, keys=("Zürich", "Zu\u0308rich", "東京 ", "東京")),
+        ),
     ],
 )
 def test_columns(entry, column_read):
@@ -139,6 +177,8 @@ def test_a_mapping_may_hold_any_exact_number_and_is_not_changed():
 
 
 NUMBER = '{ type = "number", lower = 0, upper = 1, step = 1, '
+TIME = '{ type = "datetime", '
+UNTIL = "upper = 2024-12-31T00:00:00 }"
 BOUNDS = "lower = 0, upper = 5 }"
 
 
@@ -146,9 +186,16 @@ BOUNDS = "lower = 0, upper = 5 }"
     ("entry", "message"),
     [
         ("3", 't.x is 3; write { type = "boolean" }, say.'),
-        ("{}", "t.x: no type. Write one of integer, number, category, boolean, date."),
+        ("{}", "t.x: no type. Write one of integer, number, category, boolean, date, datetime."),
         ('{ type = "interger" }', "t.x: type is 'interger'. Did you mean 'integer'?"),
-        ("{ type = 3 }", "t.x: type is 3. Known: boolean, category, date, integer, number."),
+        (
+            "{ type = 3 }",
+            "t.x: type is 3. Known: boolean, category, date, datetime, integer, number.",
+        ),
+        ('{ type = "Decimal" }', "t.x: type is 'Decimal'. Write type = \"number\"."),
+        ('{ type = "bigint" }', "t.x: type is 'bigint'. Write type = \"integer\"."),
+        ('{ type = "text" }', "t.x: type is 'text'. Write type = \"category\"."),
+        ('{ type = "timestamp" }', "t.x: type is 'timestamp'. Write type = \"datetime\"."),
         (
             '{ type = "integer", lower = 0, uper = 5 }',
             "t.x: unknown key 'uper'. Did you mean 'upper'?",
@@ -301,15 +348,102 @@ BOUNDS = "lower = 0, upper = 5 }"
             '{ type = "date", lower = 2024-01-01, upper = 2024-12-31, null = "2024-03-01" }',
             "t.x: null is the text '2024-03-01'; write 2024-03-01 without quotes.",
         ),
+        (
+            '{ type = "boolean", null = "no" }',
+            "t.x: null is 'no'; write true, false, drop or error.",
+        ),
+        (
+            TIME + "lower = 2024-01-01T00:00:00 }",
+            "t.x: no upper bound. Set upper from what is known without the data.",
+        ),
+        (
+            TIME + "lower = 2024-02-01, " + UNTIL,
+            "t.x: lower is a date without a time; write 2024-02-01T00:00:00, say.",
+        ),
+        (
+            TIME + 'lower = "2024-02-01 10:00", ' + UNTIL,
+            "t.x: lower is the text '2024-02-01 10:00'; write 2024-02-01T00:00:00, say, "
+            "without quotes.",
+        ),
+        (
+            TIME + "lower = 3, " + UNTIL,
+            "t.x: lower is 3; write a time such as 2024-01-01T00:00:00.",
+        ),
+        (
+            TIME + "lower = 2024-01-01T10:00:00+02:00, " + UNTIL,
+            "t.x: lower is 2024-01-01T10:00:00+02:00, with a zone; a datetime has none. "
+            "Write 2024-01-01T10:00:00, in the zone of the source's times.",
+        ),
+        (
+            TIME + "lower = 2024-01-01T00:00:00.5, " + UNTIL,
+            "t.x: lower is 2024-01-01T00:00:00.500000; it must be a multiple of the step 1. "
+            "Write 2024-01-01T00:00:00 or 2024-01-01T00:00:01.",
+        ),
+        (
+            TIME + "step = 86400, lower = 2024-01-01T12:00:00, " + UNTIL,
+            "t.x: lower is 2024-01-01T12:00:00; it must be a multiple of the step 86400. "
+            "Write 2024-01-01T00:00:00 or 2024-01-02T00:00:00.",
+        ),
+        (
+            TIME + "step = 1e11, lower = 2024-01-01T12:00:00, upper = 9999-12-31T23:59:59 }",
+            "t.x: lower is 2024-01-01T12:00:00; it must be a multiple of the step 100000000000. "
+            "Write 1970-01-01T00:00:00 or 5138-11-16T09:46:40.",
+        ),
+        (
+            TIME + "step = 1e12, lower = 2024-01-01T12:00:00, upper = 9999-12-31T23:59:59 }",
+            "t.x: lower is 2024-01-01T12:00:00; it must be a multiple of the step 1000000000000. "
+            "Write 1970-01-01T00:00:00 or a time in the years 1 to 9999.",
+        ),
+        (
+            TIME + "step = 0.5, lower = 2024-01-01T00:00:00, " + UNTIL,
+            "t.x: step is 0.5; that of a datetime is in whole seconds.",
+        ),
+        (
+            TIME + "step = 0, lower = 2024-01-01T00:00:00, " + UNTIL,
+            "t.x: step is 0; it must be above 0.",
+        ),
+        (
+            TIME + "lower = 2025-01-01T00:00:00, " + UNTIL,
+            "t.x: lower 2025-01-01 00:00:00 is above upper 2024-12-31 00:00:00. Exchange them.",
+        ),
+        (
+            TIME + "null = 2023-01-01T00:00:00, lower = 2024-01-01T00:00:00, " + UNTIL,
+            "t.x: null is 2023-01-01 00:00:00; it must lie within the bounds, "
+            "2024-01-01 00:00:00 to 2024-12-31 00:00:00.",
+        ),
+        (
+            TIME + 'nan = "drop", lower = 2024-01-01T00:00:00, ' + UNTIL,
+            "t.x: the type datetime has no nan. Leave it out.",
+        ),
+        (
+            '{ type = "boolean", infinity = "drop" }',
+            "t.x: the type boolean has no infinity. Leave it out.",
+        ),
+        (
+            NUMBER + 'nan = "zero" }',
+            "t.x: nan is 'zero'; write null, drop, error, or a constant of the column.",
+        ),
+        (NUMBER + "nan = 2 }", "t.x: nan is 2; it must lie within the bounds, 0.0 to 1.0."),
+        (NUMBER + "nan = nan }", "t.x: nan is NaN; it must be finite."),
+        (NUMBER + 'infinity = "null" }', "t.x: infinity is 'null'; write clamp, drop or error."),
+        (NUMBER + "infinity = 1 }", "t.x: infinity is 1; write clamp, drop or error."),
+        (
+            '{ type = "integer", lower = 0, upper = 9223372036854775807 }',
+            "t.x: upper is 9223372036854775807, 9223372036854775807 steps of 1 from zero; the "
+            "limit is 9007199254740992. Choose nearer bounds or a larger step: 10000, say.",
+        ),
+        (
+            '{ type = "number", lower = -1e14, upper = 0, step = 0.01 }',
+            "t.x: lower is -1E+14, 10000000000000000 steps of 0.01 from zero; the limit is "
+            "9007199254740992. Choose nearer bounds or a larger step: 0.1, say.",
+        ),
     ],
 )
 def test_an_entry_is_refused(entry, message):
     check_refused(entry, message)
 
 
-def test_bounds_beyond_the_lattice_are_refused():
-    with pytest.raises(SchemaError, match="upper in steps"):
-        column('{ type = "number", lower = 0, upper = 1e16, step = 1 }')
+def test_a_step_of_too_many_digits_is_refused():
     with pytest.raises(SchemaError, match="18 digits"):
         column('{ type = "number", lower = 0, upper = 0, step = 1e-19 }')
 

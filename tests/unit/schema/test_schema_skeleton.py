@@ -51,7 +51,8 @@ def test_each_type_has_its_entry():
     assert found["region"] == '{ type = "category", keys = FILL-IN }  # VARCHAR'
     assert found["smoker"] == '{ type = "boolean" }  # BOOLEAN'
     assert found["day"] == f'{{ type = "date", {bounds} }}  # DATE'
-    assert found["seen"].endswith("# TIMESTAMP WITH TIME ZONE, taken by the day")
+    note = '# TIMESTAMP WITH TIME ZONE, taken by the day; "datetime" keeps the time'
+    assert found["seen"].endswith(note)
     assert found["rows_per_unit"] == FILL_IN
     assert found["epsilon"] == FILL_IN
 
