@@ -1,0 +1,166 @@
+"""Keys that are not public: noisy numbers of distinct units, shown from a threshold on.
+Given only keys that at least one unit has. docs/proofs/keys.md holds the proofs.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.loss import ZCDP, Approximate, Pure, Sensitivity
+from discreet.mechanisms._tails import gaussian_weights, shared_tail
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.noise.bits import BitSource, system
+from discreet.rationals import Number, exp_bounds, positive, probability
+
+__all__ = ["Threshold"]
+
+_SUMMED_VARIANCE = 1 << 20  # above this the tail is bounded by an integral instead of summed
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Shows the keys whose noisy number of distinct units reaches the threshold, with that number.
+
+    Privacy: the loss of the noise, and as delta the chance that a key of one single unit shows
+    [KKMN09, Thm. 1]; derived for the discrete noises in docs/proofs/keys.md.
+    >>> kept, noisy = Threshold(noise=DiscreteLaplace(scale=1), threshold=30).release(
+    ...     np.array([1, 10**6, 1]))
+    >>> kept.tolist()
+    [1]
+    """
+
+    noise: DiscreteLaplace | DiscreteGaussian
+    threshold: int
+
+    def __init__(self, *, noise: DiscreteLaplace | DiscreteGaussian, threshold: int) -> None:
+        given: object = noise
+        if not isinstance(given, DiscreteLaplace | DiscreteGaussian):
+            raise InvalidValue(
+                f"noise is a {type(noise).__name__}; pass a DiscreteLaplace or a DiscreteGaussian."
+            )
+        limit: object = threshold
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 2:
+            raise InvalidValue(f"threshold is {threshold!r}; it must be an integer of at least 2.")
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "threshold", threshold)
+
+    @classmethod
+    def of(
+        cls, *, noise: DiscreteLaplace | DiscreteGaussian, delta: Number, keys_per_unit: int
+    ) -> "Threshold":
+        """The lowest threshold (2 or above) at which `loss` names at most this delta.
+
+        `keys_per_unit` is how many keys one step of the neighbouring relation can touch: what one
+        unit may have under add/remove, twice that under replace.
+        Privacy: none (touches no data); the tail is rounded up.
+        >>> Threshold.of(noise=DiscreteLaplace(scale=1), delta=1e-6, keys_per_unit=1).threshold
+        15
+        """
+        allowed = positive(probability(delta, "delta"), "delta")
+        if allowed == 1:
+            raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")
+        each = shared_tail(1 - allowed, keys_per_unit)
+        low, high = 1, 2
+        while _upper_tail(noise, high - 1) > each:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _upper_tail(noise, middle - 1) <= each else (middle, high)
+        return cls(noise=noise, threshold=high)
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP | Approximate:
+        """The cost of one release; `groups` counts the keys one neighbouring step can touch.
+
+        Privacy: the loss of the noise with delta = 1 - (1 - p)^groups, p the chance that one unit
+        alone reaches the threshold, for the relation of the sensitivity [KKMN09, Thm. 1].
+        >>> noise = DiscreteGaussian(sigma=10)
+        >>> loss = Threshold(noise=noise, threshold=60).loss(Sensitivity(groups=4, per_group=1))
+        >>> loss.rho, loss.delta < 2e-8
+        (Fraction(1, 50), True)
+        """
+        if sensitivity.linf > 1:
+            raise UnprovableRequest(
+                f"one unit moves a count by {sensitivity.linf}; the threshold is proved for "
+                "numbers of distinct units, which move by 1. Nothing was released."
+            )
+        shown = _upper_tail(self.noise, self.threshold - 1)
+        delta = min(1 - (1 - shown) ** sensitivity.groups, sensitivity.groups * shown)
+        loss = self.noise.loss(sensitivity)
+        if isinstance(loss, Pure):
+            return Approximate(epsilon=loss.epsilon, delta=delta)
+        return ZCDP(rho=loss.rho, delta=delta)
+
+    def release(
+        self, exact: NDArray[Any], bits: BitSource = system
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The places of the keys that are shown, and their noisy numbers of units.
+
+        `exact` holds the number of distinct units of every key that has one. Where keys stand in
+        the table may depend on data, so the caller puts what is shown in an order of the keys.
+        Privacy: as `loss` says.
+        >>> mechanism = Threshold(noise=DiscreteLaplace(scale=1), threshold=60)
+        >>> kept, noisy = mechanism.release(np.array([3, 1000]))
+        >>> kept.tolist(), len(noisy)
+        ([1], 1)
+        """
+        noisy = self.noise.release(read_units(exact), bits)
+        kept = np.flatnonzero(noisy >= self.threshold).astype(np.int64)
+        return kept, noisy[kept]
+
+    def error(self, confidence: Number) -> float:
+        """The half-width of the noise on a number of units, before the threshold.
+
+        Privacy: none (touches no data).
+        >>> Threshold(noise=DiscreteLaplace(scale=1), threshold=15).error(0.95)
+        3.0
+        """
+        return self.noise.error(confidence)
+
+
+def read_units(exact: Any) -> NDArray[Any]:
+    """Numbers of units by key, all of them at least 1, as one row of integers."""
+    counts = exact if isinstance(exact, np.ndarray) else np.array(exact)
+    if counts.ndim != 1 or (len(counts) and counts.dtype.kind not in "iuO"):
+        raise InvalidValue(
+            f"the counts are an array of {counts.dtype} with {counts.ndim} dimensions; pass one "
+            "row of integers. Nothing was released."
+        )
+    if len(counts) and counts.min() < 1:
+        raise InvalidValue(
+            "a key without units was given; which keys are empty is not public, so pass only "
+            "keys that some unit has. Nothing was released."
+        )
+    return counts if len(counts) else counts.astype(np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _upper_tail(noise: DiscreteLaplace | DiscreteGaussian, start: int) -> Fraction:
+    """P(X >= start) for start >= 1, or slightly more; it never grows with start."""
+    if isinstance(noise, DiscreteLaplace):
+        digits = 40 + len(str(int(noise.scale)))
+        high = exp_bounds(-1 / noise.scale, digits)
+        # p^start/(1 + p), p = exp(-1/scale).
+        return exp_bounds(-start / noise.scale, digits + start.bit_length())[1] / (1 + high[0])
+    variance = noise.sigma_squared
+    if variance <= _SUMMED_VARIANCE:
+        weights, slack = _weights(variance)
+        return Fraction(sum(weights[start:]) + slack, 2 * sum(weights) - weights[0])
+    # Each term is below its unit integral where the density is convex, and elsewhere off by at
+    # most 1/(24 variance), over fewer than sigma + 2 terms.
+    edge = (start - 0.5) / math.sqrt(variance)
+    near = math.erfc(edge / math.sqrt(2)) / 2 + (0.0 if edge > 1 + 1e-9 else 1 / float(variance))
+    if near > 1e-290:
+        return Fraction(near) * (1 + Fraction(1, 10**12))
+    return exp_bounds(-(Fraction(start) ** 2) / (2 * variance))[1]  # subgaussian [CKS20, Sec. 3]
+
+
+@lru_cache(maxsize=16)
+def _weights(variance: Fraction) -> tuple[list[int], int]:
+    return gaussian_weights(variance, 512)
