@@ -118,7 +118,7 @@ class Partition:
 
         Privacy: none (touches no data).
         >>> Partition(epsilon=1, delta=1e-6).error(0.95)
-        17.0
+        16.0
         """
         wanted = probability(confidence, "confidence")
         low, high = 0, 1
