@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
+from discreet.plan.dialect import DUCKDB, Dialect
 
 __all__ = ["Bounded", "LARGEST", "cast", "check_length"]
 
 LARGEST = 1 << 90
 """No expression reaches this many steps, which leaves a 128-bit sum room for 2**37 rows."""
 
-_SMALL = 1 << 62
 _FINEST = 10**100  # a step and its inverse; squares of it are still finite floats
 _LONGEST = 1_000_000  # characters of SQL
 
@@ -33,6 +33,7 @@ class Bounded:
     upper: int
     labels: tuple[str, ...]
     missing: str  # "never" or "possible"
+    dialect: Dialect = DUCKDB
 
     def __post_init__(self) -> None:
         if self.reach >= LARGEST:
@@ -66,7 +67,17 @@ class Bounded:
         >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").wide
         'CAST("age" AS BIGINT)'
         """
-        return cast(self.reach, self.sql)
+        return cast(self.reach, self.sql, self.dialect)
+
+    @property
+    def total(self) -> str:
+        """The sum over the rows of a group, in a type where it cannot overflow.
+
+        Privacy: none (touches no data).
+        >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").total
+        'SUM("age")'
+        """
+        return self.dialect.total(self.sql, self.reach)
 
     def times(self, factor: int) -> "Bounded":
         """The same value on a lattice `factor` times finer.
@@ -80,7 +91,7 @@ class Bounded:
         finer = replace(
             self, lower=self.lower * factor, upper=self.upper * factor, step=self.step / factor
         )
-        return replace(finer, sql=f"({cast(finer.reach, self.sql)} * {factor})")
+        return replace(finer, sql=f"({cast(finer.reach, self.sql, self.dialect)} * {factor})")
 
 
 def check_length(characters: int) -> None:
@@ -99,11 +110,11 @@ Nest less deeply. Nothing was run or charged.
         )
 
 
-def cast(reach: int, sql: str) -> str:
+def cast(reach: int, sql: str, dialect: Dialect = DUCKDB) -> str:
     """The expression in a type that holds every integer up to `reach`.
 
     Privacy: none (touches no data).
     >>> cast(2**70, '"x"')
     'CAST("x" AS HUGEINT)'
     """
-    return f"CAST({sql} AS {'BIGINT' if reach < _SMALL else 'HUGEINT'})"
+    return f"CAST({sql} AS {dialect.integer(reach)})"

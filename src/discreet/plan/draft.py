@@ -68,6 +68,7 @@ class Plan:
     limit: int
     question: str
     behind: str  # the column whose count this is, when a count was bought for another question
+    dialect: str = "duckdb"
 
     @property
     def error(self) -> dict[str, float | None]:
@@ -108,6 +109,7 @@ class Draft:
     relation: str = '"prepared"'
     question: str = ""
     behind: str = ""
+    dialect: str = "duckdb"
     domains: tuple[Domain, ...] = ()
     contribution: Contribution | None = None
     measures: tuple[Measure, ...] = ()
@@ -130,7 +132,7 @@ def resolve(draft: Draft) -> Draft:
     >>> resolve.__name__
     'resolve'
     """
-    columns = scope(draft.table)
+    columns = scope(draft.table, draft.dialect)
     domains = tuple(domain(key, columns, limit=draft.limit) for key in draft.query.keys)
     groups(domains, limit=draft.limit)
     if draft.query.where is not None:
@@ -164,7 +166,7 @@ def measure(draft: Draft) -> Draft:
     'measure'
     """
     assert draft.contribution is not None
-    columns = scope(draft.table)
+    columns = scope(draft.table, draft.dialect)
     aggregates = list(dict.fromkeys(_aggregates(draft.query)))
     if not aggregates:
         raise UnsafeQuery("the question has no aggregate; ask for COUNT(*), SUM or AVG.")
@@ -207,6 +209,7 @@ def emit(draft: Draft) -> Draft:
         relation=draft.relation,
         domains=draft.domains,
         columns=columns,
+        dialect=draft.dialect,
     )
     return replace(draft, engine_columns=columns, sql=sql)
 
@@ -241,10 +244,11 @@ def plan(draft: Draft) -> Plan:
         limit=draft.limit,
         question=draft.question,
         behind=draft.behind,
+        dialect=draft.dialect,
     )
 
 
-def remade(made: Plan, *, table: Table, relation: str) -> Plan:
+def remade(made: Plan, *, table: Table, relation: str, dialect: str = "duckdb") -> Plan:
     """The plan that the same question at the same prices gives for a table as it is now.
 
     Privacy: none (touches no data); what differs from it must not be run.
@@ -259,6 +263,7 @@ def remade(made: Plan, *, table: Table, relation: str) -> Plan:
             relation=relation,
             question=made.question,
             behind=made.behind,
+            dialect=dialect,
         )
     )
 

@@ -2,6 +2,7 @@
 No text of an analyst is ever part of it.
 """
 
+from discreet.plan.dialect import Dialect, dialect_of
 from discreet.plan.expressions import condition, scope
 from discreet.plan.keys import Domain
 from discreet.query.algebra import Query
@@ -17,6 +18,7 @@ def statement(
     relation: str,
     domains: tuple[Domain, ...],
     columns: tuple[str, ...],
+    dialect: str = "duckdb",
 ) -> str:
     """Group codes and exact integers, one row for each group that has rows.
 
@@ -26,11 +28,11 @@ def statement(
     """
     where = ""
     if query.where is not None:
-        where = f" WHERE {condition(query.where, scope(table))}"
+        where = f" WHERE {condition(query.where, scope(table, dialect))}"
     keys = _named(domains)
     most = query.options.max_groups_contributed
     if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
-        relation, where = _limited(relation, where, domains, most), ""
+        relation, where = _limited(relation, where, domains, most, dialect_of(dialect)), ""
         keys = _names(domains)
     values = [f'{sql} AS "$s{place}"' for place, sql in enumerate(columns)]
     grouping = ""
@@ -49,14 +51,15 @@ def _named(domains: tuple[Domain, ...]) -> list[str]:
     return [f"{domain.sql} AS {name}" for domain, name in zip(domains, names, strict=True)]
 
 
-def _limited(relation: str, where: str, domains: tuple[Domain, ...], most: int) -> str:
+def _limited(
+    relation: str, where: str, domains: tuple[Domain, ...], most: int, dialect: Dialect
+) -> str:
     """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
     names = _names(domains)
-    text = " || '|' || ".join(f"coalesce(CAST({name} AS VARCHAR), '')" for name in names)
-    order = f"md5(CAST(\"$unit\" AS VARCHAR) || '|' || {text})"
+    order = dialect.hashed('"$unit"', [dialect.text(name) for name in names], "'|'")
+    rows = dialect.derived(f"SELECT *, {', '.join(_named(domains))} FROM {relation}{where}", "r")
     return (
         f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, '
-        f'{", ".join(names)}) AS "$place" '
-        f"FROM (SELECT *, {', '.join(_named(domains))} FROM {relation}{where})) AS limited"
+        f'{", ".join(names)}) AS "$place" FROM {rows}) AS limited'
         f' WHERE "$place" <= {most}'
     )

@@ -3,8 +3,8 @@ Every expression is total: no operation here can fail on any row. Knows bounds, 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import reduce
@@ -12,6 +12,7 @@ from functools import reduce
 from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
 from discreet.plan.bounds import LARGEST, Bounded, cast, check_length
+from discreet.plan.dialect import DUCKDB, Dialect, dialect_of
 from discreet.query.algebra import (
     Arithmetic,
     Bucket,
@@ -31,18 +32,45 @@ from discreet.query.algebra import (
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = ["bounded", "condition", "scope"]
+__all__ = ["Scope", "bounded", "condition", "scope"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope(Mapping[str, Column]):
+    """Columns by name, and the dialect in which they are written.
+
+    Privacy: none (touches no data).
+    >>> Scope({"f": Column("f", "boolean")}, DUCKDB)["f"].upper
+    1
+    """
+
+    columns: Mapping[str, Column]
+    dialect: Dialect
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+def _dialect(columns: Mapping[str, Column]) -> Dialect:
+    return columns.dialect if isinstance(columns, Scope) else DUCKDB
 
 
 def _operation(operator: str, result: Bounded, left: Bounded, right: Bounded) -> Bounded:
     """The result with its SQL, in a type that holds it and both operands."""
     reach = max(result.reach, left.reach, right.reach)
-    sql = f"({cast(reach, left.sql)} {operator} {cast(reach, right.sql)})"
+    dialect = result.dialect
+    sql = f"({cast(reach, left.sql, dialect)} {operator} {cast(reach, right.sql, dialect)})"
     return replace(result, sql=sql)
 
 
-def scope(table: Table) -> dict[str, Column]:
-    """The columns of a table by name.
+def scope(table: Table, dialect: str = "duckdb") -> Scope:
+    """The columns of a table by name, for the dialect of an engine.
 
     Privacy: none (touches no data).
     >>> from discreet.loss import Relation
@@ -50,11 +78,11 @@ def scope(table: Table) -> dict[str, Column]:
     >>> list(scope(Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (age,), None)))
     ['age']
     """
-    return {column.name: column for column in table.columns}
+    return Scope({column.name: column for column in table.columns}, dialect_of(dialect))
 
 
 def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
-    """Translate a column expression.
+    """Translate a column expression; columns that are no `Scope` are DuckDB's.
 
     Privacy: none (touches no data).
     >>> bounded(Literal(Fraction(5, 2)), {}).step
@@ -62,9 +90,9 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
     """
     match expression:
         case Literal():
-            return _literal(expression)
+            return _literal(expression, _dialect(columns))
         case Field(name):
-            return _field(columns[name])
+            return _field(columns[name], _dialect(columns))
         case Arithmetic(operator, left, right):
             return _arithmetic(operator, bounded(left, columns), bounded(right, columns))
         case Floor(operand):
@@ -76,34 +104,36 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
         case DatePart() | DateTrunc():
             return _calendar(expression, bounded(expression.operand, columns))
         case Compare() | Junction() | Negation() | Member() | IsNull():
-            sql = f"CAST({condition(expression, columns)} AS TINYINT)"
-            return Bounded(sql, "boolean", Fraction(1), 0, 1, (), "possible")
+            dialect = _dialect(columns)
+            sql = dialect.truth(condition(expression, columns))
+            return Bounded(sql, "boolean", Fraction(1), 0, 1, (), "possible", dialect)
     raise UnsafeQuery(f"{type(expression).__name__} cannot be used on rows.")
 
 
-def _literal(literal: Literal) -> Bounded:
+def _literal(literal: Literal, dialect: Dialect) -> Bounded:
     value = literal.value
     if value is None:
-        return Bounded("NULL", "null", Fraction(1), 0, 0, (), "possible")
+        return Bounded(dialect.null, "null", Fraction(1), 0, 0, (), "possible", dialect)
     if isinstance(value, bool):
-        return Bounded(str(int(value)), "boolean", Fraction(1), int(value), int(value), (), "never")
+        k = int(value)
+        return Bounded(str(k), "boolean", Fraction(1), k, k, (), "never", dialect)
     if isinstance(value, date):
-        day = calendar.day_number(value)
-        return Bounded(str(day), "date", Fraction(1), day, day, (), "never")
+        k = calendar.day_number(value)
+        return Bounded(str(k), "date", Fraction(1), k, k, (), "never", dialect)
     if isinstance(value, str):
-        return Bounded("0", "category", Fraction(1), 0, 0, (value,), "never")
-    top = value.numerator
-    return Bounded(f"({top})", "number", Fraction(1, value.denominator), top, top, (), "never")
+        return Bounded("0", "category", Fraction(1), 0, 0, (value,), "never", dialect)
+    k, step = value.numerator, Fraction(1, value.denominator)
+    return Bounded(f"({k})", "number", step, k, k, (), "never", dialect)
 
 
-def _field(column: Column) -> Bounded:
+def _field(column: Column, dialect: Dialect) -> Bounded:
     kind = {"integer": "number"}.get(column.kind, column.kind)
     labels = column.keys
     if column.other:
         labels = (*labels, "other")
     missing = "never" if column.other or isinstance(column.null, int) else "possible"
     sql = f'"{column.name}"'
-    return Bounded(sql, kind, column.step, column.lower, column.upper, labels, missing)
+    return Bounded(sql, kind, column.step, column.lower, column.upper, labels, missing, dialect)
 
 
 def _number(value: Bounded, where: str) -> Bounded:
@@ -136,14 +166,13 @@ def _common_step(left: Fraction, right: Fraction) -> Fraction:
 def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
     _number(left, f"'{operator}'")
     _number(right, f"'{operator}'")
-    missing = _missing(left, right)
+    missing, dialect = _missing(left, right), left.dialect
     if operator == "/":
         return _divided(left, right)
     if operator == "*":
         corners = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
-        product = Bounded(
-            "", "number", left.step * right.step, min(corners), max(corners), (), missing
-        )
+        step, low, high = left.step * right.step, min(corners), max(corners)
+        product = Bounded("", "number", step, low, high, (), missing, dialect)
         return _operation("*", product, left, right)
     left, right = _aligned(left, right)
     low, high = (
@@ -151,7 +180,7 @@ def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
         if operator == "+"
         else (left.lower - right.upper, left.upper - right.lower)
     )
-    total = Bounded("", "number", left.step, low, high, (), missing)
+    total = Bounded("", "number", left.step, low, high, (), missing, dialect)
     return _operation(operator, total, left, right)
 
 
@@ -179,15 +208,16 @@ def _floor(value: Bounded) -> Bounded:
             f"FLOOR of a lattice step of 1/{divisor:.3g}; the limit is 2**-90. "
             "Divide by less. Nothing was run or charged."
         )
-    sql = f"(({cast(reach, fine.sql)} - {low * divisor}) // {divisor} + {low})"
+    dividend = f"({cast(reach, fine.sql, value.dialect)} - {low * divisor})"
+    sql = f"({value.dialect.quotient(dividend, divisor, high - low)} + {low})"
     return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)
 
 
 def _bucket(bucket: Bucket, columns: Mapping[str, Column]) -> Bounded:
     value = _number(bounded(bucket.operand, columns), "WIDTH_BUCKET")
     width = (bucket.upper - bucket.lower) / bucket.count
-    shifted = _arithmetic("-", value, _literal(Literal(bucket.lower)))
-    inner = _floor(_divided(shifted, _literal(Literal(width))))
+    shifted = _arithmetic("-", value, _literal(Literal(bucket.lower), value.dialect))
+    inner = _floor(_divided(shifted, _literal(Literal(width), value.dialect)))
     count = bucket.count
     sql = (
         f"CASE WHEN {inner.sql} < 0 THEN 0 WHEN {inner.sql} >= {count} THEN {count + 1} "
@@ -219,12 +249,13 @@ def _case(case: Case, columns: Mapping[str, Column]) -> Bounded:
         max(value.upper for value in known),
         known[0].labels,
         _missing(*values),
+        _dialect(columns),
     )
+    *parts, otherwise = (cast(joined.reach, value.sql, joined.dialect) for value in values)
     arms = "".join(
-        f" WHEN {test} THEN {cast(joined.reach, value.sql)}"
-        for test, value in zip(conditions, values[:-1], strict=True)
+        f" WHEN {test} THEN {part}" for test, part in zip(conditions, parts, strict=True)
     )
-    return replace(joined, sql=f"CASE{arms} ELSE {cast(joined.reach, values[-1].sql)} END")
+    return replace(joined, sql=f"CASE{arms} ELSE {otherwise} END")
 
 
 def _relabelled(values: list[Bounded]) -> list[Bounded]:
@@ -250,14 +281,12 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
 def _calendar(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     if value.kind != "date":
         raise UnsafeQuery(f"a date is needed here, not a {value.kind}. Nothing was charged.")
-    day = f"DATE '1970-01-01' + CAST({value.sql} AS INTEGER)"
     if isinstance(expression, DatePart):
         low, high = calendar.part_bounds(expression.part, value.lower, value.upper)
-        sql = f"CAST(date_part('{expression.part}', {day}) AS BIGINT)"
+        sql = value.dialect.date_part(expression.part, value.sql)
         return replace(value, sql=sql, kind="number", lower=low, upper=high)
     low, high = (calendar.truncate(expression.unit, k) for k in (value.lower, value.upper))
-    start = f"CAST(date_trunc('{expression.unit}', {day}) AS DATE)"
-    sql = f"date_diff('day', DATE '1970-01-01', {start})"
+    sql = value.dialect.date_start(expression.unit, value.sql)
     return replace(value, sql=sql, lower=low, upper=high)
 
 
@@ -279,12 +308,13 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
         case Member(operand, values):
             subject = bounded(operand, columns)
             check_length(len(subject.sql) * len(values))
-            tests = [_comparison("=", subject, _literal(value)) for value in values]
+            constants = (_literal(value, subject.dialect) for value in values)
+            tests = [_comparison("=", subject, constant) for constant in constants]
             return f"({' OR '.join(tests)})"
         case IsNull(operand):
             return f"({bounded(operand, columns).sql} IS NULL)"
         case Literal(constant) if isinstance(constant, bool) or constant is None:
-            return "NULL" if constant is None else str(constant).upper()
+            return _dialect(columns).unknown if constant is None else str(constant).upper()
     value = bounded(expression, columns)
     if value.kind != "boolean":
         raise UnsafeQuery(f"a condition is needed here, not a {value.kind}. Nothing was charged.")
@@ -293,7 +323,7 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
 
 def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
     if "null" in (left.kind, right.kind):
-        return "NULL"  # SQL: a comparison with NULL is never true
+        return left.dialect.unknown  # SQL: a comparison with NULL is never true
     if left.kind != right.kind:
         raise UnsafeQuery(f"a {left.kind} cannot be compared with a {right.kind}.")
     if left.kind == "category":

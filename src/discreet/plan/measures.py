@@ -3,7 +3,7 @@ Each measure knows the exact sensitivity that public bounds imply.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
@@ -170,14 +170,14 @@ class Measures:
     def _moment(self, value: Bounded, centre: int, order: int) -> int:
         """The sum of (k - centre)^order, expanded into plain sums that engines add exactly."""
         low, high = value.lower - centre, value.upper - centre
-        count, total = f"COUNT({value.sql})", f"SUM({value.sql})"
+        count, total = f"COUNT({value.sql})", value.total
         if order == 1:
             terms = [(1, total), (-centre, count)]
         else:
             largest = max(value.lower**2, value.upper**2)
-            square = Bounded(value.sql, "number", value.step**2, 0, largest, (), value.missing)
-            squares = f"SUM({square.wide} * {square.wide})"
-            terms = [(1, squares), (-2 * centre, total), (centre**2, count)]
+            square = replace(value, step=value.step**2, lower=0, upper=largest)
+            square = replace(square, sql=f"{square.wide} * {square.wide}")
+            terms = [(1, square.total), (-2 * centre, total), (centre**2, count)]
             low, high = (0 if low <= 0 <= high else min(low**2, high**2)), max(low**2, high**2)
         kept = tuple(term for term in terms if term[0])
         name = (

@@ -1,0 +1,36 @@
+"""SQL as DuckDB reads it: integers of 64 and 128 bits. Knows SQL, never data."""
+
+from discreet.plan.dialects.form import Dialect
+
+__all__ = ["DUCKDB"]
+
+
+def _date(day: str) -> str:
+    return f"DATE '1970-01-01' + CAST({day} AS INTEGER)"
+
+
+def _start(unit: str, day: str) -> str:
+    start = f"CAST(date_trunc('{unit}', {_date(day)}) AS DATE)"
+    return f"date_diff('day', DATE '1970-01-01', {start})"
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+DUCKDB = Dialect(
+    name="duckdb",
+    wide="HUGEINT",
+    string="VARCHAR",
+    null="NULL",
+    unknown="NULL",
+    boolean="TINYINT",
+    quotient=lambda dividend, divisor, _: f"{dividend} // {divisor}",
+    date_part=lambda part, day: f"CAST(date_part('{part}', {_date(day)}) AS BIGINT)",
+    date_start=_start,
+    sum_type=lambda _: "",  # every sum of integers is HUGEINT
+    hash_of=lambda text: f"md5({text})",
+    literal=_literal,
+    derived=lambda select, _: f"({select})",
+)
+"""The dialect of DuckDB."""

@@ -1,0 +1,92 @@
+"""What a dialect of SQL has to say so that plans can be written in it. Knows SQL, never data.
+Identifiers are written in double quotes in every dialect. Whatever is made here is total.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Dialect"]
+
+_SMALL = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one engine writes integers, conditions, days, sums and hashes.
+
+    `wide` is an integer type beyond 64 bits, `null` a missing integer, `unknown` a condition that
+    is neither true nor false, `boolean` the type that a condition takes as an integer.
+    `quotient` divides a number from 0 on by a positive constant and cuts off; it is told how far
+    the result reaches. `date_part` and `date_start` take a name and a day number. `sum_type` is
+    the type in which numbers up to a reach add up without overflow, `hash_of` the md5 of a text.
+    Privacy: none (touches no data).
+    >>> from discreet.plan.dialects.spark import SPARK
+    >>> SPARK.wide
+    'DECIMAL(38,0)'
+    """
+
+    name: str
+    wide: str
+    string: str
+    null: str
+    unknown: str
+    boolean: str
+    quotient: Callable[[str, int, int], str]
+    date_part: Callable[[str, str], str]
+    date_start: Callable[[str, str], str]
+    sum_type: Callable[[int], str]
+    hash_of: Callable[[str], str]
+    literal: Callable[[str], str]
+    derived: Callable[[str, str], str]
+
+    def integer(self, reach: int) -> str:
+        """The integer type that holds every k with |k| <= reach, below 2**90.
+
+        Privacy: none (touches no data).
+        >>> from discreet.plan.dialects.duckdb import DUCKDB
+        >>> DUCKDB.integer(7), DUCKDB.integer(2**70)
+        ('BIGINT', 'HUGEINT')
+        """
+        return "BIGINT" if reach < _SMALL else self.wide
+
+    def truth(self, condition: str) -> str:
+        """A condition as 1, 0 or NULL.
+
+        Privacy: none (touches no data).
+        >>> from discreet.plan.dialects.postgresql import POSTGRESQL
+        >>> POSTGRESQL.truth("TRUE")
+        'CAST(TRUE AS INTEGER)'
+        """
+        return f"CAST({condition} AS {self.boolean})"
+
+    def total(self, sql: str, reach: int) -> str:
+        """The sum of integers up to `reach`, in a type that cannot overflow.
+
+        Privacy: none (touches no data).
+        >>> from discreet.plan.dialects.spark import SPARK
+        >>> SPARK.total("x", 2**40)
+        'SUM(CAST(x AS DECIMAL(28,0)))'
+        """
+        kind = self.sum_type(reach)
+        return f"SUM(CAST({sql} AS {kind}))" if kind else f"SUM({sql})"
+
+    def text(self, sql: str) -> str:
+        """An integer as text; a missing one is empty.
+
+        Privacy: none (touches no data).
+        >>> from discreet.plan.dialects.duckdb import DUCKDB
+        >>> DUCKDB.text("x")
+        "coalesce(CAST(x AS VARCHAR), '')"
+        """
+        return f"coalesce(CAST({sql} AS {self.string}), '')"
+
+    def hashed(self, unit: str, texts: list[str], mark: str) -> str:
+        """The md5 of a unit and texts joined by a mark: the same order in every engine.
+
+        Privacy: none (touches no data).
+        >>> from discreet.plan.dialects.duckdb import DUCKDB
+        >>> DUCKDB.hashed('"$unit"', ["a", "b"], "'|'")
+        'md5(CAST("$unit" AS VARCHAR) || \\'|\\' || a || \\'|\\' || b)'
+        """
+        parts = [f"CAST({unit} AS {self.string})", *texts]
+        return self.hash_of(f" || {mark} || ".join(parts))
