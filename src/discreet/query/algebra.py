@@ -168,6 +168,8 @@ class Order:
 class Options:
     """What a WITH DIFFERENTIAL_PRIVACY OPTIONS clause said; None where it was silent.
 
+    `max_rows_contributed` is the most rows of one unit that are used of the whole source, so
+    after its joins.
     Privacy: none (touches no data).
     >>> Options().epsilon is None
     True
@@ -176,6 +178,7 @@ class Options:
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     max_groups_contributed: int | None = None
+    max_rows_contributed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

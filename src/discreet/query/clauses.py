@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
+from discreet.query.aggregates import in_ranks
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,
@@ -18,13 +19,13 @@ from discreet.query.algebra import (
 from discreet.query.naming import check_alias, default_name, free_name
 from discreet.query.ranking import ordinal
 from discreet.query.scopes import Results, Rows, bare_name
-from discreet.query.typed import Typed, only, where_in_text
+from discreet.query.typed import Kind, Typed, only, where_in_text
 from discreet.schema.column import nearest
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Item", "items", "keyed", "outputs", "scope"]
+__all__ = ["Item", "Made", "items", "keyed", "outputs", "scope"]
 
 _MOST_COLUMNS = 100
 _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
@@ -55,6 +56,21 @@ class Item:
         if type(self.node).__name__ != "Anonymous":
             return None
         return _ENDS.get(str(self.node.this).upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A noisy column with what is known of its values.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.algebra import Statistic
+    >>> count = Aggregate(Statistic.ROWS, None)
+    >>> Made(Output("n", count), Typed(count, Kind.INTEGER)).output.name
+    'n'
+    """
+
+    output: Output
+    typed: Typed
 
 
 def items(nodes: list["Expr"]) -> tuple[Item, ...]:
@@ -168,10 +184,11 @@ def _walk(expression: Expression) -> Iterator[Expression]:
             yield from _walk(right)
 
 
-def _output(item: Item, results: Results) -> Expression:
+def _output(item: Item, results: Results) -> Typed:
     typed = results.read(item.node)
     parts = list(_walk(typed.expression))
-    if not typed.kind.is_number or not any(isinstance(part, Aggregate) for part in parts):
+    plain = typed.kind.is_number or isinstance(typed.expression, Aggregate)
+    if not plain or not any(isinstance(part, Aggregate) for part in parts):
         raise UnsafeQuery(
             f"the SELECT list{where_in_text(item.node)} may hold keys, aggregates and arithmetic "
             "over aggregates. Put conditions into WHERE or HAVING, and leave constants out."
@@ -181,24 +198,30 @@ def _output(item: Item, results: Results) -> Expression:
             f"a key is mixed with an aggregate{where_in_text(item.node)}. Select both and combine "
             "them in the result."
         )
-    return typed.expression
+    return typed
 
 
-def _interval(item: Item, side: str, names: dict[str, str]) -> IntervalEnd:
+def _interval(item: Item, side: str, made: dict[str, Made]) -> IntervalEnd:
     only(item.node, "this", "expressions")
     arguments = item.node.expressions
     name = bare_name(arguments[0]) if len(arguments) == 1 else ""
-    if name.casefold() not in names:
+    what = f"{str(item.node.this).upper()}{where_in_text(item.node)}"
+    if name.casefold() not in made:
+        names = [each.output.name for each in made.values()]
         raise UnsafeQuery(
-            f"{str(item.node.this).upper()}{where_in_text(item.node)} takes the alias of an "
-            f"aggregate in the SELECT list. {nearest(name[:60], names.values())}"
+            f"{what} takes the alias of an aggregate in the SELECT list. "
+            f"{nearest(name[:60], names)}"
         )
-    return IntervalEnd(side, names[name.casefold()])
+    output = made[name.casefold()].output
+    if in_ranks(output.expression):
+        raise UnsafeQuery(
+            f"{what}: a quantile, MIN, MAX or MODE has no interval of values, since its error is "
+            "in ranks. Ask explain for the ranks, or for two quantiles around it."
+        )
+    return IntervalEnd(side, output.name)
 
 
-def outputs(
-    listed: tuple[Item, ...], results: Results
-) -> tuple[tuple[Output, ...], tuple[str, ...]]:
+def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...], tuple[str, ...]]:
     """The noisy columns, and the names of all result columns in their order.
 
     Privacy: none (touches no data).
@@ -211,25 +234,24 @@ def outputs(
     taken = [each.alias for each in listed if each.alias] + [
         str(default_name(key.expression)) for key in results.keys.values()
     ]
-    made: dict[int, Output] = {}
+    made: dict[int, Made] = {}
     columns: dict[int, str] = {}
+
+    def add(item: Item, typed: Typed) -> None:
+        name = item.alias or free_name(default_name(typed.expression), taken)
+        taken.append(name)
+        made[id(item)] = Made(Output(name, typed.expression), typed)
+        columns[id(item)] = name
+
     for each in [each for each in listed if not each.interval]:
         key = results.key(each.node)
-        if key is not None:
+        if key is None:
+            add(each, _output(each, results))
+        else:
             columns[id(each)] = default_name(key.expression)
-            continue
-        expression = _output(each, results)
-        name = each.alias or free_name(default_name(expression), taken)
-        taken.append(name)
-        made[id(each)] = Output(name, expression)
-        columns[id(each)] = name
-    names = {output.name.casefold(): output.name for output in made.values()}
+    found = {each.output.name.casefold(): each for each in made.values()}
     for each in [each for each in listed if each.interval]:
-        end = _interval(each, each.interval or "", names)
-        name = each.alias or free_name(default_name(end), taken)
-        taken.append(name)
-        made[id(each)] = Output(name, end)
-        columns[id(each)] = name
+        add(each, Typed(_interval(each, each.interval or "", found), Kind.NUMBER))
     if not made:
         raise UnsafeQuery(
             "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."

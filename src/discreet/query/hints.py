@@ -6,7 +6,7 @@ from types import MappingProxyType
 __all__ = ["FUNCTION_HINTS", "NODE_HINTS", "NODE_NAMES", "PART_HINTS", "TOKEN_HINTS"]
 
 _NOISY = "Noise is added for you."
-_BUCKETS = "Count the values in buckets: GROUP BY FLOOR(x/10)."
+_QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
 _CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
@@ -16,7 +16,12 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
         "ABS": "Write CASE WHEN x < 0 THEN -x ELSE x END.",
         "ANY_VALUE": "Group by the column and count.",
         "APPROX_COUNT_DISTINCT": "Write COUNT(DISTINCT unit) with the table's unit column.",
-        "APPROX_QUANTILES": _BUCKETS,
+        "APPROX_MEDIAN": "Write MEDIAN(x).",
+        "APPROX_PERCENTILE": _QUANTILE,
+        "APPROX_QUANTILE": _QUANTILE,
+        "APPROX_QUANTILES": _QUANTILE,
+        "ARG_MAX": "Write MAX(x).",
+        "ARG_MIN": "Write MIN(x).",
         "CEIL": "Write -FLOOR(-x).",
         "CEILING": "Write -FLOOR(-x).",
         "COALESCE": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
@@ -29,15 +34,11 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
         "IF": _CASE,
         "IFNULL": "Set null in the schema, or write CASE WHEN x IS NULL THEN 0 ELSE x END.",
         "IIF": _CASE,
-        "MAX": _BUCKETS,
-        "MEDIAN": _BUCKETS,
-        "MIN": _BUCKETS,
         "MOD": "Write x - 10 * FLOOR(x/10).",
         "NOW": _TODAY,
         "NULLIF": "Write CASE WHEN x = 0 THEN NULL ELSE x END.",
-        "PERCENTILE_CONT": _BUCKETS,
+        "PERCENTILE": _QUANTILE,
         "POWER": "Write x * x.",
-        "QUANTILE": _BUCKETS,
         "RAND": _NOISY,
         "RANDOM": _NOISY,
         "ROUND": "Round the result after it is returned, or write FLOOR.",
@@ -98,9 +99,6 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
         "Join": "Ask about one table.",
-        "Max": "Count the values in buckets: GROUP BY FLOOR(x/10).",
-        "Median": "Count the values in buckets: GROUP BY FLOOR(x/10).",
-        "Min": "Count the values in buckets: GROUP BY FLOOR(x/10).",
         "Mod": "Write x - 10 * FLOOR(x/10).",
         "NullSafeEQ": "Write = and IS NULL.",
         "NullSafeNEQ": "Write <> and IS NULL.",

@@ -3,6 +3,7 @@ The same question always gives the same names, and no two are equal.
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import (
@@ -13,6 +14,7 @@ from discreet.query.algebra import (
     DatePart,
     DateTrunc,
     Expression,
+    Extreme,
     Field,
     Floor,
     IntervalEnd,
@@ -40,6 +42,12 @@ def check_alias(name: str) -> str:
     return name
 
 
+def _percent(share: Fraction) -> str:
+    if share == Fraction(1, 2):
+        return "median"
+    return f"p{100 * float(share):.10g}".replace(".", "_").replace("-", "_").replace("+", "_")
+
+
 def _joined(head: str, operand: Expression | None) -> str:
     inner = default_name(operand) if operand is not None else ""
     return head if inner in ("", "value") else f"{head}_{inner}"[:_LONGEST]
@@ -55,8 +63,13 @@ def default_name(expression: Expression) -> str:
     match expression:
         case Field(name):
             return name
-        case Aggregate(statistic, argument):
-            return _joined(_STATISTICS.get(statistic, statistic.value), argument)
+        case Aggregate(Statistic.QUANTILE, argument, _, Fraction() as share):
+            return _joined(_percent(share), argument)
+        case Aggregate(statistic, argument, second):
+            first = _joined(_STATISTICS.get(statistic, statistic.value), argument)
+            return _joined(first, second)
+        case Extreme(side, parts):
+            return _joined(side, parts[0])
         case DatePart(head, operand) | DateTrunc(head, operand):
             return _joined(head, operand)
         case Floor(Arithmetic("/", operand, _)) | Floor(operand):

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cut", "options"]
 
-_NAMES = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
+_NAMES = (
+    "epsilon",
+    "delta",
+    "max_groups_contributed",
+    "max_rows_contributed",
+    "privacy_unit_column",
+)
 _SHAPE = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) ... FROM a table."
 
 
@@ -84,6 +90,8 @@ def _apply(result: Options, name: str, value: Fraction) -> Options:
         return replace(result, delta=value)
     if name == "max_groups_contributed" and value >= 1 and value.denominator == 1:
         return replace(result, max_groups_contributed=int(value))
+    if name == "max_rows_contributed" and value >= 1 and value.denominator == 1:
+        return replace(result, max_rows_contributed=int(value))
     limits = {"epsilon": "above 0", "delta": "at least 0 and below 1"}
     raise UnsafeQuery(
         f"{name} is {float(value):g}; it must be {limits.get(name, 'an integer of at least 1')}."

@@ -3,11 +3,12 @@ Nothing an analyst wrote is ever run or passed on; whatever is not listed is ref
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Expression, Field, Key, Literal, Output, Query, Scan
-from discreet.query.clauses import items, keyed, outputs, scope
+from discreet.query.algebra import Expression, Field, Key, Literal, Query, Scan
+from discreet.query.clauses import Made, items, keyed, outputs, scope
 from discreet.query.options import cut, options
 from discreet.query.ranking import limit, ordered, shortened
 from discreet.query.scopes import Results, Rows
@@ -112,8 +113,9 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     listed = items(select.expressions)
     grouped = keyed(select.args.get("group"), listed, rows)
     results = scope(listed, grouped, rows)
-    found, columns = outputs(listed, results)
-    named = _named(results, found)
+    made, columns = outputs(listed, results)
+    named = _named(results, made)
+    found = tuple(each.output for each in made)
     spelt = {output.expression: output.name for output in reversed(found)}
     having = _condition(select.args.get("having"), named)
     return Query(
@@ -134,10 +136,11 @@ def _label(key: Typed) -> str:
     return key.expression.name
 
 
-def _named(results: Results, found: tuple[Output, ...]) -> Results:
+def _named(results: Results, made: tuple[Made, ...]) -> Results:
     names = {_label(key).casefold(): key for key in results.keys.values()}
-    for output in found:
-        names[output.name.casefold()] = Typed(Field(output.name), Kind.NUMBER)
+    for each in made:
+        name = each.output.name
+        names[name.casefold()] = replace(each.typed, expression=Field(name))
     for expression, key in results.keys.items():
         column = expression.name if isinstance(expression, Field) else ""
         if names.get(column.casefold(), key) != key:

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Aggregate, Expression, Field, Statistic
+from discreet.query.aggregates import aggregate, is_aggregate
+from discreet.query.algebra import Expression, Field
 from discreet.query.conditions import CONDITIONS
 from discreet.query.dates import DATES
 from discreet.query.naming import default_name
@@ -20,21 +21,8 @@ from discreet.schema.table import Table
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["AGGREGATES", "ON_RESULTS", "ON_ROWS", "Results", "Rows", "bare_name"]
+__all__ = ["ON_RESULTS", "ON_ROWS", "Results", "Rows", "bare_name"]
 
-AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
-    {
-        "Avg": Statistic.AVERAGE,
-        "Count": Statistic.VALUES,
-        "Stddev": Statistic.DEVIATION_SAMPLE,
-        "StddevPop": Statistic.DEVIATION_POPULATION,
-        "StddevSamp": Statistic.DEVIATION_SAMPLE,
-        "Sum": Statistic.SUM,
-        "Variance": Statistic.VARIANCE_SAMPLE,
-        "VariancePop": Statistic.VARIANCE_POPULATION,
-    }
-)
-"""The aggregates, by the name of their parsed class."""
 ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
 """Every class of node, besides a column, that may stand on rows."""
 _VALUES_ON_RESULTS = (
@@ -106,7 +94,7 @@ class Rows:
         name = type(node).__name__
         if name == "Column":
             return self._column(node)
-        if name in AGGREGATES:
+        if is_aggregate(node):
             raise UnsafeQuery(
                 f"an aggregate inside another, in WHERE or in GROUP BY{where_in_text(node)} is not "
                 "supported. Conditions on aggregates go into HAVING."
@@ -163,42 +151,6 @@ class Rows:
         )
 
 
-def _count(node: "Expr", rows: Rows) -> Aggregate:
-    only(node, "this", "big_int")
-    argument = node.this
-    if type(argument).__name__ == "Star":
-        only(argument)
-        return Aggregate(Statistic.ROWS, None)
-    if type(argument).__name__ == "Distinct":
-        only(argument, "expressions")
-        if len(argument.expressions) != 1:
-            raise refuse(argument)
-        rows.unit(argument.expressions[0])
-        return Aggregate(Statistic.UNITS, None)
-    counted = rows.read(argument)
-    if counted.kind == Kind.NULL:
-        raise UnsafeQuery(f"COUNT(NULL){where_in_text(node)} is always 0. Write COUNT(*).")
-    if counted.is_constant:
-        return Aggregate(Statistic.ROWS, None)
-    return Aggregate(Statistic.VALUES, counted.expression)
-
-
-def _aggregate(node: "Expr", rows: Rows) -> Aggregate:
-    name = type(node).__name__
-    if name == "Count":
-        return _count(node, rows)
-    only(node, "this")
-    argument = rows.read(node.this)
-    statistic = AGGREGATES[name]
-    if not argument.kind.is_number:
-        example = "COUNT(*) with WHERE, or SUM(CASE WHEN ... THEN 1 ELSE 0 END)"
-        raise UnsafeQuery(
-            f"{statistic.upper()}{where_in_text(node)} needs a number, "
-            f"not {argument.kind.described}. Write {example}."
-        )
-    return Aggregate(statistic, argument.expression)
-
-
 @dataclass(frozen=True, slots=True)
 class Results:
     """Expressions over keys (by their names in the result), aggregates and aliases.
@@ -248,10 +200,8 @@ class Results:
         if node is None:
             raise missing()
         name = type(node).__name__
-        if name in AGGREGATES:
-            statistic = _aggregate(node, self.rows)
-            whole = statistic.statistic in (Statistic.ROWS, Statistic.VALUES, Statistic.UNITS)
-            return Typed(statistic, Kind.INTEGER if whole else Kind.NUMBER)
+        if is_aggregate(node):
+            return aggregate(node, self.rows)
         if name not in ("Literal", "Boolean", "Null"):
             key = self.key(node)
             if key is not None:

@@ -1,4 +1,4 @@
-"""How constants, arithmetic, CASE, FLOOR, WIDTH_BUCKET and harmless casts are read.
+"""How constants, arithmetic, CASE, FLOOR, LEAST, WIDTH_BUCKET and harmless casts are read.
 Constants are folded exactly; a folded number that grows too long is refused.
 """
 
@@ -10,7 +10,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Arithmetic, Bucket, Case, Compare, Expression, Floor, Literal
+from discreet.query.algebra import (
+    Arithmetic,
+    Bucket,
+    Case,
+    Compare,
+    Expression,
+    Extreme,
+    Floor,
+    Literal,
+)
 from discreet.query.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 
 if TYPE_CHECKING:
@@ -159,6 +168,24 @@ def _floor(node: "Expr", scope: Scope) -> Typed:
     return Typed(Floor(operand.expression), Kind.INTEGER)
 
 
+def _extreme(node: "Expr", scope: Scope) -> Typed:
+    # NULL if any part is NULL, whatever the parser's default dialect does.
+    only(node, "this", "expressions", "ignore_nulls")
+    side = type(node).__name__.lower()
+    parts = dict.fromkeys(
+        number(scope.read(each), node, side.upper())
+        for each in [node.this, *(node.args.get("expressions") or [])]
+    )
+    kind = Kind.INTEGER if {part.kind for part in parts} == {Kind.INTEGER} else Kind.NUMBER
+    values = [part.expression.value for part in parts if isinstance(part.expression, Literal)]
+    if len(values) == len(parts):
+        numbers = [value for value in values if isinstance(value, Fraction)]
+        return constant(min(numbers) if side == "least" else max(numbers), node)
+    if len(parts) == 1:
+        return next(iter(parts))
+    return Typed(Extreme(side, tuple(part.expression for part in parts)), kind)
+
+
 def _fixed(node: "Expr", scope: Scope) -> Fraction:
     typed = scope.read(node)
     if isinstance(typed.expression, Literal) and isinstance(typed.expression.value, Fraction):
@@ -278,6 +305,8 @@ VALUES: Mapping[str, Reader] = MappingProxyType(
         "Case": _case,
         "Cast": _cast,
         "Floor": _floor,
+        "Greatest": _extreme,
+        "Least": _extreme,
         "Literal": _literal,
         "Neg": _negative,
         "Null": _null,

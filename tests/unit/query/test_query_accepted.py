@@ -12,6 +12,7 @@ from discreet.query.algebra import (
     DatePart,
     DateTrunc,
     Expression,
+    Extreme,
     Field,
     Floor,
     IntervalEnd,
@@ -169,6 +170,15 @@ KEYS = [
     ("DATEPART('month', day)", Key("month_day", DatePart("month", DAY))),
 ]  # fmt: skip
 
+
+def _quantile(share: str) -> Aggregate:
+    return Aggregate(Statistic.QUANTILE, INCOME, fraction=Fraction(share))
+
+
+def _of_two(name: str, statistic: Statistic) -> Output:
+    return Output(f"{name}_age_income", Aggregate(statistic, AGE, INCOME))
+
+
 SUM_INCOME = Aggregate(Statistic.SUM, INCOME)
 OUTPUTS = [
     ("COUNT(*)", Output("count", ROWS)),
@@ -186,6 +196,34 @@ OUTPUTS = [
     ("STDDEV(age)", Output("stddev_samp_age", Aggregate(Statistic.DEVIATION_SAMPLE, AGE))),
     ("STDDEV_SAMP(age)", Output("stddev_samp_age", Aggregate(Statistic.DEVIATION_SAMPLE, AGE))),
     ("STDDEV_POP(age)", Output("stddev_pop_age", Aggregate(Statistic.DEVIATION_POPULATION, AGE))),
+    ("MIN(income)", Output("min_income", Aggregate(Statistic.MINIMUM, INCOME))),
+    ("MAX(day)", Output("max_day", Aggregate(Statistic.MAXIMUM, DAY))),
+    ("MODE(region)", Output("mode_region", Aggregate(Statistic.MODE, REGION))),
+    ("MODE(smoker) AS m", Output("m", Aggregate(Statistic.MODE, SMOKER))),
+    ("MODE() WITHIN GROUP (ORDER BY age)", Output("mode_age", Aggregate(Statistic.MODE, AGE))),
+    ("MODE(FLOOR(age/10))", Output("mode_floor_age", Aggregate(Statistic.MODE, Floor(combine(AGE, "/", 10))))),
+    ("MEDIAN(income)", Output("median_income", _quantile("1/2"))),
+    ("MEDIAN(day)", Output("median_day", Aggregate(Statistic.QUANTILE, DAY, fraction=Fraction(1, 2)))),
+    ("QUANTILE(income, 0.25)", Output("p25_income", _quantile("1/4"))),
+    ("QUANTILE_CONT(income, 0.5)", Output("median_income", _quantile("1/2"))),
+    ("quantile_disc(income, 1 - 0.001)", Output("p99_9_income", _quantile("999/1000"))),
+    ("PERCENTILE_CONT(income, 0)", Output("p0_income", _quantile("0"))),
+    ("PERCENTILE_DISC(income, 1)", Output("p100_income", _quantile("1"))),
+    ("PERCENTILE_CONT(1/3) WITHIN GROUP (ORDER BY income)", Output("p33_33333333_income", _quantile("1/3"))),
+    ("PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY income DESC)", Output("p90_income", _quantile("9/10"))),
+    ("PERCENTILE_DISC(0.1) WITHIN GROUP (ORDER BY income ASC)", Output("p10_income", _quantile("1/10"))),
+    ("COVAR_POP(age, income)", _of_two("covar_pop", Statistic.COVARIANCE_POPULATION)),
+    ("COVAR_SAMP(age, income)", _of_two("covar_samp", Statistic.COVARIANCE_SAMPLE)),
+    ("CORR(age, income)", _of_two("corr", Statistic.CORRELATION)),
+    ("REGR_SLOPE(age, income)", _of_two("regr_slope", Statistic.SLOPE)),
+    ("REGR_INTERCEPT(age, income)", _of_two("regr_intercept", Statistic.INTERCEPT)),
+    ("MAX(age) - MIN(age) AS spread",
+     Output("spread", combine(Aggregate(Statistic.MAXIMUM, AGE), "-", Aggregate(Statistic.MINIMUM, AGE)))),
+    ("SUM(LEAST(income, 1000))",
+     Output("sum_least_income", Aggregate(Statistic.SUM, Extreme("least", (INCOME, number(1000)))))),
+    ("SUM(GREATEST(age, income, age, 3 * 4))",
+     Output("sum_greatest_age", Aggregate(Statistic.SUM, Extreme("greatest", (AGE, INCOME, number(12)))))),
+    ("SUM(GREATEST(age) + LEAST(3, 2))", Output("sum", Aggregate(Statistic.SUM, combine(AGE, "+", 2)))),
     ("SUM(age * income)", Output("sum", Aggregate(Statistic.SUM, combine(AGE, "*", INCOME)))),
     ("AVG(CASE WHEN smoker THEN 1 ELSE 0 END) AS share",
      Output("share", Aggregate(Statistic.AVERAGE, Case(((SMOKER, number(1)),), number(0))))),
@@ -330,12 +368,30 @@ def test_intervals_of_an_alias() -> None:
             'WITH DIFFERENTIAL_PRIVACY OPTIONS(privacy_unit_column="patient_id", delta=0)',
             Options(delta=Fraction(0)),
         ),
+        (
+            "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=3)",
+            Options(max_rows_contributed=3),
+        ),
         ("WITH DIFFERENTIAL_PRIVACY OPTIONS(privacy_unit_column=v.patient_id)", Options()),
     ],
 )
 def test_options(clause: str, expected: Options) -> None:
     question = ask(f"SELECT {clause} COUNT(*) FROM visits v")
     assert question == Query(Scan("visits"), None, (), COUNT, ("count",), options=expected)
+
+
+def test_results_know_their_kind() -> None:
+    question = ask(
+        "SELECT smoker, MAX(day) AS last, MODE(region) AS usual, MODE(smoker) AS s FROM visits "
+        "GROUP BY smoker HAVING last > '2024-03-01' AND usual LIKE '%th' AND s "
+        "AND MIN(day) < DATE '2024-02-01' ORDER BY usual"
+    )
+    assert question.having == _both(
+        compare(Field("last"), ">", on(2024, 3, 1)),
+        Member(Field("usual"), (Literal("north"), Literal("south"))),
+        Field("s"),
+        compare(Aggregate(Statistic.MINIMUM, DAY), "<", on(2024, 2, 1)),
+    )
 
 
 SAME = [

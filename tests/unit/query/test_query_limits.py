@@ -70,7 +70,8 @@ FRAGMENTS = [
     "COUNT(", "COUNT(DISTINCT ", "age<", "* ", "'a' ", "DATE ", "DATE '2024-01-01' ", "INT ",
     "AS a ", "age IN (", "FROM visits ", "GROUP BY ", "DATE_TRUNC('month', ", "STRUCT<", "STRUCT(",
     "[", "{", "IF(", "INTERVAL ", "COLLATE a ", "DATE(", "VARCHAR(", "DECIMAL(", "format(",
-    "format ",
+    "format ", "LEAST(", "GREATEST(1, ", "MODE(", "MIN(", "QUANTILE_CONT(", "QUANTILE(1, ",
+    "PERCENTILE_CONT(", "CORR(", "MODE() WITHIN GROUP (ORDER BY ",
 ]  # fmt: skip
 
 

@@ -8,8 +8,9 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.errors import UnsafeQuery
+from discreet.query.aggregates import AGGREGATES
 from discreet.query.parse import _query
-from discreet.query.scopes import AGGREGATES, ON_RESULTS, ON_ROWS, Results, Rows
+from discreet.query.scopes import ON_RESULTS, ON_ROWS, Results, Rows
 from support.questions import TABLES, VISITS, ask
 
 READ = {"Column", *ON_ROWS, *ON_RESULTS, *AGGREGATES}
@@ -22,7 +23,11 @@ PLACED = {
 ROWS = Rows(VISITS, "visits")
 QUESTIONS = [
     "SELECT region AS r, COUNT(*), COUNT(DISTINCT patient_id), SUM(age), AVG(age), VARIANCE(age), "
-    "VAR_POP(age), STDDEV(age), STDDEV_SAMP(age), STDDEV_POP(age) FROM visits AS v "
+    "VAR_POP(age), STDDEV(age), STDDEV_SAMP(age), STDDEV_POP(age), MIN(age), MAX(age), "
+    "MEDIAN(LEAST(age, GREATEST(income, 1))), QUANTILE(age, 0.1), PERCENTILE_CONT(age, 0.1), "
+    "PERCENTILE_DISC(age, 0.1), PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY age), MODE(region), "
+    "CORR(age, income), COVAR_POP(age, income), COVAR_SAMP(age, income), REGR_SLOPE(age, income), "
+    "REGR_INTERCEPT(age, income) FROM visits AS v "
     "WHERE age = 1 AND age <> 2 OR NOT (age < 3 AND age <= 3 AND age > 4 AND age >= -5) "
     "AND age IN (1) AND age BETWEEN 1 AND 2 AND region LIKE 'a' AND region ILIKE 'a' "
     "AND age IS NULL AND CAST(age AS INT) + 1 - 2 * 3 / 4 = 1 AND FLOOR(income) = 1 "
@@ -128,6 +133,7 @@ CARRIED = {
     ("Distinct", "expressions"), ("ILike", "negate"), ("Like", "negate"), ("Ordered", "desc"),
     ("Ordered", "nulls_first"), ("Table", "alias"), ("TableAlias", "this"), ("Column", "table"),
     ("Identifier", "quoted"), ("DataType", "nested"), ("Var", "this"),
+    ("Greatest", "ignore_nulls"), ("Least", "ignore_nulls"),
 }  # fmt: skip
 
 
