@@ -7,10 +7,12 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import LARGEST, Budget, Column, Table
 from discreet.schema.column import EPOCH, KINDS, MIDNIGHT
-from discreet.schema.file import read_schema
+from discreet.schema.file import read_schema, read_schema_text
+from discreet.schema.write import schema_text
 
 NAMES = some.from_regex(r"[a-z_][a-z0-9_]{0,9}", fullmatch=True)
 WORDS = {"drop", "error", "other"}  # a rule's word wins over a key of that name
@@ -23,7 +25,8 @@ KEYS = some.lists(
 LATTICE = some.integers(-LARGEST, LARGEST)
 DAYS = some.dates().map(lambda day: (day - EPOCH).days)
 SECONDS = some.datetimes().map(lambda time: (time - MIDNIGHT) // timedelta(seconds=1))
-STEPS = some.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
+DECIMALS = some.decimals("0.000001", 10**6, places=6).map(Fraction)
+STEPS = some.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6) | DECIMALS
 
 
 @some.composite
@@ -77,8 +80,9 @@ def lookups(draw) -> Table:
 def tables(draw) -> Table:
     names = draw(some.lists(NAMES, min_size=2, max_size=6, unique=True))
     unit = draw(some.sampled_from([None, names[0]]))
-    positive = some.fractions(Fraction(1, 10**9), 100)
+    positive = some.fractions(Fraction(1, 10**9), 100) | DECIMALS
     share = some.fractions(Fraction(1, 100), Fraction(99, 100))
+    share |= some.decimals("0.01", "0.99", places=2).map(Fraction)
     budget = some.builds(
         Budget,
         epsilon=positive,
@@ -156,6 +160,24 @@ def test_storage_round_trip(table):
 @given(tables() | lookups())
 def test_a_table_written_as_a_file_reads_back(table):
     assert read_schema(as_written(table)) == table
+
+
+def is_decimal(value: Fraction) -> bool:
+    return 10**100 % value.denominator == 0
+
+
+@given(tables() | lookups())
+def test_a_table_written_as_text_reads_back_or_has_no_decimals(table):
+    try:
+        text = schema_text(table)
+    except SchemaError:
+        numbers = [column.step for column in table.columns]
+        if table.budget is not None:
+            budget = table.budget
+            numbers += [budget.epsilon, budget.delta, budget.delta_for_conversion]
+        assert not all(map(is_decimal, numbers))
+    else:
+        assert read_schema_text(text) == table
 
 
 @given(tables() | lookups(), tables() | lookups())

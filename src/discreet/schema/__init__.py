@@ -3,19 +3,25 @@
 from discreet.schema.column import KINDS, LARGEST, OTHER, Column, identifier, nearest
 from discreet.schema.file import read_schema, read_schema_text
 from discreet.schema.skeleton import skeleton
+from discreet.schema.smartnoise import Imported, import_metadata, read_metadata
 from discreet.schema.table import TABLE_KINDS, Budget, Table
+from discreet.schema.write import schema_text
 
 __all__ = [
     "Budget",
     "Column",
+    "Imported",
     "KINDS",
     "LARGEST",
     "OTHER",
     "TABLE_KINDS",
     "Table",
     "identifier",
+    "import_metadata",
     "nearest",
+    "read_metadata",
     "read_schema",
     "read_schema_text",
+    "schema_text",
     "skeleton",
 ]

@@ -2,13 +2,13 @@
 Never sees a value; the marks it leaves keep the file invalid until somebody has decided.
 """
 
-import json
 import re
 from collections.abc import Sequence
 
 from discreet.errors import SchemaError
 from discreet.schema.column import identifier, nearest
 from discreet.schema.file import FILL_IN
+from discreet.schema.write import table_name, text_literal
 
 __all__ = ["skeleton"]
 
@@ -76,15 +76,15 @@ def skeleton(
             raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
         identifier(unit, f"{source}: unit")
     entries = [_entry(column, kind) for column, kind in columns if column != unit]
-    title = _table_name(name)
-    who = _NO_UNIT if unit is None else _UNIT.format(unit=_text(unit), mark=FILL_IN)
+    title = table_name(name)
+    who = _NO_UNIT if unit is None else _UNIT.format(unit=text_literal(unit), mark=FILL_IN)
     parts = [
-        _HEAD.format(name=_text(source), mark=FILL_IN),
+        _HEAD.format(name=text_literal(source), mark=FILL_IN),
         "[table]",
-        f"name = {_text(title)}",
-        f"source = {_text(source)}",
+        f"name = {text_literal(title)}",
+        f"source = {text_literal(source)}",
         "# Tables about the same people name one population and share its budget.",
-        f"population = {_text(title)}",
+        f"population = {text_literal(title)}",
         who.rstrip(),
         '# Neighbours: "add-remove" hides whether somebody is in the table; "replace" makes the',
         "# number of people public.",
@@ -99,27 +99,19 @@ def skeleton(
     return "\n".join(parts) + "\n"
 
 
-def _text(value: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's, but for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _table_name(name: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60] or "table"
-    return f"t_{plain}" if plain[0].isdigit() else plain
-
-
 def _entry(column: str, type_name: str) -> str:
     try:
         identifier(column, "a column's name")
     except SchemaError:
         return (
-            f"# {_text(column)} cannot be declared: a name has letters, digits and underscores. "
-            "Rename it in the source."
+            f"# {text_literal(column)} cannot be declared: a name has letters, digits and "
+            "underscores. Rename it in the source."
         )
     declared = _declared(type_name.upper().strip())
     # An ENUM's type name lists its values, which may be the data's own.
-    shown = _text(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[1:-1]
+    shown = text_literal(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[
+        1:-1
+    ]
     if declared is None:
         return f"# {column} cannot be declared: its type is {shown}."
     note = (

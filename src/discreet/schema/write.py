@@ -1,0 +1,141 @@
+"""Writes a Table as the schema file that reads back as it, and the pieces such text is made of.
+Writes public facts only; never opens a source.
+"""
+
+import json
+import re
+from datetime import date
+from fractions import Fraction
+
+from discreet.errors import SchemaError
+from discreet.schema.column import AS_NULL, Column
+from discreet.schema.table import Budget, Table
+
+__all__ = ["decimal_literal", "schema_text", "table_name", "text_literal"]
+
+_MOST_PLACES = 100
+
+
+def text_literal(value: str) -> str:
+    """Text as a TOML basic string; JSON's escapes are TOML's, but for DEL.
+
+    Privacy: none (touches no data).
+    >>> print(text_literal('a "b"'))
+    "a \\"b\\""
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def decimal_literal(value: Fraction, what: str) -> str:
+    """A rational as the exact decimal TOML reads back as it, or a refusal where none is.
+
+    Privacy: none (touches no data).
+    >>> decimal_literal(Fraction(-7, 4), "lower")
+    '-1.75'
+    """
+    places = 0
+    while 10**places % value.denominator:
+        places += 1
+        if places > _MOST_PLACES:
+            raise SchemaError(f"{what} is {value}, which no decimal writes exactly.")
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    point = len(digits) - places
+    return f"{sign}{digits[:point]}" + (f".{digits[point:]}" if places else "")
+
+
+def table_name(name: str) -> str:
+    """A table's name out of a file's or another system's: other characters become underscores.
+
+    Privacy: none (touches no data).
+    >>> table_name("my-visits.2024")
+    'my_visits_2024'
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60] or "table"
+    return f"t_{plain}" if plain[0].isdigit() else plain
+
+
+def schema_text(table: Table) -> str:
+    """The schema file that declares a table.
+
+    Privacy: none (touches no data).
+    >>> from discreet.schema.file import read_schema_text
+    >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
+    >>> print(schema_text(visits).splitlines()[-1])
+    age = { type = "integer", lower = 0, upper = 110 }
+    >>> read_schema_text(schema_text(visits)) == visits
+    True
+    """
+    lines = ["[table]", f"name = {text_literal(table.name)}"]
+    if table.source:
+        lines.append(f"source = {text_literal(table.source)}")
+    lines += _lookup(table) if table.kind == "public" else _protection(table)
+    lines += ["", "[columns]"]
+    lines += [f"{column.name} = {{ {_entry(table, column)} }}" for column in table.columns]
+    if table.budget is not None:
+        lines += ["", "[budget]", *_limits(table.name, table.budget)]
+    return "\n".join(lines) + "\n"
+
+
+def _protection(table: Table) -> list[str]:
+    lines = [f"population = {text_literal(table.population)}"]
+    if table.unit is not None:
+        lines += [f"unit = {text_literal(table.unit)}", f"rows_per_unit = {table.rows_per_unit}"]
+    return [*lines, f"neighbours = {text_literal(table.neighbours.value)}"]
+
+
+def _lookup(table: Table) -> list[str]:
+    if not table.key:
+        return ['kind = "public"']
+    names = ", ".join(map(text_literal, table.key))
+    return ['kind = "public"', f"key = [{names}]", f"rows_per_key = {table.rows_per_key}"]
+
+
+def _limits(name: str, budget: Budget) -> list[str]:
+    parts = ("epsilon", "delta", "delta_for_conversion")
+    lines = [
+        f"{part} = {decimal_literal(getattr(budget, part), f'{name}: {part}')}" for part in parts
+    ]
+    return [*lines, f"sharing = {'true' if budget.sharing else 'false'}"]
+
+
+def _entry(table: Table, column: Column) -> str:
+    where = f"{table.name}.{column.name}"
+    parts = [f"type = {text_literal(column.kind)}"]
+    if column.private_keys:
+        parts.append('keys = "private"')
+    elif column.kind == "category":
+        parts.append(f"keys = [{', '.join(map(text_literal, column.keys))}]")
+        parts += ["other = true"] if column.other else []
+    elif column.kind != "boolean":
+        parts.append(f"lower = {_value(where, column, column.lower)}")
+        parts.append(f"upper = {_value(where, column, column.upper)}")
+        if column.kind == "number" or column.step != 1:
+            parts.append(f"step = {decimal_literal(column.step, f'{where}: step')}")
+    if column.null != "drop":
+        parts.append(f"null = {_rule(where, column, column.null)}")
+    if column.nan != AS_NULL:
+        parts.append(f"nan = {_rule(where, column, column.nan)}")
+    if column.infinity != "clamp":
+        parts.append(f"infinity = {text_literal(column.infinity)}")
+    return ", ".join(parts)
+
+
+def _rule(where: str, column: Column, rule: str | int) -> str:
+    if isinstance(rule, str):
+        return text_literal(rule)
+    if column.kind == "category" and column.decode(rule) in ("drop", "error"):
+        raise SchemaError(
+            f"{where}: NULL becomes the key {column.decode(rule)!r}, which a file cannot say: "
+            "the rule of that name wins. Rename the key."
+        )
+    return _value(where, column, rule)
+
+
+def _value(where: str, column: Column, k: int) -> str:
+    if column.kind in ("integer", "number"):
+        return decimal_literal(k * column.step, f"{where}: a value")
+    value = column.decode(k)
+    if isinstance(value, date):
+        return value.isoformat()
+    return text_literal(value) if isinstance(value, str) else str(value).lower()
