@@ -5,6 +5,7 @@ they declare and the rules for values off it. Reads what the custodian wrote, ne
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import SchemaError
@@ -19,20 +20,24 @@ from discreet.schema.column import (
 )
 from discreet.schema.values import days, exact_number, seconds, steps
 
-__all__ = ["known_keys", "read_column"]
+__all__ = ["KEYS", "known_keys", "read_column"]
 
 _ENDS = ("lower", "upper")
 _PRIVATE = "private"
 _RULES = ("drop", "error")
 _NUMERIC = ("type", "lower", "upper", "step", "null", "nan", "infinity")
-_KEYS = {
-    "integer": _NUMERIC,
-    "number": _NUMERIC,
-    "category": ("type", "keys", "other", "null"),
-    "boolean": ("type", "null"),
-    "date": ("type", "lower", "upper", "null", "infinity"),
-    "datetime": ("type", "lower", "upper", "step", "null", "infinity"),
-}
+KEYS = MappingProxyType(
+    {
+        "integer": _NUMERIC,
+        "number": _NUMERIC,
+        "category": ("type", "keys", "other", "null"),
+        "boolean": ("type", "null"),
+        "date": ("type", "lower", "upper", "null", "infinity"),
+        "datetime": ("type", "lower", "upper", "step", "null", "infinity"),
+    }
+)
+"""The keys that an entry of each type may have."""
+
 _OTHER_WORDS = {
     **dict.fromkeys(("int", "bigint"), 'type = "integer"'),
     **dict.fromkeys(("decimal", "numeric", "float", "double", "real"), 'type = "number"'),
@@ -74,9 +79,9 @@ def read_column(table: str, name: str, entry: object) -> Column:
         hint = f"Write {known}." if known else nearest(str(kind), KINDS)
         raise SchemaError(f"{where}: type is {kind!r}. {hint}")
     for key in entry:
-        if key not in _KEYS[kind] and any(key in keys for keys in _KEYS.values()):
+        if key not in KEYS[kind] and any(key in keys for keys in KEYS.values()):
             raise SchemaError(f"{where}: the type {kind} has no {key}. Leave it out.")
-    known_keys(entry, _KEYS[kind], where, "key")
+    known_keys(entry, KEYS[kind], where, "key")
     lattice = _LATTICE[kind](where, entry)
     try:
         column = Column(name, kind, **lattice)

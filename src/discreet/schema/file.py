@@ -163,6 +163,11 @@ def _key(name: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
         raise SchemaError(
             f'{name}: key is {key!r}; write the name of a column, key = "code", or a list of them.'
         )
+    if not names and "rows_per_key" in facts:
+        raise SchemaError(
+            f"{name}: rows_per_key is {facts['rows_per_key']!r} but no key is named. "
+            "Name the columns that identify a row, or leave rows_per_key out."
+        )
     return tuple(names)
 
 

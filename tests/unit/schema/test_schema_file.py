@@ -1,6 +1,7 @@
 """Schema files are read exactly, and every mistake gets a message that says what to write."""
 
 import tomllib
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +10,8 @@ import pytest
 
 from discreet.errors import SchemaError
 from discreet.loss import Relation
-from discreet.schema import Budget, Column, Table
+from discreet.schema import KINDS, Budget, Column, Table
+from discreet.schema.entry import KEYS
 from discreet.schema.file import read_schema, read_schema_text
 from support.surface import ROOT
 
@@ -641,6 +643,12 @@ def test_a_public_table():
             "Name the columns that identify a row, or leave rows_per_key out.",
         ),
         (
+            'key = "code"\nrows_per_key = 3',
+            "key = []\nrows_per_key = 1",
+            "codes: rows_per_key is 1 but no key is named. "
+            "Name the columns that identify a row, or leave rows_per_key out.",
+        ),
+        (
             "rows_per_key = 3",
             "rows_per_key = 0",
             "codes: rows_per_key is 0; it must be an integer from 1 to 1000000000.",
@@ -690,13 +698,25 @@ def test_a_datetime_in_a_mapping_is_no_date():
         read_schema({"table": {"name": "t"}, "columns": {"x": entry}})
 
 
-def test_the_example_in_the_reference_is_a_schema():
-    text = (ROOT / "docs" / "schema.md").read_text()
-    table = read_schema_text(text.split("```toml\n")[1].split("```")[0])
-    assert {column.kind for column in table.columns} == {
-        "integer",
-        "number",
-        "category",
-        "boolean",
-        "date",
-    }
+REFERENCE = (ROOT / "docs" / "schema.md").read_text()
+
+
+def test_the_examples_in_the_reference_are_schemas():
+    examples = [part.split("```")[0] for part in REFERENCE.split("```toml\n")[1:]]
+    visits, regions = map(read_schema_text, examples)
+    assert {column.kind for column in visits.columns} == set(KINDS)
+    assert visits.column("city").private_keys
+    assert (regions.kind, regions.key) == ("public", ("code",))
+
+
+@pytest.mark.parametrize("name", [field.name for kind in (Table, Budget) for field in fields(kind)])
+def test_the_reference_explains_every_fact(name):
+    assert name == "columns" or f"| `{name}`" in REFERENCE or f"[{name}]" in REFERENCE
+
+
+def test_the_reference_explains_every_key_of_every_type():
+    section = REFERENCE.split("## `[columns]`")[1].split("\n## ")[0]
+    rows = {line.split("|")[1].strip(' "`'): line for line in section.splitlines() if "|" in line}
+    for kind, keys in KEYS.items():
+        assert [key for key in keys if key != "type" and f"`{key}`" not in rows[kind]] == []
+        assert [key for key in keys if key != "type" and f"`{key}`" not in section] == []
