@@ -5,7 +5,7 @@ Every expression is total: no operation here can fail on any row. Knows bounds, 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
 
@@ -21,6 +21,7 @@ from discreet.query.algebra import (
     DatePart,
     DateTrunc,
     Expression,
+    Extreme,
     Field,
     Floor,
     IsNull,
@@ -29,10 +30,13 @@ from discreet.query.algebra import (
     Member,
     Negation,
 )
-from discreet.schema.column import Column
+from discreet.schema.column import MIDNIGHT, Column
 from discreet.schema.table import Table
 
 __all__ = ["Scope", "bounded", "condition", "scope"]
+
+
+_DAY = Fraction(86_400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
             return _arithmetic(operator, bounded(left, columns), bounded(right, columns))
         case Floor(operand):
             return _floor(_number(bounded(operand, columns), "FLOOR"))
+        case Extreme(side, parts):
+            return _extreme(side, [bounded(part, columns) for part in parts])
         case Bucket():
             return _bucket(expression, columns)
         case Case():
@@ -117,6 +123,9 @@ def _literal(literal: Literal, dialect: Dialect) -> Bounded:
     if isinstance(value, bool):
         k = int(value)
         return Bounded(str(k), "boolean", Fraction(1), k, k, (), "never", dialect)
+    if isinstance(value, datetime):
+        k = (value - MIDNIGHT) // timedelta(microseconds=1)
+        return Bounded(f"({k})", "datetime", Fraction(1, 10**6), k, k, (), "never", dialect)
     if isinstance(value, date):
         k = calendar.day_number(value)
         return Bounded(str(k), "date", Fraction(1), k, k, (), "never", dialect)
@@ -131,7 +140,9 @@ def _field(column: Column, dialect: Dialect) -> Bounded:
     labels = column.keys
     if column.other:
         labels = (*labels, "other")
-    missing = "never" if column.other or isinstance(column.null, int) else "possible"
+    missing = "possible" if column.nullable else "never"
+    if column.private_keys:
+        kind = "text"  # the engine has the text itself, not a code
     sql = f'"{column.name}"'
     return Bounded(sql, kind, column.step, column.lower, column.upper, labels, missing, dialect)
 
@@ -213,6 +224,23 @@ def _floor(value: Bounded) -> Bounded:
     return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)
 
 
+def _extreme(side: str, values: list[Bounded]) -> Bounded:
+    """The least or greatest; the engines' own functions skip NULL, so it is tested for first."""
+    for value in values:
+        _number(value, side.upper())
+    values = list(_aligned(*values))
+    best = min if side == "least" else max
+    low, high = best(v.lower for v in values), best(v.upper for v in values)
+    first = values[0]
+    found = Bounded("", "number", first.step, low, high, (), _missing(*values), first.dialect)
+    parts = [cast(max(v.reach for v in values), v.sql, v.dialect) for v in values]
+    sql = f"{side.upper()}({', '.join(parts)})"
+    if found.missing != "never":
+        tests = [f"{v.sql} IS NOT NULL" for v in values if v.missing != "never"]
+        sql = f"CASE WHEN {' AND '.join(tests)} THEN {sql} END"
+    return replace(found, sql=sql)
+
+
 def _bucket(bucket: Bucket, columns: Mapping[str, Column]) -> Bounded:
     value = _number(bounded(bucket.operand, columns), "WIDTH_BUCKET")
     width = (bucket.upper - bucket.lower) / bucket.count
@@ -279,6 +307,9 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
 
 
 def _calendar(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
+    if value.kind == "datetime":
+        days = _floor(replace(value, kind="number", step=value.step / 86_400))
+        value = replace(days, kind="date")
     if value.kind != "date":
         raise UnsafeQuery(f"a date is needed here, not a {value.kind}. Nothing was charged.")
     if isinstance(expression, DatePart):
@@ -324,7 +355,9 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
 def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
     if "null" in (left.kind, right.kind):
         return left.dialect.unknown  # SQL: a comparison with NULL is never true
-    if left.kind != right.kind:
+    if {left.kind, right.kind} == {"date", "datetime"}:
+        left, right = _moment(left), _moment(right)
+    if left.kind != right.kind or left.kind == "text":  # no text is ever compared
         raise UnsafeQuery(f"a {left.kind} cannot be compared with a {right.kind}.")
     if left.kind == "category":
         if operator not in ("=", "<>"):
@@ -332,3 +365,8 @@ def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
         left, right = _relabelled([left, right])
     left, right = _aligned(left, right)
     return f"({left.sql} {operator} {right.sql})"
+
+
+def _moment(value: Bounded) -> Bounded:
+    """A day as the second it begins with: the same integer on a lattice of days."""
+    return value if value.kind == "datetime" else replace(value, kind="datetime", step=_DAY)
