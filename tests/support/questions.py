@@ -1,4 +1,4 @@
-"""Two tables and short ways to write expected questions about them."""
+"""A few tables and short ways to write expected questions about them."""
 
 from datetime import date
 from fractions import Fraction
@@ -34,7 +34,44 @@ VISITS = Table(
     ),
 )
 PEOPLE = Table("people", columns=(Column("age", "integer", upper=110),))
-TABLES = {"visits": VISITS, "people": PEOPLE}
+STAYS = Table(
+    "stays",
+    population="visits",
+    unit="patient_id",
+    rows_per_unit=3,
+    columns=(
+        Column("age", "integer", upper=110),
+        Column("nights", "integer", upper=60),
+        Column("code", "integer", upper=999),
+        Column("ward", "category", upper=1, keys=("a", "b")),
+    ),
+)
+TRIPS = Table("trips", unit="person", rows_per_unit=2, columns=(Column("km", "integer", upper=9),))
+BILLS = Table(
+    "bills",
+    population="visits",
+    unit="payer",
+    rows_per_unit=5,
+    columns=(Column("amount", "number", step=Fraction(1, 100), upper=10**6),),
+)
+CODES = Table(
+    "codes",
+    kind="public",
+    key=("code",),
+    columns=(
+        Column("code", "integer", upper=999),
+        Column("title", "category", upper=1, keys=("flu", "cold")),
+        Column("age", "number", step=Fraction(1, 2), upper=99),
+    ),
+)
+TABLES = {
+    "visits": VISITS,
+    "people": PEOPLE,
+    "stays": STAYS,
+    "trips": TRIPS,
+    "bills": BILLS,
+    "codes": CODES,
+}
 
 AGE, INCOME, REGION = Field("age"), Field("income"), Field("region")
 SMOKER, DAY = Field("smoker"), Field("day")

@@ -113,8 +113,7 @@ def _grouped(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> Typed:
     if not aliased:
         return rows.read(node)
     meant = rows.read(aliased[0].node)
-    is_column = name.casefold() in {each.name.casefold() for each in rows.table.columns}
-    if is_column and rows.read(node) != meant:
+    if rows.relation.named(name) and rows.read(node) != meant:
         raise UnsafeQuery(
             f"GROUP BY {name!r}{where_in_text(node)} is both a column and the alias of something "
             "else. Choose another alias, or group by the position in the SELECT list."
@@ -147,10 +146,12 @@ def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Resu
     """What expressions after grouping can refer to: every key, under its name in the result.
 
     Privacy: none (touches no data).
+    >>> from discreet.query.relations import Relation
     >>> from discreet.schema import Table
-    >>> dict(scope((), (), Rows(Table("t"), "t")).keys)
+    >>> dict(scope((), (), Rows(Relation.of(Table("t"), "t"))).keys)
     {}
     """
+    spelt = rows.relation.spellings
     plain = Results(rows, {typed.expression: typed for typed in keys})
     names: dict[Expression, str] = {}
     taken = [each.alias for each in listed if each.alias is not None]
@@ -161,13 +162,13 @@ def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Resu
         if key.expression in names:
             raise UnsafeQuery(f"{names[key.expression]!r} is selected twice. Keep one.")
         if each.alias is None:
-            names[key.expression] = free_name(default_name(key.expression), taken)
+            names[key.expression] = free_name(default_name(key.expression, spelt), taken)
             taken.append(names[key.expression])
         else:
             names[key.expression] = each.alias
     for typed in keys:
         if typed.expression not in names:
-            names[typed.expression] = free_name(default_name(typed.expression), taken)
+            names[typed.expression] = free_name(default_name(typed.expression, spelt), taken)
             taken.append(names[typed.expression])
     fields = {
         typed.expression: replace(typed, expression=Field(names[typed.expression]))
@@ -226,19 +227,21 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
 
     Privacy: none (touches no data).
     >>> import sqlglot
+    >>> from discreet.query.relations import Relation
     >>> from discreet.schema import Table
     >>> select = sqlglot.parse_one("SELECT COUNT(*), COUNT(*) + 1")
-    >>> outputs(items(select.expressions), Results(Rows(Table("t"), "t")))[1]
+    >>> outputs(items(select.expressions), Results(Rows(Relation.of(Table("t"), "t"))))[1]
     ('count', 'value')
     """
     taken = [each.alias for each in listed if each.alias] + [
         str(default_name(key.expression)) for key in results.keys.values()
     ]
+    spelt = results.rows.relation.spellings
     made: dict[int, Made] = {}
     columns: dict[int, str] = {}
 
     def add(item: Item, typed: Typed) -> None:
-        name = item.alias or free_name(default_name(typed.expression), taken)
+        name = item.alias or free_name(default_name(typed.expression, spelt), taken)
         taken.append(name)
         made[id(item)] = Made(Output(name, typed.expression), typed)
         columns[id(item)] = name

@@ -9,6 +9,7 @@ _NOISY = "Noise is added for you."
 _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
+_SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
 _CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
 
 FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
@@ -53,7 +54,6 @@ FUNCTION_HINTS: Mapping[str, str] = MappingProxyType(
 PART_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "distinct": "Write GROUP BY the columns.",
-        "joins": "Ask about one table.",
         "offset": "Write ORDER BY and LIMIT.",
         "qualify": "Write HAVING.",
         "with_": "Ask about one table, without common table expressions.",
@@ -98,7 +98,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Exists": "Ask about one table, without subqueries.",
         "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
-        "Join": "Ask about one table.",
+        "Join": "Write JOIN ... ON a.unit = b.unit.",
         "Mod": "Write x - 10 * FLOOR(x/10).",
         "NullSafeEQ": "Write = and IS NULL.",
         "NullSafeNEQ": "Write <> and IS NULL.",
@@ -122,26 +122,25 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
     {
         "ALL": "Leave ALL out.",
         "ANY": "Use IN with a list of constants.",
-        "COMMA": "Ask about one table.",
-        "CROSS": "Joins are not answered: ask about one table.",
+        "ANTI": _SEMI,
+        "ASOF": "Write JOIN ... ON with equalities.",
+        "CROSS": "It pairs rows of different people. Write JOIN ... ON a.unit = b.unit.",
         "ESCAPE": "List the categories with IN.",
         "EXCEPT": "Ask one question at a time.",
         "EXISTS": "Ask about one table, without subqueries.",
         "FETCH": "Write LIMIT.",
         "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
-        "INNER": "Joins are not answered: ask about one table.",
         "INTERSECT": "Ask one question at a time.",
-        "ON": "Write GROUP BY the columns, about one table.",
         "INTERVAL": "Compare with a date written out, as in DATE '2024-01-31'.",
         "ISNULL": "Write IS NULL.",
-        "JOIN": "Joins are not answered: ask about one table.",
-        "LEFT": "Joins are not answered: ask about one table.",
+        "FULL": "Write JOIN, or LEFT JOIN with a public table.",
         "MOD": "Write x - 10 * FLOOR(x/10).",
-        "NATURAL": "Joins are not answered: ask about one table.",
+        "NATURAL": "Write JOIN ... USING (columns).",
         "NOTNULL": "Write IS NOT NULL.",
         "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
         "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
-        "RIGHT": "Joins are not answered: ask about one table.",
+        "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
+        "SEMI": _SEMI,
         "TABLE_SAMPLE": "Questions are about the whole table.",
         "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
         "UNION": "Ask one question at a time.",

@@ -2,8 +2,9 @@
 The same question always gives the same names, and no two are equal.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import (
@@ -24,6 +25,7 @@ from discreet.query.algebra import (
 __all__ = ["check_alias", "default_name", "free_name"]
 
 _LONGEST = 128
+_AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 _STATISTICS = {Statistic.ROWS: "count", Statistic.UNITS: "count_units"}
 
 
@@ -48,13 +50,13 @@ def _percent(share: Fraction) -> str:
     return f"p{100 * float(share):.10g}".replace(".", "_").replace("-", "_").replace("+", "_")
 
 
-def _joined(head: str, operand: Expression | None) -> str:
-    inner = default_name(operand) if operand is not None else ""
+def _joined(head: str, operand: Expression | None, spelt: Mapping[str, str]) -> str:
+    inner = default_name(operand, spelt) if operand is not None else ""
     return head if inner in ("", "value") else f"{head}_{inner}"[:_LONGEST]
 
 
-def default_name(expression: Expression) -> str:
-    """A name for a result column without an alias.
+def default_name(expression: Expression, spelt: Mapping[str, str] = _AS_THEY_ARE) -> str:
+    """A name for a result column without an alias; `spelt` has the analyst's names of columns.
 
     Privacy: none (touches no data).
     >>> default_name(Aggregate(Statistic.AVERAGE, Field("income")))
@@ -62,20 +64,20 @@ def default_name(expression: Expression) -> str:
     """
     match expression:
         case Field(name):
-            return name
+            return spelt.get(name, name)
         case Aggregate(Statistic.QUANTILE, argument, _, Fraction() as share):
-            return _joined(_percent(share), argument)
+            return _joined(_percent(share), argument, spelt)
         case Aggregate(statistic, argument, second):
-            first = _joined(_STATISTICS.get(statistic, statistic.value), argument)
-            return _joined(first, second)
+            first = _joined(_STATISTICS.get(statistic, statistic.value), argument, spelt)
+            return _joined(first, second, spelt)
         case Extreme(side, parts):
-            return _joined(side, parts[0])
+            return _joined(side, parts[0], spelt)
         case DatePart(head, operand) | DateTrunc(head, operand):
-            return _joined(head, operand)
+            return _joined(head, operand, spelt)
         case Floor(Arithmetic("/", operand, _)) | Floor(operand):
-            return _joined("floor", operand)
+            return _joined("floor", operand, spelt)
         case Bucket(operand):
-            return _joined("bucket", operand)
+            return _joined("bucket", operand, spelt)
         case Case():
             return "case"
         case IntervalEnd(side, output):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Options
+from discreet.query.relations import Relation
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -98,26 +99,28 @@ def _apply(result: Options, name: str, value: Fraction) -> Options:
     )
 
 
-def _unit(value: list["Token"], unit: str | None) -> None:
+def _unit(value: list["Token"], relation: Relation) -> None:
     given = value[-1].text
-    if unit is None:
+    if relation.unit is None:
         raise UnsafeQuery(
             f"privacy_unit_column is {given[:60]!r}, but each row of this table is one person. "
             "Leave the option out."
         )
-    if given.casefold() != unit.casefold() or len(value) == 2:
+    names = [relation.unit, *(each.name for each in relation.units)]
+    if given.casefold() not in {name.casefold() for name in names} or len(value) == 2:
         raise UnsafeQuery(
-            f"privacy_unit_column is {given[:60]!r}; the unit of this table is {unit!r} and is "
-            "fixed by its custodian."
+            f"privacy_unit_column is {given[:60]!r}; the unit of this table is {relation.unit!r} "
+            "and is fixed by its custodian."
         )
 
 
-def options(inside: list["Token"], unit: str | None) -> Options:
-    """What the clause says, checked against the table's unit.
+def options(inside: list["Token"], relation: Relation) -> Options:
+    """What the clause says, checked against the unit of what is read.
 
     Privacy: none (touches no data).
     >>> from discreet.query.text import tokens
-    >>> options(tokens("SELECT epsilon=0.5")[1:], None).epsilon
+    >>> from discreet.schema import Table
+    >>> options(tokens("SELECT epsilon=0.5")[1:], Relation.of(Table("t"), "t")).epsilon
     Fraction(1, 2)
     """
     result = Options()
@@ -125,7 +128,7 @@ def options(inside: list["Token"], unit: str | None) -> Options:
         return result
     for name, value in _settings(inside).items():
         if name == "privacy_unit_column":
-            _unit(value, unit)
+            _unit(value, relation)
         else:
             result = _apply(result, name, _number(name, value))
     return result

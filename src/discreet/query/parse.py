@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Expression, Field, Key, Literal, Query, Scan
+from discreet.query.algebra import Expression, Field, Key, Literal, Query
 from discreet.query.clauses import Made, items, keyed, outputs, scope
 from discreet.query.options import cut, options
 from discreet.query.ranking import limit, ordered, shortened
+from discreet.query.relations import Relation
 from discreet.query.scopes import Results, Rows
+from discreet.query.sources import Known, from_clause
 from discreet.query.text import allow, tokens
 from discreet.query.typed import Kind, Scope, Typed, only, refuse, where_in_text
-from discreet.schema.column import nearest
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["parse"]
 
 _DEEPEST = 64
-_PARTS = ("expressions", "from_", "where", "group", "having", "order", "limit")
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 
 
 def _tree(found: list["Token"], text: str) -> "Expr":
@@ -65,31 +66,8 @@ def _shallow(tree: "Expr") -> None:
             waiting.append((child, depth if same else depth + 1))
 
 
-def _rows(select: "Expr", tables: Mapping[str, Table]) -> Rows:
-    source = select.args.get("from_")
-    if source is None:
-        raise UnsafeQuery("the question names no table. Add FROM and a table.")
-    only(source, "this")
-    table = source.this
-    if type(table).__name__ != "Table":
-        raise refuse(table, "Ask about one table by its name.")
-    only(table, "this", "alias")
-    if type(table.this).__name__ != "Identifier":
-        raise refuse(table.this, "Ask about one table by its name.")
-    name = str(table.this.this)
-    known = {each.casefold(): each for each in tables}
-    if name.casefold() not in known:
-        raise UnsafeQuery(
-            f"there is no table {name[:60]!r}{where_in_text(table)}. {nearest(name[:60], tables)}"
-        )
-    meant = tables[known[name.casefold()]]
-    alias = table.args.get("alias")
-    if alias is None:
-        return Rows(meant, meant.name)
-    only(alias, "this")
-    if type(alias.this).__name__ != "Identifier":
-        raise refuse(alias.this)
-    return Rows(meant, str(alias.this.this))
+def _unread(node: "Expr", _known: Known) -> Relation:
+    raise refuse(node)
 
 
 def _condition(clause: "Expr | None", place: Scope) -> Expression | None:
@@ -109,7 +87,12 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     if type(select).__name__ != "Select":
         raise refuse(select, "Write SELECT ... FROM a table.")
     only(select, *_PARTS)
-    rows = _rows(select, tables)
+    rows = Rows(from_clause(select, Known(tables), _unread))
+    if rows.relation.population is None:
+        raise UnsafeQuery(
+            "the question reads only public tables: there is nothing to protect. Read them "
+            "without the curator, or join them with a private table."
+        )
     listed = items(select.expressions)
     grouped = keyed(select.args.get("group"), listed, rows)
     results = scope(listed, grouped, rows)
@@ -119,7 +102,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     spelt = {output.expression: output.name for output in reversed(found)}
     having = _condition(select.args.get("having"), named)
     return Query(
-        source=Scan(rows.table.name),
+        source=rows.relation.source,
         where=_condition(select.args.get("where"), rows),
         keys=tuple(Key(_label(key), expression) for expression, key in results.keys.items()),
         outputs=found,
@@ -127,7 +110,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
         having=None if having is None else shortened(having, spelt),
         order=ordered(select.args.get("order"), columns, named, spelt),
         limit=limit(select.args.get("limit")),
-        options=options(inside, rows.table.unit),
+        options=options(inside, rows.relation),
     )
 
 
@@ -155,7 +138,7 @@ def _public(table: Table) -> list[str]:
 
 
 def parse(text: str, tables: Mapping[str, Table]) -> Query:
-    """Read one question about one of the tables, or refuse it with UnsafeQuery.
+    """Read one question about the tables, or refuse it with UnsafeQuery.
 
     Equal questions in other spacing, capitals, parentheses or table aliases give equal queries.
     Privacy: none (touches no data).

@@ -1,4 +1,4 @@
-"""The two places an expression can stand: on the rows of a table, or on the grouped result.
+"""The two places an expression can stand: on the rows of a source, or on the grouped result.
 Every class of node that can be read is listed; all others are refused by name.
 """
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.aggregates import aggregate, is_aggregate
-from discreet.query.algebra import Expression, Field
+from discreet.query.algebra import Expression
 from discreet.query.conditions import CONDITIONS
 from discreet.query.dates import DATES
 from discreet.query.naming import default_name
-from discreet.query.typed import Kind, Reader, Typed, missing, only, refuse, where_in_text
+from discreet.query.relations import Relation, scans
+from discreet.query.typed import Reader, Typed, missing, refuse, where_in_text
 from discreet.query.values import VALUES
-from discreet.schema.column import nearest
-from discreet.schema.table import Table
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -32,15 +31,6 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
     {**{name: VALUES[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
-_KINDS = MappingProxyType(
-    {
-        "integer": Kind.INTEGER,
-        "number": Kind.NUMBER,
-        "category": Kind.TEXT,
-        "boolean": Kind.BOOLEAN,
-        "date": Kind.DATE,
-    }
-)
 
 
 def bare_name(node: "Expr") -> str:
@@ -58,25 +48,25 @@ def bare_name(node: "Expr") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Expressions over the columns of one table, before grouping.
+    """Expressions over the columns of a source, before grouping.
 
     Privacy: none (touches no data).
     >>> import sqlglot
-    >>> from discreet.schema import Column
-    >>> rows = Rows(Table("t", columns=(Column("age", "integer", upper=110),)), "t")
-    >>> rows.read(sqlglot.parse_one("t.AGE")).expression
+    >>> from discreet.schema import Column, Table
+    >>> table = Table("t", columns=(Column("age", "integer", upper=110),))
+    >>> Rows(Relation.of(table, "t")).read(sqlglot.parse_one("t.AGE")).expression
     Field(name='age')
     """
 
-    table: Table
-    alias: str
+    relation: Relation
 
     @property
     def level(self) -> str:
         """Always "row".
 
         Privacy: none (touches no data).
-        >>> Rows(Table("t"), "t").level
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t"), "t")).level
         'row'
         """
         return "row"
@@ -86,7 +76,8 @@ class Rows:
 
         Privacy: none (touches no data).
         >>> import sqlglot
-        >>> Rows(Table("t"), "t").read(sqlglot.parse_one("1 + 1")).expression
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t"), "t")).read(sqlglot.parse_one("1 + 1")).expression
         Literal(value=Fraction(2, 1))
         """
         if node is None:
@@ -104,51 +95,38 @@ class Rows:
         return ON_ROWS[name](node, self)
 
     def unit(self, node: "Expr") -> None:
-        """Refuse anything but the table's unit column.
+        """Refuse anything but a unit column.
 
         Privacy: none (touches no data).
         >>> import sqlglot
-        >>> Rows(Table("t", unit="id", rows_per_unit=2), "t").unit(sqlglot.parse_one("t.id"))
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t", unit="id"), "t")).unit(sqlglot.parse_one("t.id"))
         """
-        unit = self.table.unit
+        what = f"COUNT(DISTINCT ...){where_in_text(node)}"
+        unit = self.relation.unit
         if unit is None:
             raise UnsafeQuery(
-                f"COUNT(DISTINCT ...){where_in_text(node)}: each row of {self.table.name} is one "
-                "person. Write COUNT(*)."
+                f"{what}: each row of {next(scans(self.relation.source))} is one person, without a "
+                "column to tell. Write COUNT(*)."
             )
-        if type(node).__name__ != "Column" or self._name(node).casefold() != unit.casefold():
-            raise UnsafeQuery(
-                f"COUNT(DISTINCT ...){where_in_text(node)} counts only the unit {unit!r}. "
-                f"Write COUNT(DISTINCT {unit}), or GROUP BY the column."
-            )
-
-    def _name(self, node: "Expr") -> str:
-        only(node, "this", "table")
-        if type(node.this).__name__ != "Identifier":
-            raise refuse(node.this)
-        qualifier = node.args.get("table")
-        if qualifier is not None and str(qualifier.this).casefold() != self.alias.casefold():
-            raise UnsafeQuery(
-                f"{str(qualifier.this)[:60]!r}{where_in_text(node)} is not the table asked about. "
-                f"Write {self.alias}.{str(node.this.this)[:60]}."
-            )
-        return str(node.this.this)
+        if not self.relation.units:
+            raise UnsafeQuery(f"{what} counts only the unit. Select {unit} in the subquery.")
+        if type(node).__name__ == "Column" and self.relation.find(node).typed is None:
+            return
+        unit = self.relation.units[0].name
+        raise UnsafeQuery(
+            f"{what} counts only the unit {unit!r}. "
+            f"Write COUNT(DISTINCT {unit}), or GROUP BY the column."
+        )
 
     def _column(self, node: "Expr") -> Typed:
-        name = self._name(node)
-        if self.table.unit is not None and name.casefold() == self.table.unit.casefold():
+        found = self.relation.find(node)
+        if found.typed is None:
             raise UnsafeQuery(
-                f"{name!r}{where_in_text(node)} tells people apart: it stands only in "
-                f"COUNT(DISTINCT {self.table.unit})."
+                f"{found.name!r}{where_in_text(node)} tells people apart: it stands only in "
+                f"COUNT(DISTINCT {found.name}), in joins and in subqueries."
             )
-        for column in self.table.columns:
-            if column.name.casefold() == name.casefold():
-                return Typed(Field(column.name), _KINDS[column.kind], column.keys)
-        known = [column.name for column in self.table.columns]
-        raise UnsafeQuery(
-            f"{self.table.name} has no column {name[:60]!r}{where_in_text(node)}. "
-            f"{nearest(name[:60], known)}"
-        )
+        return found.typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +135,10 @@ class Results:
 
     Privacy: none (touches no data).
     >>> import sqlglot
-    >>> Results(Rows(Table("t"), "t")).read(sqlglot.parse_one("COUNT(*)")).expression.statistic
-    <Statistic.ROWS: 'count(*)'>
+    >>> from discreet.schema import Table
+    >>> results = Results(Rows(Relation.of(Table("t"), "t")))
+    >>> results.read(sqlglot.parse_one("COUNT(*)")).kind
+    <Kind.INTEGER: 'integer'>
     """
 
     rows: Rows
@@ -170,7 +150,8 @@ class Results:
         """Always "result".
 
         Privacy: none (touches no data).
-        >>> Results(Rows(Table("t"), "t")).level
+        >>> from discreet.schema import Table
+        >>> Results(Rows(Relation.of(Table("t"), "t"))).level
         'result'
         """
         return "result"
@@ -180,7 +161,8 @@ class Results:
 
         Privacy: none (touches no data).
         >>> import sqlglot
-        >>> Results(Rows(Table("t"), "t")).key(sqlglot.parse_one("1 + 1")) is None
+        >>> from discreet.schema import Table
+        >>> Results(Rows(Relation.of(Table("t"), "t"))).key(sqlglot.parse_one("1 + 1")) is None
         True
         """
         try:
@@ -193,7 +175,8 @@ class Results:
 
         Privacy: none (touches no data).
         >>> import sqlglot
-        >>> results = Results(Rows(Table("t"), "t"))
+        >>> from discreet.schema import Table
+        >>> results = Results(Rows(Relation.of(Table("t"), "t")))
         >>> results.read(sqlglot.parse_one("COUNT(*) / 2")).expression.operator
         '/'
         """
@@ -218,7 +201,7 @@ class Results:
         name = bare_name(node)
         if name.casefold() in self.names:
             return self.names[name.casefold()]
-        name = default_name(self.rows.read(node).expression)
+        name = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
         raise UnsafeQuery(
             f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
             f"Add it to GROUP BY, or write AVG({name}), for instance."

@@ -27,15 +27,15 @@ def _words(text: str) -> frozenset[str]:
 
 _ALLOWED = _words(
     "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
-    "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INT IS LIKE "
-    "LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER OR ORDER_BY PLUS R_PAREN SELECT SLASH SMALLINT STAR "
-    "STRING TEXT THEN TRUE VAR VARCHAR WHEN WHERE"
+    "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INNER INT IS "
+    "JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER PLUS R_PAREN "
+    "SELECT SLASH SMALLINT STAR STRING TEXT THEN TRUE USING VAR VARCHAR WHEN WHERE"
 )
 
 # sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
 _BEFORE_PARENTHESIS = _ALLOWED - _words(
-    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INT NULL NUMBER R_PAREN "
-    "SMALLINT STRING TEXT TRUE VARCHAR"
+    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
+    "OUTER R_PAREN SMALLINT STRING TEXT TRUE VARCHAR"
 )
 _FUNCTIONS = _words(
     "AVG CAST CORR COUNT COVAR_POP COVAR_SAMP DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH "
@@ -156,10 +156,10 @@ def allow(found: list["Token"], names: Iterable[str]) -> None:
     """Refuse tokens that are neither on the allow-list nor one of the names.
 
     Privacy: none (touches no data).
-    >>> allow(tokens("SELECT a FROM t JOIN u"), ())
+    >>> allow(tokens("SELECT a FROM t CROSS JOIN u"), ())
     Traceback (most recent call last):
-    discreet.errors.UnsafeQuery: JOIN (line 1) is not supported here. Joins are not answered: \
-ask about one table.
+    discreet.errors.UnsafeQuery: CROSS (line 1) is not supported here. It pairs rows of \
+different people. Write JOIN ... ON a.unit = b.unit.
     """
     known = frozenset(name.casefold() for name in names)
     for place, token in enumerate(found):

@@ -10,17 +10,18 @@ from sqlglot import exp
 from discreet.errors import UnsafeQuery
 from discreet.query.aggregates import AGGREGATES
 from discreet.query.parse import _query
+from discreet.query.relations import Relation
 from discreet.query.scopes import ON_RESULTS, ON_ROWS, Results, Rows
 from support.questions import TABLES, VISITS, ask
 
 READ = {"Column", *ON_ROWS, *ON_RESULTS, *AGGREGATES}
 # Classes that stand only in one place of a clause, and are read there.
 PLACED = {
-    "Alias", "DataType", "Distinct", "From", "Group", "Having", "Identifier", "If", "Limit",
+    "Alias", "DataType", "Distinct", "From", "Group", "Having", "Identifier", "If", "Join", "Limit",
     "Order", "Ordered", "Select", "Star", "Table", "TableAlias", "Var", "Where",
 }  # fmt: skip
 
-ROWS = Rows(VISITS, "visits")
+ROWS = Rows(Relation.of(VISITS, "visits"))
 QUESTIONS = [
     "SELECT region AS r, COUNT(*), COUNT(DISTINCT patient_id), SUM(age), AVG(age), VARIANCE(age), "
     "VAR_POP(age), STDDEV(age), STDDEV_SAMP(age), STDDEV_POP(age), MIN(age), MAX(age), "
@@ -37,6 +38,8 @@ QUESTIONS = [
     "AND MONTH(day) = 1 AND WEEK(day) = 1 AND WEEKOFYEAR(day) = 1 AND DAY(day) = 1 "
     "AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 1 AND DAYOFYEAR(day) = 1 "
     "GROUP BY region HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 2",
+    "SELECT COUNT(*) FROM visits AS v JOIN stays AS s ON v.patient_id = s.patient_id AND "
+    "(v.age = s.age) LEFT JOIN codes USING (code)",
 ]
 
 
@@ -93,7 +96,7 @@ def _replaced(place: str, node: exp.Expr) -> exp.Expr:
         "SELECT region, COUNT(*) FROM visits AS v WHERE age > 1 GROUP BY region "
         "HAVING COUNT(*) > 1 ORDER BY region LIMIT 1"
     )
-    select.set(place, [node] if place == "expressions" else node)
+    select.set(place, [node] if place in ("expressions", "joins") else node)
     return select
 
 
@@ -133,7 +136,9 @@ CARRIED = {
     ("Distinct", "expressions"), ("ILike", "negate"), ("Like", "negate"), ("Ordered", "desc"),
     ("Ordered", "nulls_first"), ("Table", "alias"), ("TableAlias", "this"), ("Column", "table"),
     ("Identifier", "quoted"), ("DataType", "nested"), ("Var", "this"),
-    ("Greatest", "ignore_nulls"), ("Least", "ignore_nulls"),
+    ("Greatest", "ignore_nulls"), ("Least", "ignore_nulls"), ("Join", "using"), ("Join", "on"),
+    ("Select", "joins"), ("Select", "where"), ("Select", "group"), ("Select", "having"),
+    ("Select", "order"), ("Select", "limit"),
 }  # fmt: skip
 
 
