@@ -6,6 +6,7 @@ proofs. Chances are certified brackets, coins are exact.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.rationals import Number, exp_bounds, log_bounds, positive, probabi
 __all__ = ["Partition"]
 
 _LAST_WORD = (1 << 64) - 1
+_ENOUGH = Fraction(64)  # a larger epsilon is treated as this one, which costs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,10 @@ class Partition:
         >>> low == high == Fraction(1, 1000)
         True
         """
-        epsilon, delta = self.epsilon / self.keys_per_unit, self.delta / self.keys_per_unit
-        if units <= 1:
-            return (Fraction(0),) * 2 if units < 1 else (delta,) * 2
+        delta = self.delta / self.keys_per_unit
+        epsilon = min(self.epsilon / self.keys_per_unit, _ENOUGH)
+        if units < 1:
+            return Fraction(0), Fraction(0)
         return _chance(epsilon, delta, units, digits)
 
     def release(self, exact: NDArray[Any], bits: BitSource = system) -> NDArray[np.int64]:
@@ -130,29 +133,44 @@ class Partition:
         return float(high)
 
 
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """What all chances share: brackets of e^epsilon, the turning point and the chance there."""
+
+    step: tuple[Fraction, Fraction]
+    turn: int
+    reached: tuple[Fraction, Fraction]
+
+
 def _chance(
     epsilon: Fraction, delta: Fraction, units: int, digits: int
 ) -> tuple[Fraction, Fraction]:
-    """[DVGM22, Thm. 1] for units >= 2: growth up to the turning point, then decay of the rest."""
-    digits += _spare(epsilon, delta)
+    """[DVGM22, Thm. 1]: growth up to the turning point, then decay of what is missing."""
+    # Digits lost to e^epsilon - 1 near 0, to the growth from delta to 1 and to 1 - e^-epsilon.
+    digits += 10 + int(epsilon) + 2 * len(str(int(1 / epsilon))) + len(str(int(1 / delta)))
+    curve = _curve(epsilon, delta, digits)
+    if units <= curve.turn:
+        return _growth(epsilon, delta, units, digits)
+    fade = exp_bounds(-(units - curve.turn) * epsilon, digits)
+    # (1 - fade)(1 + delta/(step - 1)) + fade * reached, which falls in fade and in step.
+    limit = [1 + delta / (step - 1) for step in curve.step]
+    low = (1 - fade[1]) * limit[1] + fade[1] * curve.reached[0]
+    high = (1 - fade[0]) * limit[0] + fade[0] * curve.reached[1]
+    return min(low, Fraction(1)), min(high, Fraction(1))
+
+
+@lru_cache(maxsize=64)
+def _curve(epsilon: Fraction, delta: Fraction, digits: int) -> _Curve:
     turn = _turning_point(epsilon, delta, digits)
-    grown = _growth(epsilon, delta, min(units, turn), digits)
-    if units > turn:
-        fade = exp_bounds(-(units - turn) * epsilon, digits)
-        step = exp_bounds(epsilon, digits)
-        # (1 - fade)(1 + delta/(step - 1)) + fade * grown, falling in fade and in step.
-        limit = 1 + delta / (step[1] - 1), 1 + delta / (step[0] - 1)
-        grown = (
-            (1 - fade[1]) * limit[0] + fade[1] * grown[0],
-            (1 - fade[0]) * limit[1] + fade[0] * grown[1],
-        )
-    return min(grown[0], Fraction(1)), min(grown[1], Fraction(1))
+    return _Curve(exp_bounds(epsilon, digits), turn, _growth(epsilon, delta, turn, digits))
 
 
 def _growth(
     epsilon: Fraction, delta: Fraction, units: int, digits: int
 ) -> tuple[Fraction, Fraction]:
     """delta (e^(units epsilon) - 1)/(e^epsilon - 1)."""
+    if units == 1:
+        return delta, delta
     step, all_steps = exp_bounds(epsilon, digits), exp_bounds(units * epsilon, digits)
     return (
         delta * (all_steps[0] - 1) / (step[1] - 1),
@@ -160,20 +178,14 @@ def _growth(
     )
 
 
-def _spare(epsilon: Fraction, delta: Fraction) -> int:
-    """Digits lost to e^epsilon - 1 near 0 and to the growth from delta to 1."""
-    return 10 + 2 * len(str(int(1 / epsilon))) + len(str(int(1 / delta)))
-
-
 def _turning_point(epsilon: Fraction, delta: Fraction, digits: int) -> int:
     """1 + floor(ln((e^epsilon + 2 delta - 1)/(delta (e^epsilon + 1)))/epsilon)."""
     while True:
-        step = exp_bounds(epsilon, digits)
         # The quotient grows with e^epsilon, since delta is at most 1.
-        quotients = [(x + 2 * delta - 1) / (delta * (x + 1)) for x in step]
+        quotients = [(x + 2 * delta - 1) / (delta * (x + 1)) for x in exp_bounds(epsilon, digits)]
         low = math.floor(log_bounds(quotients[0], digits)[0] / epsilon)
         high = math.floor(log_bounds(quotients[1], digits)[1] / epsilon)
-        # e^epsilon is transcendental, so the ratio is an integer only at delta = 1.
+        # e^epsilon is transcendental, so below delta = 1 this is never an integer.
         if low == high:
             return 1 + low
         digits *= 2

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms._integers import integer_list
-from discreet.mechanisms._scores import check_candidates, declared, read_candidates, read_gaps
+from discreet.mechanisms._scores import (
+    Gaps,
+    check_candidates,
+    declared,
+    read_candidates,
+    read_gaps,
+)
 from discreet.mechanisms._selection import choose
 from discreet.mechanisms._tails import tail
 from discreet.mechanisms.exponential import Exponential
@@ -33,6 +39,9 @@ from discreet.rationals import (
 __all__ = ["Quantiles"]
 
 _SMALL = 1 << 62  # products below this need no more than 64 bits
+_ORDINARY = Fraction(1, 10**100), Fraction(10**100)  # scales whose quotients floats can hold
+_FARTHEST = 1 << 400  # a distance beyond this is as good as this
+_GAP_ERROR = 2.0**-41  # three roundings of a gap up to 746
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +128,21 @@ class Quantiles:
         """
         check_candidates(self.candidates, exact)
         below, upto = _ranks(exact)
-        inward = self.inward(len(upto))
-        answers = [self._choose(q, below, upto, inward, bits) for q in self.fractions]
+        answers = [self._choose(q, below, upto, bits) for q in self.fractions]
         order = sorted(range(len(answers)), key=self.fractions.__getitem__)
         for place, answer in zip(order, sorted(answers), strict=True):
             answers[place] = answer
         return answers
 
-    def _choose(
-        self, q: Fraction, below: NDArray[Any], upto: NDArray[Any], inward: int, bits: BitSource
-    ) -> int:
-        target, steps = _target(q, int(upto[-1]), inward)
-        if int(upto[-1]) * steps >= _SMALL:
+    def _choose(self, q: Fraction, below: NDArray[Any], upto: NDArray[Any], bits: BitSource) -> int:
+        rows, steps = int(upto[-1]), 2 if q in (0, 1) else q.denominator
+        if rows * steps >= _SMALL:
             below, upto = below.astype(object), upto.astype(object)
-        # How far the target lies outside [below, upto], in steps of 1/steps of a row.
-        outside = np.maximum(below * steps - target, target - upto * steps)
-        return choose(read_gaps(-np.maximum(outside, 0), self.scale * steps), bits)
+        target = rows * steps * q
+        if q in (0, 1):
+            inside = min(2 * self.inward(len(upto)), rows)
+            target += inside if q == 0 else -inside
+        return choose(_gaps(below, upto, int(target), steps, self.scale), bits)
 
     def inward(self, candidates: int) -> int:
         """How many rows inside the extremes the fractions 0 and 1 aim: scale * ln(candidates).
@@ -165,12 +173,20 @@ def _reach(fraction: Fraction) -> Fraction:
     return max(fraction, 1 - fraction)
 
 
-def _target(fraction: Fraction, rows: int, inward: int) -> tuple[int, int]:
-    """The rank that is aimed at, as a numerator over the fraction's denominator (2 at the ends)."""
-    if fraction in (0, 1):
-        inside = min(2 * inward, rows)
-        return (inside if fraction == 0 else 2 * rows - inside), 2
-    return rows * fraction.numerator, fraction.denominator
+def _gaps(
+    below: NDArray[Any], upto: NDArray[Any], target: int, steps: int, scale: Fraction
+) -> Gaps:
+    """How far target/steps lies outside [below, upto], over the scale; the least is always 0."""
+    distance = np.maximum(below * steps - target, target - upto * steps)
+    np.maximum(distance, 0, out=distance)
+    if not _ORDINARY[0] < scale * steps < _ORDINARY[1]:
+        return read_gaps([-int(entry) for entry in distance], scale * steps)
+    near = np.minimum(distance, _FARTHEST) if distance.dtype == object else distance
+    return Gaps(
+        near.astype(np.float64) / float(scale * steps),
+        _GAP_ERROR,
+        lambda place: Fraction(int(distance[place])) / (scale * steps),
+    )
 
 
 def _read_fractions(fractions: Sequence[Number]) -> tuple[Fraction, ...]:

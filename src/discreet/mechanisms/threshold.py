@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Approximate, Pure, Sensitivity
-from discreet.mechanisms._tails import gaussian_weights, shared_tail
+from discreet.mechanisms._integers import integer_list
+from discreet.mechanisms._tails import gaussian_weights
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, exp_bounds, positive, probability
+from discreet.rationals import Number, ceil_decimal, exp_bounds, positive, probability
 
 __all__ = ["Threshold"]
 
 _SUMMED_VARIANCE = 1 << 20  # above this the tail is bounded by an integral instead of summed
+_SUMMED_BITS = 2048  # as are tails below 2**-1024 or so
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +68,21 @@ class Threshold:
         allowed = positive(probability(delta, "delta"), "delta")
         if allowed == 1:
             raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")
-        each = shared_tail(1 - allowed, keys_per_unit)
+        keys = Sensitivity(groups=keys_per_unit, per_group=1).groups
         low, high = 1, 2
-        while _upper_tail(noise, high - 1) > each:
+        while _delta(noise, high, keys) > allowed:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if _upper_tail(noise, middle - 1) <= each else (middle, high)
+            enough = _delta(noise, middle, keys) <= allowed
+            low, high = (low, middle) if enough else (middle, high)
         return cls(noise=noise, threshold=high)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Approximate:
         """The cost of one release; `groups` counts the keys one neighbouring step can touch.
 
-        Privacy: the loss of the noise with delta = 1 - (1 - p)^groups, p the chance that one unit
-        alone reaches the threshold, for the relation of the sensitivity [KKMN09, Thm. 1].
+        Privacy: the loss of the noise with delta = groups * p, p the chance that one unit alone
+        reaches the threshold, for the relation of the sensitivity [KKMN09, Thm. 1].
         >>> noise = DiscreteGaussian(sigma=10)
         >>> loss = Threshold(noise=noise, threshold=60).loss(Sensitivity(groups=4, per_group=1))
         >>> loss.rho, loss.delta < 2e-8
@@ -90,8 +93,7 @@ class Threshold:
                 f"one unit moves a count by {sensitivity.linf}; the threshold is proved for "
                 "numbers of distinct units, which move by 1. Nothing was released."
             )
-        shown = _upper_tail(self.noise, self.threshold - 1)
-        delta = min(1 - (1 - shown) ** sensitivity.groups, sensitivity.groups * shown)
+        delta = _delta(self.noise, self.threshold, sensitivity.groups)
         loss = self.noise.loss(sensitivity)
         if isinstance(loss, Pure):
             return Approximate(epsilon=loss.epsilon, delta=delta)
@@ -137,30 +139,40 @@ def read_units(exact: Any) -> NDArray[Any]:
             "a key without units was given; which keys are empty is not public, so pass only "
             "keys that some unit has. Nothing was released."
         )
+    if counts.dtype.kind == "O":
+        integer_list(counts)
     return counts if len(counts) else counts.astype(np.int64)
+
+
+def _delta(noise: DiscreteLaplace | DiscreteGaussian, threshold: int, keys: int) -> Fraction:
+    """At least the chance that any of `keys` keys of one unit alone reaches the threshold."""
+    return min(Fraction(1), ceil_decimal(keys * _upper_tail(noise, threshold - 1)))
 
 
 @lru_cache(maxsize=4096)
 def _upper_tail(noise: DiscreteLaplace | DiscreteGaussian, start: int) -> Fraction:
-    """P(X >= start) for start >= 1, or slightly more; it never grows with start."""
-    if isinstance(noise, DiscreteLaplace):
-        digits = 40 + len(str(int(noise.scale)))
-        high = exp_bounds(-1 / noise.scale, digits)
-        # p^start/(1 + p), p = exp(-1/scale).
-        return exp_bounds(-start / noise.scale, digits + start.bit_length())[1] / (1 + high[0])
+    """P(X >= start) for start >= 1, or slightly more."""
+    if isinstance(noise, DiscreteLaplace):  # p^start/(1 + p), p = exp(-1/scale)
+        return _exp_above(-start / noise.scale) / (1 + exp_bounds(-1 / noise.scale)[0])
     variance = noise.sigma_squared
-    if variance <= _SUMMED_VARIANCE:
-        weights, slack = _weights(variance)
+    bits = math.ceil(Fraction(start) ** 2 / variance)  # more than the first term's -log2
+    if variance <= _SUMMED_VARIANCE and bits <= _SUMMED_BITS:
+        weights, slack = _weights(variance, 256 + -(-bits // 256) * 256)
         return Fraction(sum(weights[start:]) + slack, 2 * sum(weights) - weights[0])
     # Each term is below its unit integral where the density is convex, and elsewhere off by at
     # most 1/(24 variance), over fewer than sigma + 2 terms.
     edge = (start - 0.5) / math.sqrt(variance)
     near = math.erfc(edge / math.sqrt(2)) / 2 + (0.0 if edge > 1 + 1e-9 else 1 / float(variance))
-    if near > 1e-290:
+    if variance > _SUMMED_VARIANCE and near > 1e-290:
         return Fraction(near) * (1 + Fraction(1, 10**12))
-    return exp_bounds(-(Fraction(start) ** 2) / (2 * variance))[1]  # subgaussian [CKS20, Sec. 3]
+    return _exp_above(-(Fraction(start) ** 2) / (2 * variance))  # subgaussian [CKS20, Sec. 3]
+
+
+def _exp_above(exponent: Fraction) -> Fraction:
+    """Slightly more than exp(exponent), however small that is."""
+    return exp_bounds(exponent, 40 + math.ceil(-exponent / 9))[1]
 
 
 @lru_cache(maxsize=16)
-def _weights(variance: Fraction) -> tuple[list[int], int]:
-    return gaussian_weights(variance, 512)
+def _weights(variance: Fraction, precision: int) -> tuple[list[int], int]:
+    return gaussian_weights(variance, precision)
