@@ -182,3 +182,49 @@ def largest_ratio(first: Any, second: Any) -> Any:
     """
     pairs = [(p, q) for p, q in zip(first, second, strict=True) if p or q]
     return max(max(p / q, q / p) for p, q in pairs)
+
+
+def rank_distance(counts: Any, target: Any, place: int) -> Any:
+    """How many rows a target rank lies outside the ranks that a candidate's rows take up.
+
+    >>> [rank_distance([1, 0, 3], Fraction(5, 2), place) for place in range(3)]
+    [Fraction(3, 2), Fraction(3, 2), 0]
+    """
+    rows = [at for at, count in enumerate(counts) for _ in range(count)]
+    lower = sum(at < place for at in rows)
+    upper = sum(at <= place for at in rows)
+    return lower - target if target < lower else target - upper if target > upper else 0
+
+
+def quantile_law(counts: Any, targets: Any, ratio: Any, steps: int = 1) -> dict[Any, Any]:
+    """Probabilities of the sorted answers, each target's weights ratio**(steps * distance).
+
+    >>> quantile_law([1, 1], [1], Fraction(1, 2))
+    {(0,): Fraction(1, 2), (1,): Fraction(1, 2)}
+    """
+    singles = []
+    for target in targets:
+        distances = [rank_distance(counts, target, place) for place in range(len(counts))]
+        singles.append(exponential_law([ratio ** int(steps * d) for d in distances]))
+    law: dict[Any, Any] = {}
+    for places in product(range(len(counts)), repeat=len(targets)):
+        chance = 1 + 0 * ratio
+        for single, place in zip(singles, places, strict=True):
+            chance *= single[place]
+        answers = tuple(sorted(places))
+        law[answers] = law.get(answers, 0 * ratio) + chance
+    return law
+
+
+def partition_chances(factor: Any, delta: Any, units: int) -> list[Any]:
+    """The optimal chances for 0, 1, ... units, by their recursion; factor stands for e^epsilon.
+
+    >>> partition_chances(Fraction(2), Fraction(1, 10), 3)
+    [Fraction(0, 1), Fraction(1, 10), Fraction(3, 10), Fraction(7, 10)]
+    """
+    chances = [0 * delta]
+    for _ in range(units):
+        last = chances[-1]
+        grown, faded = factor * last + delta, 1 - (1 - last - delta) / factor
+        chances.append(min(grown, faded, 1 + 0 * delta))
+    return chances

@@ -145,14 +145,15 @@ class Quantiles:
         return choose(_gaps(below, upto, int(target), steps, self.scale), bits)
 
     def inward(self, candidates: int) -> int:
-        """How many rows inside the extremes the fractions 0 and 1 aim: scale * ln(candidates).
+        """How many rows inside the extremes 0 and 1 aim: scale * ln(20 candidates), rounded up.
 
-        With that many rows beyond the target, all empty candidates together weigh no more than it.
+        With that many rows beyond the target, all candidates outside the data together are chosen
+        at most once in 20 times.
         Privacy: none (touches no data).
         >>> Quantiles(fractions=(0, 1), scale=2).inward(100)
-        10
+        16
         """
-        return math.ceil(self.scale * log_bounds(Fraction(candidates))[1])
+        return math.ceil(self.scale * log_bounds(20 * Fraction(candidates))[1])
 
     def error(self, confidence: Number) -> float:
         """How many rows any of the ranks may be off with this probability, whatever the data.
