@@ -147,7 +147,7 @@ def test_no_exact_value_is_shown_or_stored(tmp_path, caplog):
         answer = session.run(plan)
         seen = [repr(plan), repr(answer), repr(answer.receipt), repr(session), repr(curator)]
         seen += [answer._repr_html_(), repr(session.transcript), repr(curator.tables)]
-        engine = curator._warehouse.engine("visits")
+        engine = curator._warehouse.engine(("visits",))
         seen += [repr(engine), repr(curator._warehouse), repr(curator._vault)]
         _break(curator, folder)
         with pytest.raises(Unavailable) as caught:
@@ -166,7 +166,7 @@ def test_no_exact_value_is_shown_or_stored(tmp_path, caplog):
 
 def _break(curator, folder: Path):
     """Make every further statement fail: the prepared file is gone and the child dead."""
-    curator._warehouse.engine("visits").close()
+    curator._warehouse.engine(("visits",)).close()
     for file in (folder / "vault" / "prepared").glob("*.duckdb"):
         file.unlink()
 
@@ -194,7 +194,7 @@ def test_a_killed_engine_comes_back(tmp_path):
         curator.grant("ana", epsilon=1)
         session = curator.session("ana")
         session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
-        holding = curator._warehouse.engine("visits")._holding()
+        holding = curator._warehouse.engine(("visits",))._holding()
         os.kill(holding.child.number, signal.SIGKILL)
         try:
             session.sql("SELECT COUNT(*) AS n FROM visits WHERE age > 1", epsilon=0.25)

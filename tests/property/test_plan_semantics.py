@@ -14,6 +14,7 @@ from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
 from discreet.plan.evaluate import estimates
 from discreet.plan.expressions import bounded, scope
+from discreet.plan.released import Released
 from support.plan_cases import Bench, Writer, planned, queries, raw_rows, tables
 from support.plan_reference import aggregate, code_of, decoded, evaluate, groups_of
 
@@ -148,7 +149,7 @@ def check_asked(case):
         exact = tuple(np.array(column, dtype=object) for column in bench.exact(made))
     finally:
         bench.close()
-    columns = estimates(made, exact)
+    columns = estimates(Released(made, made.groups, exact))
     expected = groups_of(made.query, decoded(table, names, codes))
     labels = [dict(zip(each.codes, each.labels, strict=True)) for each in made.domains]
     places = {

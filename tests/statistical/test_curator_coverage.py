@@ -9,16 +9,17 @@ import duckdb
 import numpy as np
 import pytest
 
-from discreet.curator.service import _exact
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.bits import system
 from discreet.plan.draft import Draft, plan
 from discreet.plan.evaluate import estimates
+from discreet.plan.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.fit import check_rate_at_most, rejects
+from support.plan_cases import exact_of
 from support.plan_reference import aggregate
 
 RUNS = 20_000
@@ -46,7 +47,7 @@ def exact_measures(planned, codes):
             'CREATE TABLE prepared AS SELECT run, x, row_number() OVER () AS "$unit" '
             f"FROM range({RUNS}) r(run), (SELECT unnest({list(codes)}) AS x) v"
         )
-        return _exact(planned, connection.execute(planned.sql).fetchall())
+        return exact_of(planned, connection.execute(planned.sql).fetchall())
 
 
 def truths(planned, codes):
@@ -59,7 +60,7 @@ def covered(planned, codes, noises):
     """How many of the runs' intervals hold the truth, by output."""
     exact = exact_measures(planned, codes)
     noisy = tuple(n.release(column, system) for n, column in zip(noises, exact, strict=True))
-    found = estimates(planned, noisy)
+    found = estimates(Released(planned, planned.groups, noisy))
     return {
         name: int(np.count_nonzero((found[name].low <= truth) & (truth <= found[name].high)))
         for name, truth in truths(planned, codes).items()

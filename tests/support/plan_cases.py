@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 from hypothesis import strategies as st
 
-from discreet.curator.service import _exact
+from discreet.curator.noising import _measures, _sums
 from discreet.loss import Pure, Relation
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.prepare import lattice_rows
@@ -254,7 +254,15 @@ class Writer:
         return self.bucket(inner) if form == "bucket" else inner
 
 
-RATIOS = [s for s in Statistic if s not in (Statistic.ROWS, Statistic.UNITS)]
+RATIOS = [
+    Statistic.VALUES,
+    Statistic.SUM,
+    Statistic.AVERAGE,
+    Statistic.VARIANCE_SAMPLE,
+    Statistic.VARIANCE_POPULATION,
+    Statistic.DEVIATION_SAMPLE,
+    Statistic.DEVIATION_POPULATION,
+]
 
 
 @st.composite
@@ -330,11 +338,16 @@ class Bench:
 
     def exact(self, made: Plan) -> list[list[int]]:
         """The exact measures of every public group, as the curator combines them."""
-        return [column.tolist() for column in _exact(made, self.rows(made.sql))]
+        return [column.tolist() for column in exact_of(made, self.rows(made.sql))]
 
     def in_place(self, made: Plan) -> Plan:
         """The same plan on the source itself, prepared on the fly."""
         return planned(made.query, self.table, relation=f"({self.lattice}) AS prepared")
+
+
+def exact_of(made: Plan, rows: list[tuple[Any, ...]]) -> list[Any]:
+    """The exact measures of every public group from an engine's rows, as the curator does it."""
+    return _measures(made, _sums(made, rows), made.groups)
 
 
 def planned(query: Query, table: Table, relation: str = '"prepared"') -> Plan:

@@ -4,7 +4,6 @@ Holds released numbers and public facts only; it never sees an exact value.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -13,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.chart import bars, svg
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import Estimate, estimates, kept_rows, simple_measure
+from discreet.plan.evaluate import (
+    Estimate,
+    estimates,
+    kept_rows,
+    picked,
+    simple_measure,
+    values_of,
+)
 from discreet.plan.keys import Label
+from discreet.plan.released import Released
 from discreet.rationals import Number
 
 __all__ = ["Answer", "Receipt"]
@@ -30,8 +37,8 @@ class Receipt:
     """Enough to cite an answer: what was asked of whom, under which guarantee, at what cost.
 
     Privacy: none (touches no data); public facts only.
-    >>> Receipt("1", "2026-01-01", "a", "SELECT", "t", "t", "row", "add-remove", "v", 1, {}, ()).id
-    '1'
+    >>> Receipt("7", "now", "ana", "SELECT", "t", "t", "row", "add-remove", "v", "1", {}, ()).id
+    '7'
     """
 
     id: str
@@ -43,7 +50,7 @@ class Receipt:
     unit: str
     neighbours: str
     schema_version: str
-    data_version: int
+    data_version: str
     cost: dict[str, str]
     mechanisms: tuple[str, ...]
 
@@ -56,39 +63,33 @@ class Answer:
     'Answer'
     """
 
-    __slots__ = ("_noisy", "_rows", "bought", "free", "plan", "receipt")
+    __slots__ = ("_released", "_rows", "bought", "free", "plan", "receipt")
 
-    def __init__(
-        self, plan: Plan, noisy: tuple[NDArray[Any], ...], receipt: Receipt, *, free: bool
-    ) -> None:
-        self.plan = plan
+    def __init__(self, released: Released, receipt: Receipt, *, free: bool) -> None:
+        self.plan: Plan = released.plan
         self.receipt = receipt
         self.free = free  # the stored release of the same question: nothing was charged
         self.bought: Answer | None = None  # the count that was bought first to reach an error
-        self._noisy = noisy
-        ranked = plan.query.having is not None or plan.query.order
-        columns = self._columns(estimates(plan, noisy)) if ranked else {}
-        self._rows = kept_rows(plan, noisy, columns)
-
-    def _keys(self) -> dict[str, list[Label]]:
-        named: dict[str, list[Label]] = {}
-        groups = self.plan.groups
-        for place, domain in enumerate(self.plan.domains):
-            labels = dict(zip(domain.codes, domain.labels, strict=True))
-            named[domain.name] = [labels[group[place]] for group in groups]
-        return named
+        self._released = released
+        ranked = self.plan.query.having is not None or self.plan.query.order
+        columns = self._columns(estimates(released)) if ranked else {}
+        self._rows = kept_rows(released, columns)
 
     def _columns(self, columns: dict[str, Estimate]) -> dict[str, NDArray[Any]]:
         """Every column before HAVING, ORDER BY and LIMIT, keys included."""
         out: dict[str, NDArray[Any]] = {}
-        for name, labels in self._keys().items():
-            out[name] = np.array(labels, dtype=object if isinstance(labels[0], date) else None)
+        for name, labels in self._released.keys().items():
+            out[name] = _column(labels)
         for output in self.plan.query.outputs:
             place = simple_measure(self.plan, output.expression)
-            if place is None:
+            chosen = picked(self.plan, output.expression)
+            if place is not None:
+                step = self.plan.measures[place].step
+                out[output.name] = _scaled(self._released.noisy[place], step)
+            elif chosen is not None:
+                out[output.name] = _column(values_of(self._released, chosen))
+            else:
                 out[output.name] = columns[output.name].value
-                continue
-            out[output.name] = _scaled(self._noisy[place], self.plan.measures[place].step)
         return out
 
     @property
@@ -108,23 +109,43 @@ class Answer:
         >>> Answer.to_dicts.__name__
         'to_dicts'
         """
-        columns = self._columns(estimates(self.plan, self._noisy))
+        columns = self._columns(estimates(self._released))
         lists = {name: columns[name][self._rows].tolist() for name in self.columns}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
     def intervals(self, confidence: Number = _CONFIDENCE) -> list[dict[str, tuple[float, float]]]:
         """For each row the interval of every noisy column, covering with this probability.
 
-        The interval of one column in one row; not of all of them at once.
+        The interval of one column in one row; not of all of them at once. For the columns
+        `in_ranks` names it is how many rows the rank of the value, or the count of a mode, is off.
         Privacy: post-processing.
         >>> Answer.intervals.__name__
         'intervals'
         """
-        columns = estimates(self.plan, self._noisy, confidence)
+        columns = estimates(self._released, confidence)
+        ranks = self.in_ranks
+        off = {name: self.plan.choices[ranks[name]].error(confidence) for name in ranks}
         return [
-            {name: (float(each.low[row]), float(each.high[row])) for name, each in columns.items()}
+            {
+                name: (-off[name], off[name])
+                if name in off
+                else (float(each.low[row]), float(each.high[row]))
+                for name, each in columns.items()
+            }
             for row in self._rows
         ]
+
+    @property
+    def in_ranks(self) -> dict[str, int]:
+        """The columns whose intervals are numbers of rows: quantiles, extremes and modes.
+
+        Each with the place of its mechanism among the plan's choices.
+        Privacy: none (touches no data).
+        >>> Answer.in_ranks.fget is not None
+        True
+        """
+        found = {each.name: picked(self.plan, each.expression) for each in self.plan.query.outputs}
+        return {name: chosen.pick for name, chosen in found.items() if chosen is not None}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())
@@ -184,12 +205,16 @@ class Answer:
         >>> Answer.chart.__name__
         'chart'
         """
-        value = next(name for name in self.columns if name not in self._keys())
-        keys = [name for name in self.columns if name in self._keys()]
+        named = self._released.keys()
+        keys = [name for name in self.columns if name in named]
+        values = [name for name in self.columns if name not in keys]
+        value = next((name for name in values if name not in self.in_ranks), values[0])
         rows = []
         for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
             label = ", ".join(str(row[name]) for name in keys) or value
-            low, high = interval[value]
+            if not isinstance(row[value], int | float):
+                raise InvalidValue(f"{value} is not a number; a chart needs one. Add COUNT(*).")
+            low, high = (row[value],) * 2 if value in self.in_ranks else interval[value]
             rows.append({"group": label, "value": float(row[value]), "low": low, "high": high})
         return bars(rows, group=", ".join(keys), value=value)
 
@@ -206,7 +231,8 @@ class Answer:
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = []
         for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
-            cells = "".join(f"<td>{_cell(row[n], interval.get(n))}</td>" for n in self.columns)
+            known = {name: ends for name, ends in interval.items() if name not in self.in_ranks}
+            cells = "".join(f"<td>{_cell(row[n], known.get(n))}</td>" for n in self.columns)
             body.append(f"<tr>{cells}</tr>")
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         try:
@@ -225,8 +251,13 @@ def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
     return (multiples / step.denominator).astype(np.float64)
 
 
+def _column(labels: list[Label]) -> NDArray[Any]:
+    plain = bool(labels) and isinstance(labels[0], int | float | str)
+    return np.array(labels, dtype=None if plain else object)
+
+
 def _cell(value: Any, interval: tuple[float, float] | None) -> str:
-    if interval is None:
+    if interval is None or not isinstance(value, int | float):
         return escape(str(value))
     return f"{value:,.6g} <small>[{interval[0]:,.6g}, {interval[1]:,.6g}]</small>"
 

@@ -10,7 +10,7 @@ from discreet.plan.price import Price
 from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 
-__all__ = ["price_in_text", "price_of"]
+__all__ = ["delta_of", "price_in_text", "price_of"]
 
 _LEAST, _MOST = Fraction(1, 10**40), Fraction(10**40)  # the ledger counts in steps of 10**-40
 
@@ -65,6 +65,25 @@ def price_of(
     if kind is Pure:
         return Pure(epsilon=wanted)
     return ZCDP(rho=zcdp_rho(epsilon=wanted, delta=analyst.conversion_delta))
+
+
+def delta_of(analyst: Account, population: Account, *, delta: Number | None) -> Fraction | None:
+    """What keys that are not public may cost: a tenth of what both accounts keep for such steps.
+
+    Privacy: none (touches no data); None under a pure budget.
+    >>> delta_of.__name__
+    'delta_of'
+    """
+    if analyst.pure or population.pure:
+        if delta is not None:
+            raise UnprovableRequest(
+                f"delta is {delta!s:.40} and the budget is pure. Ask the custodian for a grant "
+                "with delta. Nothing was charged."
+            )
+        return None
+    if delta is not None:
+        return _within(delta, "delta")
+    return min(each.delta - each.conversion_delta for each in (analyst, population)) / 10
 
 
 def _within(value: Number, name: str) -> Fraction:

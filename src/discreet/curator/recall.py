@@ -5,10 +5,8 @@ Post-processing only: a body holds noisy integers and public facts.
 import json
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.entry import Receipt as Charge
@@ -17,6 +15,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
 from discreet.plan.price import Price
+from discreet.plan.released import Released
 from discreet.plan.target import counting
 from discreet.query.parse import parse
 from discreet.schema.table import Table
@@ -24,54 +23,59 @@ from discreet.schema.table import Table
 __all__ = ["recall", "receipt_of", "release_body", "release_key"]
 
 
-def release_key(plan: Plan, data_version: int) -> str:
+def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """What makes two questions the same: the canonical query, its prices, schema and data version.
 
     Privacy: none (touches no data).
     >>> release_key.__name__
     'release_key'
     """
-    parts = (plan.query, plan.prices, plan.table.version, data_version)
+    versions = tuple(table.version for table in plan.tables)
+    parts = (plan.query, plan.prices, plan.delta, versions, data_versions)
     return sha256(repr(parts).encode()).hexdigest()
 
 
-def receipt_of(plan: Plan, charge: Charge, data_version: int) -> Receipt:
+def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Receipt:
     """The citable receipt of a charged answer.
 
     Privacy: none (touches no data).
     >>> receipt_of.__name__
     'receipt_of'
     """
+    chosen = () if plan.selection is None else (plan.selection,)
     return Receipt(
         id=charge.id,
         time=charge.time,
         analyst=charge.analyst,
         question=plan.question,
-        table=plan.table.name,
+        table=", ".join(table.name for table in plan.tables),
         population=plan.table.population,
         unit=plan.table.unit or "row",
         neighbours=plan.table.neighbours.value,
-        schema_version=plan.table.version,
-        data_version=data_version,
+        schema_version=", ".join(table.version for table in plan.tables),
+        data_version=", ".join(map(str, data_versions)),
         cost=cost_of(plan.cost),
-        mechanisms=tuple(noise_of(noise) for noise in plan.noises),
+        mechanisms=tuple(noise_of(each) for each in (*plan.noises, *plan.choices, *chosen)),
     )
 
 
-def release_body(plan: Plan, noisy: tuple[NDArray[Any], ...], data_version: int) -> bytes:
+def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
     """A release as bytes, complete enough to rebuild its answer.
 
-    Privacy: post-processing: noisy integers only.
+    Privacy: post-processing: noisy integers, and the keys that were released.
     >>> release_body.__name__
     'release_body'
     """
+    plan = released.plan
     body = {
         "question": plan.question,
         "behind": plan.behind,
-        "schema": plan.table.to_json(),
+        "schemas": [table.to_json() for table in plan.tables],
         "prices": [_written(price) for price in plan.prices],
-        "noisy": [column.tolist() for column in noisy],
-        "data_version": data_version,
+        "delta": None if plan.delta is None else str(plan.delta),
+        "groups": None if plan.selection is None else released.groups,
+        "noisy": [column.tolist() for column in released.noisy],
+        "data_versions": data_versions,
     }
     return json.dumps(body).encode()
 
@@ -84,19 +88,23 @@ def recall(release: Release) -> Answer:
     'recall'
     """
     body = json.loads(release.body)
-    table = Table.from_json(body["schema"])
+    first, *others = (Table.from_json(schema) for schema in body["schemas"])
     draft = Draft(
-        query=parse(body["question"], {table.name: table}),
-        table=table,
+        query=parse(body["question"], {table.name: table for table in (first, *others)}),
+        table=first,
         price=tuple(_read(price) for price in body["prices"]),
+        delta=None if body["delta"] is None else Fraction(body["delta"]),
+        others=tuple((table, f'"{table.name}"') for table in others),
         question=body["question"],
     )
-    made = plan(counting(draft, body["behind"]) if body.get("behind") else draft)
+    made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )
-    receipt = receipt_of(made, release.receipt, body["data_version"])
-    return Answer(made, noisy, receipt, free=True)
+    listed = body["groups"]
+    groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
+    receipt = receipt_of(made, release.receipt, tuple(body["data_versions"]))
+    return Answer(Released(made, groups, noisy), receipt, free=True)
 
 
 def _fits(column: list[int]) -> bool:

@@ -2,17 +2,15 @@
 then noise. It is the only place where exact integers and noise meet; reviewed hardest.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.curator.answer import Answer
-from discreet.curator.pricing import price_in_text, price_of
+from discreet.curator.noising import noised
+from discreet.curator.pricing import delta_of, price_in_text, price_of
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import Engine
@@ -25,6 +23,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Draft, Plan, plan, remade
 from discreet.plan.price import Price
+from discreet.plan.released import Released
 from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
 from discreet.query.parse import parse
 from discreet.rationals import Number
@@ -33,7 +32,6 @@ from discreet.schema.table import Budget, Table
 __all__ = ["Curator", "Session", "answer"]
 
 _COUNT_EPSILON = Fraction(1, 20)  # what a count bought for an error target costs
-_SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 bits
 
 
 def answer(
@@ -41,8 +39,8 @@ def answer(
     engine: Engine,
     charge: Callable[[], Charge],
     bits: BitSource = system,
-) -> tuple[Charge, tuple[NDArray[Any], ...]]:
-    """Charge, run one statement, add noise: the receipt and the noisy measures of every group.
+) -> tuple[Charge, Released]:
+    """Charge, run one statement, add noise: the receipt and what is released.
 
     Privacy: the plan's cost for its table's unit and relation, charged before a row is read.
     A failure after the charge keeps it. Exact integers live in this function only.
@@ -50,28 +48,7 @@ def answer(
     'answer'
     """
     receipt = charge()  # durable before the engine runs
-    exact = _exact(plan, engine.rows(plan.sql))
-    noisy = tuple(
-        noise.release(column, bits) for noise, column in zip(plan.noises, exact, strict=True)
-    )
-    return receipt, noisy
-
-
-def _exact(plan: Plan, rows: list[tuple[int | None, ...]]) -> list[NDArray[Any]]:
-    """The exact measures of every public group; absent groups are zero, other keys are dropped."""
-    width = len(plan.domains)
-    found = {row[:width]: row[width:] for row in rows}
-    empty = (0,) * len(plan.engine_columns)
-    table = [found.get(group, empty) for group in plan.groups]
-    place = {sql: index for index, sql in enumerate(plan.engine_columns)}
-    columns = []
-    for measure in plan.measures:
-        terms = [(factor, place[sql]) for factor, sql in measure.terms]
-        values = [sum(factor * (row[index] or 0) for factor, index in terms) for row in table]
-        # The type follows from public bounds, so it says nothing about the data.
-        small = measure.sensitivity.linf < _SAFE
-        columns.append(np.array(values, dtype=np.int64 if small else object))
-    return columns
+    return receipt, noised(plan, engine.rows(plan.sql), bits)
 
 
 class Session:
@@ -107,16 +84,18 @@ class Session:
         rho: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
+        delta: Number | None = None,
     ) -> Plan:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
-        column); `count` supposes how many rows a group has, for averages.
+        column); `count` supposes how many rows a group has, for averages; `delta` is what keys
+        that are not public may cost, a tenth of what the accounts keep for such steps by default.
         Privacy: none (touches no data).
         >>> Session.explain.__name__
         'explain'
         """
-        draft, analyst, kind = self._draft(sql)
+        draft, analyst, kind = self._draft(sql, delta)
         epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
         if error is not None:
             if epsilon is not None or rho is not None:
@@ -124,20 +103,25 @@ class Session:
             return priced_for_error(draft, error, kind, count)
         return plan(replace(draft, price=price_of(analyst, kind, epsilon=epsilon, rho=rho)))
 
-    def _draft(self, sql: str) -> tuple[Draft, Account, type[Price]]:
+    def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
         query = parse(sql, self._warehouse.tables())
-        table = self._warehouse.tables()[query.tables[0]]
+        (table, relation), *others = _read(self._warehouse, query.tables)
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
-        population = self._vault.ledger.account(Holder.POPULATION, table.population)
+        paying = _private((table, *(each for each, _ in others)))
+        population = self._vault.ledger.account(Holder.POPULATION, paying.population)
+        pure = analyst.pure or population.pure
         draft = Draft(
             query=query,
             table=table,
-            price=Pure(epsilon=1),
-            relation=self._warehouse.relation(query.tables[0]),
+            price=Pure(epsilon=1) if pure else ZCDP(rho=1),
+            delta=delta_of(analyst, population, delta=delta),
+            relation=relation,
+            others=tuple(others),
             question=sql,
+            dialect=self._warehouse.dialect(query.tables[0]),
         )
-        return draft, analyst, Pure if analyst.pure or population.pure else ZCDP
+        return draft, analyst, Pure if pure else ZCDP
 
     def sql(
         self,
@@ -147,6 +131,7 @@ class Session:
         rho: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
+        delta: Number | None = None,
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
 
@@ -160,11 +145,14 @@ class Session:
         """
         bought = None
         if error is not None and count is epsilon is rho is None:
-            bought = self._bought_count(sql, error)
+            bought = self._bought_count(sql, error, delta)
             if bought is not None:
                 count = supposed_count([row[COUNTED] for row in bought.intervals()])
         try:
-            found = self.run(self.explain(sql, epsilon=epsilon, rho=rho, error=error, count=count))
+            made = self.explain(
+                sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
+            )
+            found = _run(self._vault, self._warehouse, self.name, made, system)
         except DiscreetError as refusal:
             if bought is None or bought.free:
                 raise
@@ -175,8 +163,10 @@ class Session:
         found.bought = bought
         return found
 
-    def _bought_count(self, sql: str, error: Number | Mapping[str, Number]) -> Answer | None:
-        draft, analyst, kind = self._draft(sql)
+    def _bought_count(
+        self, sql: str, error: Number | Mapping[str, Number], delta: Number | None
+    ) -> Answer | None:
+        draft, analyst, kind = self._draft(sql, delta)
         price_in_text(draft.query.options, analyst, epsilon=None, rho=None, error=error)
         counted = count_behind(draft, error)
         if counted is None:
@@ -191,6 +181,21 @@ class Session:
         >>> Session.run.__name__
         'run'
         """
+        _data_versions(self._warehouse, plan)
+        names = tuple(table.name for table in plan.tables)
+        (table, relation), *others = _read(self._warehouse, names)
+        now = remade(
+            plan,
+            table=table,
+            relation=relation,
+            others=tuple(others),
+            dialect=self._warehouse.dialect(table.name),
+        )
+        if plan != now:
+            raise InvalidValue(
+                f"this is not the plan that {table.name} gives now; explain the question again. "
+                "Nothing was run or charged."
+            )
         return _run(self._vault, self._warehouse, self.name, plan, system)
 
     @property
@@ -204,41 +209,56 @@ class Session:
         return [recall(release) for release in self._vault.releases.transcript(self.name)]
 
 
+def _read(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:
+    """The tables a question reads, each with what stands after FROM."""
+    relations = warehouse.relations(names)
+    tables = warehouse.tables()
+    return [(tables[name], relations[name]) for name in names]
+
+
+def _private(tables: Iterable[Table]) -> Table:
+    """The table whose population pays; all private tables of one question share it."""
+    return next(table for table in tables if table.kind != "public")
+
+
+def _data_versions(warehouse: Warehouse, plan: Plan) -> tuple[int, ...]:
+    """The states of the plan's tables; refused if one has another schema than the plan knows."""
+    known = [warehouse.current(table.name) for table in plan.tables]
+    for each, table in zip(known, plan.tables, strict=True):
+        if each.schema_version != table.version:
+            raise InvalidValue(
+                f"{table.name} has another schema now; explain the question again. "
+                "Nothing was run or charged."
+            )
+    return tuple(each.data_version for each in known)
+
+
 def _run(vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: BitSource) -> Answer:
-    known = warehouse.current(plan.table.name)
-    if known.schema_version != plan.table.version:
-        raise InvalidValue(
-            f"{plan.table.name} has another schema now; explain the question again. "
-            "Nothing was run or charged."
-        )
-    table, relation = warehouse.tables()[known.name], warehouse.relation(known.name)
-    if plan != remade(plan, table=table, relation=relation):
-        raise InvalidValue(
-            f"this is not the plan that {known.name} gives now; explain the question again. "
-            "Nothing was run or charged."
-        )
-    key = release_key(plan, known.data_version)
-    sharing = plan.table.budget is not None and plan.table.budget.sharing
+    """Run a plan that was made from the catalogue as it is, or as it was a moment ago."""
+    versions = _data_versions(warehouse, plan)
+    key = release_key(plan, versions)
+    paying = _private(plan.tables)
+    sharing = paying.budget is not None and paying.budget.sharing
     stored = vault.releases.find(key, analyst=None if sharing else analyst)
     if stored is not None:
         return recall(stored)
+    names = tuple(table.name for table in plan.tables)
     memo = {
-        "label": f"The question about {plan.table.name}",
-        "table": plan.table.name,
+        "label": f"The question about {' and '.join(names)}",
+        "table": ", ".join(names),
         "question": plan.question,
-        "data_version": str(known.data_version),
+        "data_version": ", ".join(map(str, versions)),
     }
 
     def charge() -> Charge:
         return vault.ledger.charge(
-            population=plan.table.population, analyst=analyst, loss=plan.cost, memo=memo
+            population=paying.population, analyst=analyst, loss=plan.cost, memo=memo
         )
 
-    engine = warehouse.engine(known.name, data_version=known.data_version)
-    receipt, noisy = answer(plan, engine, charge, bits)
-    body = release_body(plan, noisy, known.data_version)
-    vault.releases.store(key, receipt, body)
-    return Answer(plan, noisy, receipt_of(plan, receipt, known.data_version), free=False)
+    engine = warehouse.engine(names, data_versions=versions)
+    receipt, released = answer(plan, engine, charge, bits)
+    vault.releases.store(key, receipt, release_body(released, versions))
+    return Answer(released, receipt_of(plan, receipt, versions), free=False)
 
 
 class Curator:

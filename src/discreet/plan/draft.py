@@ -2,27 +2,30 @@
 is read. Nothing here touches data.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from math import prod
 
 from discreet.errors import UnsafeQuery
+from discreet.loss import Loss, Pure
+from discreet.plan.aggregates import aggregates_of, ordering
 from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
-from discreet.plan.keys import Domain, domain, groups
-from discreet.plan.measures import Contribution, Estimator, Measure, Measures
-from discreet.plan.price import Noise, Price, choose, paid, shared
-from discreet.query.algebra import (
-    Aggregate,
-    Arithmetic,
-    Compare,
-    Expression,
-    Junction,
-    Member,
-    Negation,
-    Query,
-    Statistic,
+from discreet.plan.keys import domain, groups
+from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
+from discreet.plan.picks import Pick, choice_loss, chooser, fraction_of, pick
+from discreet.plan.price import Price, choose, paid, shared
+from discreet.plan.selection import (
+    Selection,
+    kept_keys,
+    leading,
+    ranking,
+    selection_loss,
+    shown_keys,
 )
+from discreet.plan.split import Errors, least_product
+from discreet.plan.values import GROUP_LIMIT, Draft, Plan
+from discreet.query.algebra import Aggregate, Scan, Statistic
 from discreet.schema.table import Table
 
 __all__ = [
@@ -32,97 +35,36 @@ __all__ = [
     "RULES",
     "Rule",
     "bound_contribution",
+    "choose_groups",
     "choose_mechanism",
     "emit",
+    "errors_at_price",
     "measure",
+    "measured",
     "plan",
+    "read",
     "remade",
     "resolve",
 ]
 
-GROUP_LIMIT = 100_000
-"""How many public groups one question may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything that will happen when a question is asked, and what it costs.
-
-    Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
-    >>> from discreet.plan.draft import RULES
-    >>> [rule.__name__ for rule in RULES]
-    ['resolve', 'bound_contribution', 'measure', 'choose_mechanism', 'emit']
-    """
-
-    query: Query
-    table: Table
-    domains: tuple[Domain, ...]
-    contribution: Contribution
-    measures: tuple[Measure, ...]
-    estimators: tuple[tuple[Aggregate, Estimator], ...]
-    prices: tuple[Price, ...]
-    noises: tuple[Noise, ...]
-    cost: Price
-    engine_columns: tuple[str, ...]
-    sql: str
-    limit: int
-    question: str
-    behind: str  # the column whose count this is, when a count was bought for another question
-    dialect: str = "duckdb"
-
-    @property
-    def error(self) -> dict[str, float | None]:
-        """The 95% half-width of every column; None where it depends on a secret count.
-
-        Privacy: none (touches no data).
-        >>> Plan.error.fget is not None
-        True
-        """
-        from discreet.plan.explain import error_of
-
-        return error_of(self)
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The engine codes of every group of the answer, in order.
-
-        Privacy: none (touches no data).
-        >>> Plan.groups.fget is not None
-        True
-        """
-        return groups(self.domains, limit=self.limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A plan in the making: each rule fills in what it decides.
-
-    Privacy: none (touches no data).
-    >>> Draft.__name__
-    'Draft'
-    """
-
-    query: Query
-    table: Table
-    price: Price | tuple[Price, ...]
-    limit: int = GROUP_LIMIT
-    relation: str = '"prepared"'
-    question: str = ""
-    behind: str = ""
-    dialect: str = "duckdb"
-    domains: tuple[Domain, ...] = ()
-    contribution: Contribution | None = None
-    measures: tuple[Measure, ...] = ()
-    estimators: tuple[tuple[Aggregate, Estimator], ...] = ()
-    prices: tuple[Price, ...] = ()
-    noises: tuple[Noise, ...] = ()
-    cost: Price | None = None
-    engine_columns: tuple[str, ...] = ()
-    sql: str = ""
+_PICKED = (Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.MODE)
 
 
 Rule = Callable[[Draft], Draft]
 """One decision on the way to a plan."""
+
+
+def read(draft: Draft) -> Draft:
+    """The rows that are aggregated: one table, or what joins and subqueries make of several.
+
+    Privacy: none (touches no data).
+    >>> read.__name__
+    'read'
+    """
+    tables = (draft.table, *(table for table, _ in draft.others))
+    if isinstance(draft.query.source, Scan):
+        return replace(draft, tables=tables)
+    raise UnsafeQuery("joins and subqueries are not answered yet. Nothing was charged.")
 
 
 def resolve(draft: Draft) -> Draft:
@@ -149,17 +91,44 @@ def bound_contribution(draft: Draft) -> Draft:
     """
     rows = draft.table.rows_per_unit
     most = draft.query.options.max_groups_contributed or rows
+    in_all = prod(len(domain.codes) for domain in draft.domains)
     contribution = Contribution(
         rows_per_unit=rows,
         groups_per_unit=min(rows, most),
-        groups_in_all=prod(len(domain.codes) for domain in draft.domains),
+        groups_in_all=None if draft.private else in_all,
         relation=draft.table.neighbours,
     )
     return replace(draft, contribution=contribution)
 
 
+def choose_groups(draft: Draft) -> Draft:
+    """Whether the leading groups are chosen first, which leaves fewer groups to add noise to.
+
+    Privacy: none (touches no data); public facts alone decide.
+    >>> choose_groups.__name__
+    'choose_groups'
+    """
+    assert draft.contribution is not None
+    wanted = ordering(draft.query)
+    first = draft.price[0] if isinstance(draft.price, tuple) else draft.price
+    if wanted is None or draft.private or not draft.query.limit:
+        return draft
+    found = ranking(
+        draft.contribution,
+        wanted,
+        [found for each in draft.query.outputs for found in aggregates_of(each.expression)],
+        count=draft.query.limit,
+        kind=type(first),
+        counted=draft.counted if wanted.statistic is Statistic.UNITS else "COUNT(*)",
+    )
+    if found is None:
+        return draft
+    narrowed = replace(draft.contribution, groups_in_all=found.count)
+    return replace(draft, ranking=found, contribution=narrowed)
+
+
 def measure(draft: Draft) -> Draft:
-    """The sums and counts that all aggregates together need, each of them once.
+    """The sums and counts that all aggregates together need, each of them once, and the picks.
 
     Privacy: none (touches no data).
     >>> measure.__name__
@@ -167,7 +136,12 @@ def measure(draft: Draft) -> Draft:
     """
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
-    aggregates = list(dict.fromkeys(_aggregates(draft.query)))
+    query = draft.query
+    order = () if draft.ranking is not None and not draft.ranking.shown else query.order
+    places = [*(each.expression for each in query.outputs), *(each.expression for each in order)]
+    if query.having is not None:
+        places.append(query.having)
+    aggregates = list(dict.fromkeys(found for each in places for found in aggregates_of(each)))
     if not aggregates:
         raise UnsafeQuery("the question has no aggregate; ask for COUNT(*), SUM or AVG.")
     summed = frozenset(
@@ -176,23 +150,114 @@ def measure(draft: Draft) -> Draft:
         if aggregate.statistic is Statistic.SUM and aggregate.argument is not None
     )
     measures = Measures(columns, draft.contribution, summed)
-    estimators = tuple((each, measures.estimator(each)) for each in aggregates)
-    return replace(draft, measures=tuple(measures.found), estimators=estimators)
+    estimators: dict[Aggregate, Estimator | Chosen] = {
+        each: measures.estimator(each) for each in aggregates if each.statistic not in _PICKED
+    }
+    picks = _picks(draft, aggregates)
+    place = len(measures.found)
+    for index, (found, made) in enumerate(picks):
+        for each in found:
+            at = made.fractions.index(fraction_of(each)) if made.fractions else 0
+            estimators[each] = Chosen(each.statistic, index, place + at)
+        place += made.columns
+    return replace(
+        draft,
+        measures=tuple(measures.found),
+        estimators=tuple((each, estimators[each]) for each in aggregates),
+        picks=tuple(made for _, made in picks),
+    )
+
+
+def _picks(draft: Draft, aggregates: list[Aggregate]) -> list[tuple[tuple[Aggregate, ...], Pick]]:
+    """Quantiles of one expression are picked together, its mode by itself."""
+    assert draft.contribution is not None
+    columns = scope(draft.table, draft.dialect)
+    alike: dict[object, list[Aggregate]] = {}
+    for each in aggregates:
+        if each.statistic in _PICKED:
+            alike.setdefault((each.argument, each.statistic is Statistic.MODE), []).append(each)
+    count = draft.contribution.groups_in_all or draft.limit
+    counts = draft.contribution.of(0, 1)
+    return [
+        (tuple(found), pick(tuple(found), columns, groups=count, sensitivity=counts))
+        for found in alike.values()
+    ]
+
+
+def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
+    """How the statistics of a question depend on the prices of its parts, and how many parts.
+
+    Privacy: none (touches no data).
+    >>> errors_at_price.__name__
+    'errors_at_price'
+    """
+    count = len(draft.measures) + len(draft.picks)
+    parts: list[dict[int, float]] = []
+    for _, estimator in draft.estimators:
+        if isinstance(estimator, Chosen):
+            parts.append({len(draft.measures) + estimator.pick: 1.0})
+            continue
+        shares: dict[int, float] = {}
+        for place, factor in zip(estimator.positions, estimator.influence(), strict=True):
+            shares[place] = shares.get(place, 0.0) + factor * draft.measures[place].size
+        parts.append(shares)
+    if draft.ranking is not None or (draft.private and _thresholded(draft) is None):
+        parts.append({count: 1.0})
+        count += 1
+    return Errors(parts, power=1.0 if kind is Pure else 0.5), count
+
+
+def _thresholded(draft: Draft) -> int | None:
+    """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
+    for place, each in enumerate(draft.measures):
+        if each.terms == ((1, draft.counted),):
+            return place
+    return None
 
 
 def choose_mechanism(draft: Draft) -> Draft:
-    """The noise of every measure, and what all of it costs.
+    """The noise of every measure, how values and groups are chosen, and what all of it costs.
 
-    Privacy: `cost` is the sum of the losses of the chosen mechanisms.
+    Privacy: `cost` is the sum of the losses of the chosen mechanisms [DR14, Cor. 3.15],
+    [BS16, Lemma 1.7].
     >>> choose_mechanism.__name__
     'choose_mechanism'
     """
     price = draft.price
-    count = len(draft.measures)
-    parts = price if isinstance(price, tuple) else (shared(price, count),) * count
-    noises = tuple(map(choose, draft.measures, parts))
-    cost = paid(draft.measures, noises, parts[0])
-    return replace(draft, prices=parts, noises=noises, cost=cost)
+    if not isinstance(price, tuple):
+        errors, count = errors_at_price(draft, type(price))
+        price = tuple(shared(price, share) for share in least_product(errors, count))
+    measured, picked = len(draft.measures), len(draft.picks)
+    noises = tuple(map(choose, draft.measures, price[:measured]))
+    choices = tuple(map(chooser, draft.picks, price[measured : measured + picked]))
+    draft = replace(draft, prices=price, noises=noises, choices=choices)
+    selection = _selection(draft, price[-1])
+    losses: list[Loss] = [
+        noise.loss(noticeable(each.sensitivity))
+        for noise, each in zip(noises, draft.measures, strict=True)
+    ]
+    losses += [choice_loss(*pair, price[0]) for pair in zip(draft.picks, choices, strict=True)]
+    if selection is not None:
+        losses.append(selection_loss(selection, draft.measures, price[0]))
+    return replace(draft, selection=selection, cost=paid(losses, price[0]))
+
+
+def _selection(draft: Draft, price: Price) -> Selection | None:
+    if draft.ranking is not None:
+        return leading(draft.ranking, price)
+    if not draft.private:
+        return None
+    assert draft.contribution is not None
+    place = _thresholded(draft)
+    if place is None:
+        return kept_keys(draft.contribution, price, counted=draft.counted, delta=draft.delta)
+    return shown_keys(
+        draft.measures[place],
+        place,
+        draft.noises[place],
+        counted=draft.counted,
+        delta=draft.delta,
+    )
 
 
 def emit(draft: Draft) -> Draft:
@@ -202,20 +267,44 @@ def emit(draft: Draft) -> Draft:
     >>> emit.__name__
     'emit'
     """
-    columns = tuple(dict.fromkeys(sql for each in draft.measures for _, sql in each.terms))
+    needed = [sql for each in draft.measures for _, sql in each.terms]
+    if draft.selection is not None:
+        needed.append(draft.selection.counted)
+    columns = tuple(dict.fromkeys(needed))
     sql = statement(
         query=draft.query,
         table=draft.table,
         relation=draft.relation,
         domains=draft.domains,
         columns=columns,
+        picks=tuple(each.sql for each in draft.picks),
         dialect=draft.dialect,
     )
     return replace(draft, engine_columns=columns, sql=sql)
 
 
-RULES: tuple[Rule, ...] = (resolve, bound_contribution, measure, choose_mechanism, emit)
+RULES: tuple[Rule, ...] = (
+    read,
+    resolve,
+    bound_contribution,
+    choose_groups,
+    measure,
+    choose_mechanism,
+    emit,
+)
 """The way from a question to a plan."""
+
+
+def measured(draft: Draft) -> Draft:
+    """Apply the rules up to `measure`: what has to be released is known, its price is not.
+
+    Privacy: none (touches no data).
+    >>> measured.__name__
+    'measured'
+    """
+    for rule in RULES[: RULES.index(measure) + 1]:
+        draft = rule(draft)
+    return draft
 
 
 def plan(draft: Draft) -> Plan:
@@ -227,29 +316,18 @@ def plan(draft: Draft) -> Plan:
     """
     for rule in RULES:
         draft = rule(draft)
-    assert draft.contribution is not None
-    assert draft.cost is not None
-    return Plan(
-        query=draft.query,
-        table=draft.table,
-        domains=draft.domains,
-        contribution=draft.contribution,
-        measures=draft.measures,
-        estimators=draft.estimators,
-        prices=draft.prices,
-        noises=draft.noises,
-        cost=draft.cost,
-        engine_columns=draft.engine_columns,
-        sql=draft.sql,
-        limit=draft.limit,
-        question=draft.question,
-        behind=draft.behind,
-        dialect=draft.dialect,
-    )
+    return Plan(**{each.name: getattr(draft, each.name) for each in fields(Plan)})
 
 
-def remade(made: Plan, *, table: Table, relation: str, dialect: str = "duckdb") -> Plan:
-    """The plan that the same question at the same prices gives for a table as it is now.
+def remade(
+    made: Plan,
+    *,
+    table: Table,
+    relation: str,
+    others: tuple[tuple[Table, str], ...] = (),
+    dialect: str = "duckdb",
+) -> Plan:
+    """The plan that the same question at the same prices gives for its tables as they are now.
 
     Privacy: none (touches no data); what differs from it must not be run.
     >>> remade.__name__
@@ -260,32 +338,11 @@ def remade(made: Plan, *, table: Table, relation: str, dialect: str = "duckdb") 
             query=made.query,
             table=table,
             price=made.prices,
+            delta=made.delta,
             relation=relation,
+            others=others,
             question=made.question,
             behind=made.behind,
             dialect=dialect,
         )
     )
-
-
-def _aggregates(query: Query) -> Iterator[Aggregate]:
-    for output in query.outputs:
-        yield from _within(output.expression)
-    if query.having is not None:
-        yield from _within(query.having)
-    for order in query.order:
-        yield from _within(order.expression)
-
-
-def _within(expression: Expression) -> Iterator[Aggregate]:
-    match expression:
-        case Aggregate():
-            yield expression
-        case Arithmetic(_, left, right) | Compare(_, left, right):
-            yield from _within(left)
-            yield from _within(right)
-        case Junction(_, parts):
-            for part in parts:
-                yield from _within(part)
-        case Negation(operand) | Member(operand, _):
-            yield from _within(operand)

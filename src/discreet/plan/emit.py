@@ -18,10 +18,13 @@ def statement(
     relation: str,
     domains: tuple[Domain, ...],
     columns: tuple[str, ...],
+    picks: tuple[str, ...] = (),
     dialect: str = "duckdb",
 ) -> str:
     """Group codes and exact integers, one row for each group that has rows.
 
+    With picks there is a branch for each beside the one of the sums. A row then begins with the
+    number of its branch, and its group is followed by a candidate and how many rows have it.
     Privacy: none (touches no data); what it returns is exact and must not leave.
     >>> statement.__name__
     'statement'
@@ -34,11 +37,24 @@ def statement(
     if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
         relation, where = _limited(relation, where, domains, most, dialect_of(dialect)), ""
         keys = _names(domains)
-    values = [f'{sql} AS "$s{place}"' for place, sql in enumerate(columns)]
-    grouping = ""
-    if domains:
-        grouping = " GROUP BY " + ", ".join(str(place + 1) for place in range(len(domains)))
-    return f"SELECT {', '.join([*keys, *values])} FROM {relation}{where}{grouping}"
+    rows = f" FROM {relation}{where}"
+    sums = [f'{sql} AS "$s{place}"' for place, sql in enumerate(columns)]
+    if not picks:
+        return f"SELECT {', '.join([*keys, *sums])}{rows}{_grouping(1, len(keys))}"
+    branches = []
+    if columns:
+        listed = ['0 AS "$b"', *keys, '0 AS "$c"', '0 AS "$n"', *sums]
+        branches.append(f"SELECT {', '.join(listed)}{rows}{_grouping(2, len(keys))}")
+    for place, sql in enumerate(picks, 1):
+        none = [f'0 AS "$s{place}"' for place in range(len(columns))]
+        listed = [f'{place} AS "$b"', *keys, f'{sql} AS "$c"', 'COUNT(*) AS "$n"', *none]
+        branches.append(f"SELECT {', '.join(listed)}{rows}{_grouping(2, len(keys) + 1)}")
+    return " UNION ALL ".join(branches)
+
+
+def _grouping(first: int, count: int) -> str:
+    places = ", ".join(str(first + place) for place in range(count))
+    return f" GROUP BY {places}" if places else ""
 
 
 def _names(domains: tuple[Domain, ...]) -> list[str]:

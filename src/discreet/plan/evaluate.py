@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.draft import Plan
-from discreet.plan.measures import Estimator
+from discreet.plan.keys import Label
+from discreet.plan.measures import Chosen, Estimator
+from discreet.plan.released import Released
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,
@@ -29,7 +31,7 @@ from discreet.query.algebra import (
 )
 from discreet.rationals import Number, probability
 
-__all__ = ["Estimate", "estimates", "kept_rows", "simple_measure"]
+__all__ = ["Estimate", "estimates", "kept_rows", "picked", "simple_measure", "values_of"]
 
 Floats = NDArray[np.float64]
 
@@ -58,59 +60,92 @@ def simple_measure(plan: Plan, expression: Expression) -> int | None:
     if not isinstance(expression, Aggregate):
         return None
     estimator = dict(plan.estimators)[expression]
-    return estimator.positions[0] if len(estimator.positions) == 1 else None
+    if isinstance(estimator, Chosen) or len(estimator.positions) > 1:
+        return None
+    return estimator.positions[0]
 
 
-def estimates(
-    plan: Plan, noisy: tuple[NDArray[Any], ...], confidence: Number = Fraction(95, 100)
-) -> dict[str, Estimate]:
+def picked(plan: Plan, expression: Expression) -> Chosen | None:
+    """The picked value that a column is, if it is one.
+
+    Privacy: none (touches no data).
+    >>> picked.__name__
+    'picked'
+    """
+    found = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
+    return found if isinstance(found, Chosen) else None
+
+
+def values_of(released: Released, chosen: Chosen) -> list[Label]:
+    """What the picked values of every group are called.
+
+    Privacy: post-processing.
+    >>> values_of.__name__
+    'values_of'
+    """
+    pick = released.plan.picks[chosen.pick]
+    return [pick.value(int(each)) for each in released.noisy[chosen.position]]
+
+
+def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dict[str, Estimate]:
     """Every output column, with intervals that cover with at least this probability.
 
     A column made of several measures gets each of them at a level that adds up to the whole
-    (Bonferroni), and interval arithmetic from there.
+    (Bonferroni), and interval arithmetic from there. A picked value has its public bounds.
     Privacy: post-processing.
     >>> estimates.__name__
     'estimates'
     """
     level = probability(confidence, "confidence")
+    outputs = released.plan.query.outputs
     columns: dict[str, Estimate] = {}
-    for output in plan.query.outputs:
+    for output in outputs:
         if not isinstance(output.expression, IntervalEnd):
-            columns[output.name] = _estimate(plan, noisy, output.expression, level)
-    for output in plan.query.outputs:
+            columns[output.name] = _estimate(released, output.expression, level)
+    for output in outputs:
         if isinstance(output.expression, IntervalEnd):
             of = columns[output.expression.output]
             end = of.low if output.expression.side == "low" else of.high
             columns[output.name] = Estimate(end, end, end)
-    return {output.name: columns[output.name] for output in plan.query.outputs}
+    return {output.name: columns[output.name] for output in outputs}
 
 
 def _estimate(
-    plan: Plan,
-    noisy: tuple[NDArray[Any], ...],
+    released: Released,
     expression: Expression,
     level: Fraction,
     columns: Mapping[str, NDArray[Any]] = MappingProxyType({}),
 ) -> Estimate:
+    plan, size = released.plan, len(released.groups)
     estimators = dict(plan.estimators)
     used = {
         place
         for aggregate, estimator in plan.estimators
-        if _mentions(expression, aggregate)
+        if isinstance(estimator, Estimator) and _mentions(expression, aggregate)
         for place in estimator.positions
     }
     each = 1 - (1 - level) / max(1, len(used))
-    size = len(plan.groups)
 
     def measured(place: int) -> Estimate:
         step = float(plan.measures[place].step)
-        value = noisy[place].astype(np.float64) * step
+        value = released.noisy[place].astype(np.float64) * step
         width = plan.noises[place].error(each) * step
         return Estimate(value, value - width, value + width)
 
+    def chosen(found: Chosen) -> Estimate:
+        pick = plan.picks[found.pick]
+        lattice = [pick.lattice(int(candidate)) for candidate in released.noisy[found.position]]
+        step = float(pick.step)
+        return Estimate(
+            np.array(lattice, dtype=np.float64) * step,
+            np.full(size, pick.lower * step),
+            np.full(size, pick.upper * step),
+        )
+
     def leaf(part: Expression) -> Estimate:
         if isinstance(part, Aggregate):
-            return _aggregate(estimators[part], measured)
+            found = estimators[part]
+            return chosen(found) if isinstance(found, Chosen) else _aggregate(found, measured)
         if isinstance(part, Literal) and isinstance(part.value, Fraction):
             constant = np.full(size, float(part.value))
             return Estimate(constant, constant, constant)
@@ -235,11 +270,7 @@ def _held(estimate: Estimate, count: Estimate, most: float) -> Estimate:
     )
 
 
-def kept_rows(
-    plan: Plan,
-    noisy: tuple[NDArray[Any], ...],
-    columns: Mapping[str, NDArray[Any]],
-) -> NDArray[np.intp]:
+def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
     """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy values.
 
     Privacy: post-processing.
@@ -247,25 +278,29 @@ def kept_rows(
     'kept_rows'
     """
     level = Fraction(95, 100)
+    plan, size = released.plan, len(released.groups)
 
     def value(expression: Expression) -> NDArray[Any]:
+        chosen = picked(plan, expression)
+        if chosen is not None:
+            return np.array(values_of(released, chosen))
         match expression:
             case Field(name):
                 return columns[name]
             case Literal(constant):
                 number = float(constant) if isinstance(constant, Fraction) else constant
-                return np.full(
-                    len(plan.groups), number, dtype=None if number is not None else object
-                )
+                return np.full(size, number, dtype=None if number is not None else object)
             case Compare() | Junction() | Negation() | Member():
                 return np.asarray(_truth(expression, value))
-        return _estimate(plan, noisy, expression, level, columns).value
+        return _estimate(released, expression, level, columns).value
 
     query = plan.query
-    rows = np.arange(len(plan.groups))
+    rows = np.arange(size)
     if query.having is not None:
         rows = rows[_truth(query.having, value)]
-    for order in reversed(query.order):
+    # Leading groups whose count is not shown come in the order in which they were chosen.
+    ranked = plan.ranking is not None and not plan.ranking.shown
+    for order in () if ranked else reversed(query.order):
         keys = value(order.expression)[rows]
         if order.direction == "descending":
             # Stable in both directions: ties keep the order of the keys.

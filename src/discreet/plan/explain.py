@@ -6,10 +6,17 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.loss import Pure
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.quantiles import Quantiles
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import simple_measure
+from discreet.plan.evaluate import picked, simple_measure
 from discreet.plan.measures import Estimator
+from discreet.plan.picks import Choice
 from discreet.plan.price import Noise, Price
+from discreet.plan.selection import Kept, Leading, Selection, Shown
 from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.rationals import ceil_decimal
 
@@ -19,7 +26,7 @@ _LEVEL = Fraction(95, 100)
 
 
 def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
-    """The 95% half-width of every output column.
+    """The 95% half-width of every output column; of quantiles in rows by which the rank is off.
 
     The error of an average or a variance depends on how many rows a group has, which is secret:
     it is given for a supposed `count` of rows, and None without one. It is the worst case over
@@ -34,12 +41,16 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 
 
 def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
+    chosen = picked(plan, expression)
+    if chosen is not None:
+        return plan.choices[chosen.pick].error(_LEVEL)
     place = simple_measure(plan, expression)
     if place is not None:
         return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
-    if count is None or not isinstance(expression, Aggregate):
+    estimator = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
+    if count is None or not isinstance(estimator, Estimator):
         return None
-    return _ratio_error(plan, dict(plan.estimators)[expression], count)
+    return _ratio_error(plan, estimator, count)
 
 
 def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
@@ -67,17 +78,23 @@ def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
 
 
 def cost_of(price: Price) -> dict[str, str]:
-    """A price as text of at most ten digits, rounded up, by the name of its parameter.
+    """A price as text of at most ten digits, rounded up, by the names of its parameters.
 
     Privacy: none (touches no data).
     >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
     ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
     """
-    name, value = ("epsilon", price.epsilon) if isinstance(price, Pure) else ("rho", price.rho)
-    return {name: f"{float(ceil_decimal(value, 10)):.10g}"}
+    if isinstance(price, Pure):
+        return {"epsilon": _digits(price.epsilon)}
+    cost = {"rho": _digits(price.rho)}
+    return {**cost, "delta": _digits(price.delta)} if price.delta else cost
 
 
-def noise_of(noise: Noise) -> str:
+def _digits(value: Fraction) -> str:
+    return f"{float(ceil_decimal(value, 10)):.10g}"
+
+
+def noise_of(noise: Noise | Choice | Selection) -> str:
     """A mechanism in a few words.
 
     Privacy: none (touches no data).
@@ -85,11 +102,23 @@ def noise_of(noise: Noise) -> str:
     >>> noise_of(DiscreteLaplace(scale=2))
     'discrete Laplace, scale 2'
     """
-    from discreet.mechanisms.laplace import DiscreteLaplace
-
-    if isinstance(noise, DiscreteLaplace):
-        return f"discrete Laplace, scale {float(noise.scale):.6g}"
-    return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
+    match noise:
+        case DiscreteLaplace():
+            return f"discrete Laplace, scale {float(noise.scale):.6g}"
+        case DiscreteGaussian():
+            return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
+        case Quantiles():
+            return f"exponential mechanism on rank distances, scale {float(noise.scale):.6g}"
+        case Exponential():
+            return f"exponential mechanism on counts, scale {float(noise.scale):.6g}"
+        case PermuteAndFlip():
+            return f"permute-and-flip on counts, scale {float(noise.scale):.6g}"
+        case Shown(threshold):
+            return f"keys from a noisy number of units of {threshold.threshold} on"
+        case Kept(rule):
+            return f"optimal key selection, epsilon {float(rule.epsilon):.6g}"
+        case Leading(ranking):
+            return f"one-shot top {ranking.count}, scale {float(ranking.scale):.6g}"
 
 
 def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
@@ -106,15 +135,57 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
             f"At most {table.rows_per_unit} rows of one {table.unit} count; if some have more, "
             "counts and sums are too low."
         )
-    if any(estimator.upper for _, estimator in plan.estimators):
+    measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
+    if plan.picks or any(estimator.upper for estimator in measured):
         said.append("Values outside their declared bounds are clamped to them, which can bias.")
-    ratios = any(len(estimator.positions) > 1 for _, estimator in plan.estimators)
+    ratios = any(len(estimator.positions) > 1 for estimator in measured)
     if ratios and count is None:
         said.append(
             "The error of an average or a variance depends on the number of rows, which is "
             "secret; suppose a count to see it."
         )
-    return said
+    return [*said, *_about_groups(plan), *_about_picks(plan)]
+
+
+def _about_groups(plan: Plan) -> list[str]:
+    if isinstance(plan.selection, Leading) and plan.ranking is not None:
+        found = plan.ranking
+        return [
+            f"The {found.count} leading of {found.groups:,} groups are chosen first: on public "
+            f"facts alone that ranks them {found.noising / found.choosing:.3g} times as well as "
+            "noise on every group."
+        ]
+    if isinstance(plan.selection, Shown | Kept):
+        few = (
+            plan.selection.threshold.threshold
+            if isinstance(plan.selection, Shown)
+            else int(plan.selection.rule.error(_LEVEL))
+        )
+        said = [f"Keys with clearly fewer than {few:,} people are not shown."]
+        if isinstance(plan.selection, Shown):
+            said.append("Counts near that threshold are shown only if noise raised them.")
+        return said
+    return []
+
+
+def _about_picks(plan: Plan) -> list[str]:
+    said = []
+    for pick in plan.picks:
+        if pick.fractions:
+            said.append(
+                "The error of a quantile is the number of rows by which its rank may be off; "
+                f"it is one of {pick.candidates:,} public values."
+            )
+        if {Fraction(0), Fraction(1)} & set(pick.fractions):
+            said.append(
+                "MIN and MAX are answered as quantiles a few rows inside the extremes, which "
+                "themselves would show one person."
+            )
+        if not pick.fractions:
+            said.append(
+                "The error of a mode is the number of rows by which another value may be ahead."
+            )
+    return list(dict.fromkeys(said))
 
 
 def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
@@ -129,7 +200,7 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
         "cost": cost_of(plan.cost),
         "unit": plan.table.unit or "row",
         "neighbours": plan.table.neighbours.value,
-        "groups": len(plan.groups),
+        "groups": None if plan.contribution.groups_in_all is None else len(plan.groups),
         "error": error_of(plan, count),
         "measures": [
             {
@@ -142,7 +213,20 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
                 "step": float(measure.step),
             }
             for measure, noise in zip(plan.measures, plan.noises, strict=True)
+        ]
+        + [
+            {
+                "name": pick.name,
+                "sensitivity": {
+                    "l1": float(pick.sensitivity.l1),
+                    "l2": float(pick.sensitivity.l2),
+                },
+                "mechanism": noise_of(choice),
+                "step": float(pick.step * pick.width),
+            }
+            for pick, choice in zip(plan.picks, plan.choices, strict=True)
         ],
+        "selection": None if plan.selection is None else noise_of(plan.selection),
         "warnings": warnings_of(plan, count),
         "sql": plan.sql,
     }

@@ -1,28 +1,32 @@
 """Which groups a question has: every key that public bounds allow, whether or not data holds it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from itertools import product
 from math import prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
-from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import bounded
-from discreet.query.algebra import DateTrunc, Key
+from discreet.query.algebra import DateTrunc, Field, Key
 from discreet.schema.column import Column
 
-__all__ = ["Domain", "Label", "domain", "groups"]
+__all__ = ["Code", "Domain", "Label", "domain", "groups", "label"]
 
 Label = int | float | str | bool | date
 """What a key is called in an answer."""
+
+Code = int | str
+"""What a key is in the engine: a lattice integer, or the text itself where keys are private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
     """The values one GROUP BY expression can take: engine codes and what they are called.
 
+    A domain of private keys has no codes: they become known only through a release.
     Privacy: none (touches no data).
     >>> Domain("region", '"region"', (0, 1), ("north", "south")).labels
     ('north', 'south')
@@ -32,6 +36,28 @@ class Domain:
     sql: str
     codes: tuple[int, ...]
     labels: tuple[Label, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether the keys are not known in advance.
+
+        Privacy: none (touches no data).
+        >>> Domain("city", '"city"', (), ()).private
+        True
+        """
+        return not self.codes
+
+    def named(self, codes: Iterable[Code]) -> list[Label]:
+        """What these codes are called.
+
+        Privacy: none (touches no data).
+        >>> Domain("region", '"region"', (0, 1), ("north", "south")).named([1, 1])
+        ['south', 'south']
+        """
+        if self.private:
+            return list(codes)
+        known = dict(zip(self.codes, self.labels, strict=True))
+        return [known[int(code)] for code in codes]
 
 
 def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
@@ -43,6 +69,8 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
     >>> domain(Key("yes", Literal(True)), {}, limit=10).labels
     (True,)
     """
+    if isinstance(key.expression, Field) and columns[key.expression.name].private_keys:
+        return Domain(key.name, f'"{key.expression.name}"', (), ())
     value = bounded(key.expression, columns)
     if isinstance(key.expression, DateTrunc):
         operand = bounded(key.expression.operand, columns)
@@ -55,7 +83,8 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
             first, last = 0, len(value.labels) - 1
         _check_count(key, last - first + 1, limit)
         codes = list(range(first, last + 1))
-    return Domain(key.name, value.sql, tuple(codes), tuple(_label(value, code) for code in codes))
+    labels = tuple(label(value.kind, value.labels, value.step, code) for code in codes)
+    return Domain(key.name, value.sql, tuple(codes), labels)
 
 
 def _check_count(key: Key, count: int, limit: int) -> None:
@@ -66,24 +95,32 @@ def _check_count(key: Key, count: int, limit: int) -> None:
         )
 
 
-def _label(value: Bounded, code: int) -> Label:
-    if value.kind == "category":
-        return value.labels[code]
-    if value.kind == "boolean":
+def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Label:
+    """What a lattice integer of this kind is called.
+
+    Privacy: none (touches no data).
+    >>> label("number", (), Fraction(1, 2), 3), label("boolean", (), Fraction(1), 1)
+    (1.5, True)
+    """
+    if kind == "category":
+        return labels[code]
+    if kind == "boolean":
         return bool(code)
-    if value.kind == "date":
+    if kind == "date":
         return calendar.day_of(code)
-    number = code * value.step
+    number = code * step
     return int(number) if number.denominator == 1 else float(number)
 
 
 def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:
-    """All combinations of codes, in the order of the result.
+    """All combinations of codes, in the order of the result; none while keys are private.
 
     Privacy: none (touches no data).
     >>> groups((), limit=10)
     ((),)
     """
+    if any(domain.private for domain in domains):
+        return ()
     count = prod(len(domain.codes) for domain in domains)
     if count > limit:
         raise UnsafeQuery(

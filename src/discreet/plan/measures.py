@@ -13,7 +13,7 @@ from discreet.plan.expressions import bounded
 from discreet.query.algebra import Aggregate, Statistic
 from discreet.schema.column import Column
 
-__all__ = ["Contribution", "Estimator", "Measure", "Measures"]
+__all__ = ["Chosen", "Contribution", "Estimator", "Measure", "Measures", "noticeable"]
 
 _MOMENTS = {
     Statistic.AVERAGE: 1,
@@ -26,7 +26,7 @@ _MOMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one unit can do to the groups of a question.
+    """What one unit can do to the groups of a question; None stands for any number of groups.
 
     Privacy: none (touches no data).
     >>> Contribution(1, 1, 4, Relation.ADD_REMOVE).of(0, 1).l1
@@ -35,7 +35,7 @@ class Contribution:
 
     rows_per_unit: int
     groups_per_unit: int
-    groups_in_all: int
+    groups_in_all: int | None
     relation: Relation
 
     def of(self, lower: int, upper: int) -> Sensitivity:
@@ -62,7 +62,19 @@ class Contribution:
         Fraction(3, 1)
         """
         touched = self.relation.steps * min(self.rows_per_unit, self.groups_per_unit)
-        return Sensitivity(groups=min(touched, self.groups_in_all), per_group=1)
+        if self.groups_in_all is not None:
+            touched = min(touched, self.groups_in_all)
+        return Sensitivity(groups=touched, per_group=1)
+
+
+def noticeable(sensitivity: Sensitivity) -> Sensitivity:
+    """What nobody can move is still released with noise, as if one step mattered.
+
+    Privacy: none (touches no data).
+    >>> noticeable(Sensitivity.single(0)).l1
+    Fraction(1, 1)
+    """
+    return sensitivity if sensitivity.l1 else Sensitivity.single(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,16 @@ class Measure:
     terms: tuple[tuple[int, str], ...]
     sensitivity: Sensitivity
     step: Fraction
+
+    @property
+    def size(self) -> float:
+        """How large its noise is at a price of 1, up to a factor that all measures share.
+
+        Privacy: none (touches no data).
+        >>> Measure("n", (), Sensitivity.single(4), Fraction(1, 2)).size
+        2.0
+        """
+        return float(noticeable(self.sensitivity).l2 * self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +119,31 @@ class Estimator:
     centre: int = 0
     lower: int = 0
     upper: int = 0
+
+    def influence(self) -> tuple[float, ...]:
+        """How much the error of each measure adds to that of the statistic, up to one factor.
+
+        To first order, and at worst over all values that the bounds allow.
+        Privacy: none (touches no data).
+        >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).influence()
+        (5.0, 1.0)
+        """
+        reach = float(self.step * max(self.upper - self.centre, self.centre - self.lower))
+        return {1: (1.0,), 2: (reach, 1.0), 3: (3 * reach**2, 2 * reach, 1.0)}[len(self.positions)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An aggregate that is a picked value: which pick, and its place among all released columns.
+
+    Privacy: post-processing.
+    >>> Chosen(Statistic.MODE, 0, 3).position
+    3
+    """
+
+    statistic: Statistic
+    pick: int
+    position: int
 
 
 class Measures:
@@ -145,6 +192,8 @@ class Measures:
         if statistic is Statistic.SUM:
             place = self._moment(value, 0, 1)
             return Estimator(statistic, (place,), value.step, 0, value.lower, value.upper)
+        if statistic not in _MOMENTS:
+            raise UnsafeQuery(f"{statistic} is not answered yet. Nothing was charged.")
         return self._ratio(statistic, value)
 
     def _ratio(self, statistic: Statistic, value: Bounded) -> Estimator:

@@ -1,16 +1,25 @@
 """From a price to noise, and from a wanted error to a price. Touches public numbers only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import isqrt
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import ZCDP, Loss, Pure
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.measures import Measure
+from discreet.plan.measures import Measure, noticeable
 
-__all__ = ["Noise", "Price", "cheapest", "choose", "paid", "shared", "smallest_price"]
+__all__ = [
+    "Noise",
+    "Price",
+    "cheapest",
+    "choose",
+    "paid",
+    "root_down",
+    "shared",
+    "smallest_price",
+]
 
 Price = Pure | ZCDP
 """What a question may cost, in the terms of the account that pays."""
@@ -26,64 +35,64 @@ def choose(measure: Measure, price: Price) -> Noise:
 
     Privacy: Laplace noise at l1/epsilon [DMNS06, Prop. 3.3], or Gaussian noise with variance
     l2^2/(2 rho) [CKS20, Thm. 4]; a pure mechanism enters rho at epsilon^2/2 [BS16, Prop. 1.4].
+    >>> from discreet.loss import Sensitivity
     >>> choose(Measure("count", (), Sensitivity.single(1), Fraction(1)), Pure(epsilon=0.5))
     DiscreteLaplace(scale=Fraction(2, 1))
     """
-    sensitivity = _noticeable(measure.sensitivity)
+    sensitivity = noticeable(measure.sensitivity)
     if isinstance(price, Pure):
         return DiscreteLaplace(scale=sensitivity.l1 / price.epsilon)
-    laplace = DiscreteLaplace(scale=sensitivity.l1 / _root_down(2 * price.rho))
+    laplace = DiscreteLaplace(scale=sensitivity.l1 / root_down(2 * price.rho))
     gaussian = DiscreteGaussian.of_variance(sensitivity.l2_squared / (2 * price.rho))
     noises: tuple[Noise, ...] = (gaussian, laplace)
     return min(noises, key=lambda noise: noise.error(Fraction(95, 100)))
 
 
-def _noticeable(sensitivity: Sensitivity) -> Sensitivity:
-    """A measure nobody can move is still released with noise, as if one step mattered."""
-    return sensitivity if sensitivity.l1 else Sensitivity.single(1)
+def root_down(value: Fraction) -> Fraction:
+    """The square root of a positive number, rounded down.
 
-
-def _root_down(value: Fraction) -> Fraction:
+    Privacy: none (touches no data).
+    >>> root_down(Fraction(1, 4))
+    Fraction(1, 2)
+    """
     scale = 10**20 * (value.denominator // value.numerator + 1)
     return Fraction(isqrt(value.numerator * scale**2 // value.denominator), scale)
 
 
-def paid(measures: tuple[Measure, ...], noises: tuple[Noise, ...], price: Price) -> Price:
-    """What the chosen mechanisms cost together, in the terms of the price.
+def paid(losses: Iterable[Loss], price: Price) -> Price:
+    """What several mechanisms cost together, in the terms of the price.
 
     Privacy: losses add [DR14, Cor. 3.15; BS16, Lemma 1.7].
-    >>> one = Measure("count", (), Sensitivity.single(1), Fraction(1))
-    >>> paid((one,), (DiscreteLaplace(scale=2),), Pure(epsilon=1))
-    Pure(epsilon=Fraction(1, 2))
+    >>> paid([Pure(epsilon=0.5), Pure(epsilon=0.25)], Pure(epsilon=1))
+    Pure(epsilon=Fraction(3, 4))
     """
-    losses = [
-        noise.loss(_noticeable(measure.sensitivity))
-        for measure, noise in zip(measures, noises, strict=True)
-    ]
-    if isinstance(price, Pure):
-        epsilons = [loss.epsilon for loss in losses if isinstance(loss, Pure)]
-        if len(epsilons) < len(losses):
-            raise InvalidValue("a pure price cannot pay for Gaussian noise. Nothing was charged.")
-        return Pure(epsilon=sum(epsilons))
-    return ZCDP(rho=sum((loss.zcdp().rho for loss in losses), Fraction(0)))
+    if isinstance(price, ZCDP):
+        return sum((loss.zcdp() for loss in losses), ZCDP(rho=0))
+    total = Pure(epsilon=0)
+    for loss in losses:
+        if not isinstance(loss, Pure):
+            raise InvalidValue("a pure price pays for pure mechanisms only. Nothing was charged.")
+        total += loss
+    return total
 
 
-def shared(price: Price, count: int) -> Price:
-    """An equal part of a price: the split that makes the product of all errors least.
+def shared(price: Price, share: Fraction) -> Price:
+    """A part of a price.
 
     Privacy: none (touches no data).
-    >>> shared(Pure(epsilon=1), 2)
+    >>> shared(Pure(epsilon=1), Fraction(1, 2))
     Pure(epsilon=Fraction(1, 2))
     """
     if isinstance(price, Pure):
-        return Pure(epsilon=price.epsilon / count)
-    return ZCDP(rho=price.rho / count)
+        return Pure(epsilon=price.epsilon * share)
+    return ZCDP(rho=price.rho * share)
 
 
 def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price:
     """The smallest price at which this measure's 95% half-width is at most the one given.
 
     Privacy: none (touches no data).
+    >>> from discreet.loss import Sensitivity
     >>> cheapest(Measure("n", (), Sensitivity.single(1), Fraction(1)), Fraction(3), Pure)
     Pure(epsilon=Fraction(8319, 10000))
     """

@@ -5,17 +5,20 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.plan.draft import Draft, Plan, plan
+from discreet.loss import ZCDP, Pure
+from discreet.plan.draft import Draft, Plan, errors_at_price, measured, plan
 from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
-from discreet.plan.price import Price, cheapest, smallest_price
-from discreet.query.algebra import Aggregate, IntervalEnd, Output, Query, Statistic
+from discreet.plan.price import Price, cheapest, shared, smallest_price
+from discreet.plan.split import for_targets
+from discreet.query.algebra import Aggregate, Expression, IntervalEnd, Output, Query, Statistic
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 
 __all__ = ["COUNTED", "count_behind", "counting", "priced_for_error", "supposed_count"]
 
 _MOST_ROWS = 10**18
+_LEAST_ERROR = 1e-300
 COUNTED = "count behind"
 """The column of a bought count."""
 
@@ -25,8 +28,8 @@ def priced_for_error(
 ) -> Plan:
     """The cheapest plan whose 95% half-widths are at most the error, in every column named.
 
-    Counts and sums get the least price each. Averages and variances need a supposed `count` of
-    rows in a group; then one price is split evenly, and the least that suffices is found.
+    Averages and variances need a supposed `count` of rows in a group. What only serves columns
+    without a wanted error gets the mean price of the rest.
     Privacy: none (touches no data).
     >>> priced_for_error.__name__
     'priced_for_error'
@@ -38,19 +41,46 @@ def priced_for_error(
         for output in first.query.outputs
         if (name := output.name) in targets
     }
-    if set(places.values()) == set(range(len(first.measures))):
+    if set(places.values()) == set(range(len(first.prices))):
         prices = []
         for place, measure in enumerate(first.measures):
             widths = [targets[name] for name, at in places.items() if at == place]
             prices.append(cheapest(measure, min(widths), kind))
         return plan(replace(draft, price=tuple(prices)))
     _need_count(first, targets, count)
+    shares = _shares(draft, first, targets, kind, count)
+
+    def priced(price: Price) -> Plan:
+        return plan(replace(draft, price=tuple(shared(price, share) for share in shares)))
 
     def enough(price: Price) -> bool:
-        reached = error_of(plan(replace(draft, price=price)), count)
+        reached = error_of(priced(price), count)
         return all(_within(reached[name], width) for name, width in targets.items())
 
-    return plan(replace(draft, price=smallest_price(enough, kind)))
+    return priced(smallest_price(enough, kind))
+
+
+def _shares(
+    draft: Draft,
+    first: Plan,
+    targets: Mapping[str, Fraction],
+    kind: type[Price],
+    count: int | None,
+) -> list[Fraction]:
+    """How the cheapest price is split, by the errors at equal parts of a price of 1."""
+    errors, parts = errors_at_price(measured(draft), kind)
+    equal = shared(Pure(epsilon=1) if kind is Pure else ZCDP(rho=1), Fraction(1, parts))
+    reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
+    modelled = errors.of([1 / parts] * parts)
+    statistics: list[Expression] = [aggregate for aggregate, _ in first.estimators]
+    wanted: dict[int, float] = {}
+    for output in first.query.outputs:
+        if output.name in targets:
+            place = statistics.index(output.expression)  # what is no aggregate was refused
+            scale = modelled[place] / max(reached[output.name] or 0.0, _LEAST_ERROR)
+            width = float(targets[output.name]) * scale
+            wanted[place] = min(width, wanted.get(place, width))
+    return for_targets(errors, parts, wanted)
 
 
 def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | None:

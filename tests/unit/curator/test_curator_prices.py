@@ -245,7 +245,7 @@ def test_new_data_pays_again_and_a_changed_source_waits_for_refresh(tmp_path):
         curator.refresh("visits")
         assert not session.sql(COUNT, epsilon=0.25).free
         assert session.remaining.epsilon == Fraction(1, 2)
-        assert [each.receipt.data_version for each in session.transcript] == [1, 2]
+        assert [each.receipt.data_version for each in session.transcript] == ["1", "2"]
 
 
 def test_the_same_people_under_another_name_have_no_new_budget(tmp_path):
@@ -270,7 +270,7 @@ def test_refused_questions_charge_nothing(mixed):
     session = mixed.session("ana")
     for text in (
         "SELECT * FROM visits",
-        "SELECT MAX(age) FROM visits",
+        "SELECT age FROM visits",
         "DROP TABLE visits",
         "",
         ";",

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet.curator.answer import Answer, Receipt
-from discreet.curator.service import _exact
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan import calendar
@@ -18,10 +17,12 @@ from discreet.plan.draft import Draft, plan
 from discreet.plan.evaluate import estimates
 from discreet.plan.expressions import bounded
 from discreet.plan.prepare import lattice_rows
+from discreet.plan.released import Released
 from discreet.query.algebra import Arithmetic, Bucket, Field, Floor, Literal
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
+from support.plan_cases import exact_of
 
 BIG = 2**53
 X = Column("x", "integer", lower=-BIG, upper=BIG)
@@ -45,7 +46,7 @@ def run(made, columns, values):
 def answered(text, noisy, table=ROWS):
     made = planned(text, table)
     arrays = tuple(np.array(column, dtype=np.int64) for column in noisy)
-    return Answer(made, arrays, RECEIPT, free=False)
+    return Answer(Released(made, made.groups, arrays), RECEIPT, free=False)
 
 
 @pytest.mark.parametrize("names", [("place", "k0"), ("PLACE", "K0"), ("s0", "limited")])
@@ -224,7 +225,7 @@ def test_conditions_are_values_in_having_and_order():
 @pytest.mark.parametrize("value", [0, 1, -1, 10**15])
 def test_results_are_finite_and_inside_their_intervals(output, value):
     made = planned(f"SELECT {output} AS o FROM t", KEYED)
-    found = estimates(made, (np.array([value]),) * len(made.measures))["o"]
+    found = estimates(Released(made, made.groups, (np.array([value]),) * len(made.measures)))["o"]
     assert np.isfinite(found.value).all()
     assert (found.low <= found.value).all()
     assert (found.value <= found.high).all()
@@ -240,7 +241,7 @@ def test_no_noisy_rows_give_the_middle_and_all_of_the_bounds(count):
     noisy = tuple(
         np.array([count if "count" in measure.name else 10**6]) for measure in made.measures
     )
-    found = estimates(made, noisy)
+    found = estimates(Released(made, made.groups, noisy))
     for name, low, high in [
         ("a", 0, 10),
         ("p", 0, 25),
@@ -256,7 +257,7 @@ def test_no_noisy_rows_give_the_middle_and_all_of_the_bounds(count):
 def test_sums_beyond_64_bits_are_exact():
     rows = ", ".join([f"({BIG}, 0)"] * 3000 + ["(1, 0)"])
     made = planned("SELECT SUM(x) AS s, SUM(x * 65536) AS w, COUNT(*) AS n FROM t")
-    found = _exact(made, run(made, '"x" BIGINT, "y" TINYINT', rows))
+    found = exact_of(made, run(made, '"x" BIGINT, "y" TINYINT', rows))
     assert [column.tolist() for column in found] == [
         [3000 * BIG + 1],
         [65536 * (3000 * BIG + 1)],
@@ -264,7 +265,7 @@ def test_sums_beyond_64_bits_are_exact():
     ]
     assert 3000 * BIG > 2**63
     arrays = tuple(np.array(column, dtype=object) for column in found)
-    answer = Answer(made, arrays, RECEIPT, free=False)
+    answer = Answer(Released(made, made.groups, arrays), RECEIPT, free=False)
     assert answer.to_dicts() == [{"s": 3000 * BIG + 1, "w": 65536 * (3000 * BIG + 1), "n": 3001}]
     assert answer.to_arrow()["s"].to_pylist() == [float(3000 * BIG + 1)]
     assert answer.to_polars()["n"].to_list() == [3001]
@@ -282,7 +283,7 @@ def test_wide_steps_do_not_wrap_around():
 
 def test_absent_groups_are_zero_and_undeclared_ones_dropped():
     made = planned("SELECT age, ok, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY age, ok", KEYED)
-    exact = _exact(
+    exact = exact_of(
         made, [(3, 1, 5, 50), (None, 1, 7, 7), (2, None, 7, 7), (0, 0, 1, None), (9, 0, 7, 7)]
     )
     assert exact[0].tolist() == [1, 0, 0, 0, 0, 0, 0, 5]

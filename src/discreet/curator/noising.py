@@ -1,0 +1,115 @@
+"""Where exact integers and noise meet: engine rows in, a release out. Nothing else may see rows.
+Groups, types and shapes follow from public facts, or from what was released before them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.noise.bits import BitSource
+from discreet.plan.draft import Plan
+from discreet.plan.keys import Code
+from discreet.plan.picks import Choice, Pick
+from discreet.plan.released import Released
+from discreet.plan.selection import Kept, Leading, Selection
+
+__all__ = ["noised"]
+
+Group = tuple[Code, ...]
+Row = tuple[Any, ...]
+
+_SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 bits
+
+
+def noised(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
+    """Choose the groups, add noise to their measures, pick values: all that is ever released.
+
+    Privacy: the plan's cost for its table's unit and relation.
+    >>> noised.__name__
+    'noised'
+    """
+    found = _sums(plan, rows)
+    groups: tuple[Group, ...] = plan.groups
+    noisy: dict[int, NDArray[Any]] = {}
+    if plan.selection is not None:
+        groups, noisy = _selected(plan, plan.selection, found, bits)
+    for place, column in enumerate(_measures(plan, found, groups)):
+        if place not in noisy:
+            noisy[place] = plan.noises[place].release(column, bits)
+    released = [noisy[place] for place in sorted(noisy)]
+    for place, (pick, choice) in enumerate(zip(plan.picks, plan.choices, strict=True), 1):
+        counted = [row[1:] for row in rows if row[0] == place]
+        released += _picked(pick, choice, _histograms(pick, counted, groups), bits)
+    return Released(plan, groups, tuple(released))
+
+
+def _sums(plan: Plan, rows: list[Row]) -> dict[Group, Row]:
+    """The engine's sums by group; with picks they are those of the first branch."""
+    width = len(plan.domains)
+    if plan.picks:
+        rows = [row[1 : width + 1] + row[width + 3 :] for row in rows if row[0] == 0]
+    return {row[:width]: row[width:] for row in rows}
+
+
+def _selected(
+    plan: Plan, selection: Selection, found: Mapping[Group, Row], bits: BitSource
+) -> tuple[tuple[Group, ...], dict[int, NDArray[Any]]]:
+    """The groups that are shown, and the noisy column that a threshold has released with them."""
+    place = plan.engine_columns.index(selection.counted)
+    if isinstance(selection, Leading):
+        exact = np.array([found[group][place] if group in found else 0 for group in plan.groups])
+        return tuple(plan.groups[each] for each in selection.release(exact, bits)), {}
+    # In the order of the keys themselves: that of the engine's rows may depend on data.
+    known = [frozenset(domain.codes) for domain in plan.domains]
+    groups = sorted(group for group, row in found.items() if row[place] and _named(group, known))
+    exact = np.array([found[group][place] for group in groups], dtype=np.int64)
+    if isinstance(selection, Kept):
+        return tuple(groups[each] for each in selection.release(exact, bits)), {}
+    chosen, noisy = selection.release(exact, bits)
+    return tuple(groups[each] for each in chosen), {selection.place: noisy}
+
+
+def _named(group: Group, known: list[frozenset[int]]) -> bool:
+    """Whether a group is made of declared keys, and of private keys that are not missing."""
+    return all(
+        code in codes if codes else code is not None
+        for code, codes in zip(group, known, strict=True)
+    )
+
+
+def _measures(
+    plan: Plan, found: Mapping[Group, Row], groups: Iterable[Group]
+) -> list[NDArray[Any]]:
+    """The exact measures of the groups; absent groups are zero, other keys are dropped."""
+    empty = (0,) * len(plan.engine_columns)
+    table = [found.get(group, empty) for group in groups]
+    place = {sql: index for index, sql in enumerate(plan.engine_columns)}
+    columns = []
+    for measure in plan.measures:
+        terms = [(factor, place[sql]) for factor, sql in measure.terms]
+        values = [sum(factor * (row[index] or 0) for factor, index in terms) for row in table]
+        # The type follows from public bounds, so it says nothing about the data.
+        small = measure.sensitivity.linf < _SAFE
+        columns.append(np.array(values, dtype=np.int64 if small else object))
+    return columns
+
+
+def _histograms(pick: Pick, rows: Iterable[Row], groups: Iterable[Group]) -> list[NDArray[Any]]:
+    """How many rows of each group have each candidate; a missing value has none."""
+    found = {group: np.zeros(pick.candidates, dtype=np.int64) for group in groups}
+    width = max((len(group) for group in found), default=0)
+    for row in rows:
+        counts, candidate = found.get(row[:width]), row[width]
+        if counts is not None and candidate is not None:
+            counts[candidate - pick.first] = row[width + 1]
+    return list(found.values())
+
+
+def _picked(
+    pick: Pick, choice: Choice, exact: list[NDArray[Any]], bits: BitSource
+) -> list[NDArray[Any]]:
+    chosen = [pick.release(choice, counts, bits) for counts in exact]
+    table = np.array(chosen, dtype=np.int64).reshape(len(chosen), pick.columns)
+    return [table[:, place] for place in range(pick.columns)]

@@ -1,0 +1,234 @@
+"""Values chosen from a public list by how many rows have them: quantiles, extremes, the mode.
+One engine pass counts rows by candidate; the choice is an exponential mechanism's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.errors import UnsafeQuery
+from discreet.loss import BoundedRange, Pure, Sensitivity
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.quantiles import Quantiles
+from discreet.noise.bits import BitSource
+from discreet.plan.bounds import Bounded
+from discreet.plan.expressions import bounded
+from discreet.plan.keys import Label, label
+from discreet.plan.measures import noticeable
+from discreet.plan.price import Price
+from discreet.query.algebra import Aggregate, Statistic
+from discreet.rationals import ceil_decimal, sqrt_up
+from discreet.schema.column import Column
+
+__all__ = ["Choice", "MOST_CELLS", "Pick", "choice_loss", "chooser", "fraction_of", "pick"]
+
+Choice = Quantiles | Exponential | PermuteAndFlip
+"""The mechanisms that choose a value."""
+
+MOST_CELLS = 65_536
+"""How many counts one histogram may have, over all groups: wider columns are coarsened."""
+
+_FINEST = 4096  # candidates in one group
+_ORDERED = ("number", "date", "datetime")
+_COUNTABLE = ("number", "category", "boolean", "date")
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A public list of candidates, and what is chosen from it: quantiles, or without any the mode.
+
+    Candidate i stands for the lattice integers k with k // width = lower // width + i, and is
+    called by the middle one of them. `sql` is the engine's k // width of a row, or NULL. The
+    sensitivity is that of the counts by candidate and group.
+    Privacy: none (touches no data).
+    >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
+    3
+    """
+
+    name: str
+    sql: str
+    kind: str
+    step: Fraction
+    lower: int
+    upper: int
+    width: int
+    labels: tuple[str, ...]
+    fractions: tuple[Fraction, ...]
+    sensitivity: Sensitivity
+
+    @property
+    def first(self) -> int:
+        """The engine's code of candidate 0.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 9, 20, 4, (), (), Sensitivity.single(1)).first
+        2
+        """
+        return self.lower // self.width
+
+    @property
+    def candidates(self) -> int:
+        """How many values can be chosen.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).candidates
+        1
+        """
+        return self.upper // self.width - self.first + 1
+
+    @property
+    def columns(self) -> int:
+        """How many columns it releases.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).columns
+        1
+        """
+        return max(1, len(self.fractions))
+
+    def value(self, candidate: int) -> Label:
+        """What a candidate is called in an answer.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).value(2)
+        9
+        """
+        return label(self.kind, self.labels, self.step, self.lattice(candidate))
+
+    def lattice(self, candidate: int) -> int:
+        """The lattice integer that a candidate stands for, inside the bounds.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).lattice(1)
+        5
+        """
+        middle = (self.first + candidate) * self.width + (self.width - 1) // 2
+        return min(max(middle, self.lower), self.upper)
+
+    def release(self, choice: Choice, exact: NDArray[Any], bits: BitSource) -> list[int]:
+        """The chosen candidates of one group, one for each fraction.
+
+        Privacy: as `choice_loss` says, for all groups together.
+        >>> Pick.release.__name__
+        'release'
+        """
+        if isinstance(choice, Quantiles):
+            return choice.release(exact, bits)
+        return [choice.release(exact, bits)]
+
+
+def fraction_of(aggregate: Aggregate) -> Fraction:
+    """The fraction of a quantile; MIN and MAX are the outermost that can be told privately.
+
+    Privacy: none (touches no data).
+    >>> fraction_of(Aggregate(Statistic.MAXIMUM, None))
+    Fraction(1, 1)
+    """
+    if aggregate.statistic is Statistic.MINIMUM:
+        return Fraction(0)
+    if aggregate.statistic is Statistic.MAXIMUM:
+        return Fraction(1)
+    assert aggregate.fraction is not None
+    return aggregate.fraction
+
+
+def pick(
+    aggregates: tuple[Aggregate, ...],
+    columns: Mapping[str, Column],
+    *,
+    groups: int,
+    sensitivity: Sensitivity,
+) -> Pick:
+    """What to count for these quantiles of one expression, or for its mode.
+
+    Privacy: none (touches no data).
+    >>> pick.__name__
+    'pick'
+    """
+    first = aggregates[0]
+    assert first.argument is not None
+    value = bounded(first.argument, columns)
+    mode = first.statistic is Statistic.MODE
+    if value.kind not in (_COUNTABLE if mode else _ORDERED):
+        wanted = "a category, a boolean, a number or a date" if mode else "a number or a date"
+        raise UnsafeQuery(f"{first.statistic.upper()} needs {wanted}, not a {value.kind}.")
+    most = max(1, min(_FINEST, MOST_CELLS // groups))
+    width = 1
+    while value.upper // width - value.lower // width + 1 > most:
+        width *= 2
+    if mode and width > 1:
+        raise UnsafeQuery(
+            f"MODE has {value.upper - value.lower + 1:,} public values in {groups:,} groups; the "
+            f"limit is {most:,} values. Take it of buckets such as FLOOR(x/10). "
+            "Nothing was charged."
+        )
+    return Pick(
+        name=f"{'mode' if mode else 'quantiles'} of {value.sql}",
+        sql=_coarse(value, width),
+        kind=value.kind,
+        step=value.step,
+        lower=value.lower,
+        upper=value.upper,
+        width=width,
+        labels=value.labels,
+        fractions=() if mode else tuple(sorted({fraction_of(each) for each in aggregates})),
+        sensitivity=sensitivity,
+    )
+
+
+def _coarse(value: Bounded, width: int) -> str:
+    if width == 1:
+        return value.sql
+    low = value.lower // width
+    dividend = f"({value.wide} - {low * width})"
+    return f"({value.dialect.quotient(dividend, width, value.upper // width - low)} + {low})"
+
+
+def chooser(pick: Pick, price: Price) -> Choice:
+    """The mechanism with the least error that costs at most the price.
+
+    Privacy: none (touches no data); scales are rounded up.
+    >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
+    >>> chooser(one, Pure(epsilon=0.5))
+    PermuteAndFlip(scale=Fraction(2, 1), candidates=10)
+    """
+    sensitivity = noticeable(pick.sensitivity)
+    if pick.fractions:
+        return Quantiles.of_price(
+            fractions=pick.fractions,
+            sensitivity=sensitivity,
+            price=price,
+            candidates=pick.candidates,
+        )
+    if isinstance(price, Pure):
+        scale = sensitivity.l1 / price.epsilon
+        return PermuteAndFlip(scale=scale, candidates=pick.candidates)
+    scale = ceil_decimal(sqrt_up(sensitivity.l1**2 / (8 * price.rho)))
+    return Exponential(scale=scale, candidates=pick.candidates)
+
+
+def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
+    """What the choices in all groups together cost, in the terms of the price.
+
+    One row raises one count of one group, so scores are monotone along a path that adds or removes
+    one row at a time; l1 rows spread over groups make the log-likelihood ratios add up to at most
+    those of l1 rows in one group, and the sum of squares to at most its square.
+    Privacy: (l1/scale)-DP by permute-and-flip [MS20, Thm. 1], (l1/scale)-bounded range by the
+    exponential mechanism [DR19, Lemma 4.1]; quantiles as `Quantiles` says.
+    >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
+    >>> choice_loss(one, chooser(one, Pure(epsilon=0.5)), Pure(epsilon=1))
+    Pure(epsilon=Fraction(1, 2))
+    """
+    sensitivity = noticeable(pick.sensitivity)
+    if isinstance(choice, Quantiles):
+        if isinstance(price, Pure):
+            return choice.pure_loss(sensitivity)
+        return choice.loss(sensitivity)
+    epsilon = sensitivity.l1 / choice.scale
+    if isinstance(choice, PermuteAndFlip):
+        return Pure(epsilon=epsilon)
+    return BoundedRange(epsilon=epsilon).zcdp()

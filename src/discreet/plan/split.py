@@ -1,0 +1,105 @@
+"""How one price is split among what a question has to release. Touches public numbers only.
+
+Every statistic has an error that is, to first order, a sum of the errors of the parts it is made
+from; a part's error falls as 1/epsilon, or as 1/sqrt(rho). Statistics come in different units, so
+the split is the one that makes the product of all errors least; with wanted errors, the one whose
+total is least.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+__all__ = ["Errors", "for_targets", "least_product"]
+
+_ROUNDS = 200
+_LEAST = 1e-5  # of the price, to a part that nothing depends on
+_GRAIN = 10_000  # shares are multiples of this part of the whole
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of statistics as sums: `parts[s][j]` is what part j adds to statistic s at price 1.
+
+    `power` is 1 where errors fall as 1/price (epsilon), 1/2 where they fall as its root (rho).
+    Privacy: none (touches no data).
+    >>> Errors(({0: 3.0}, {0: 1.0, 1: 2.0}), power=1.0).of([1.0, 2.0])
+    [3.0, 2.0]
+    """
+
+    parts: Sequence[Mapping[int, float]]
+    power: float
+
+    def of(self, prices: Sequence[float]) -> list[float]:
+        """The error of every statistic at these prices of the parts.
+
+        Privacy: none (touches no data).
+        >>> Errors(({0: 3.0},), power=0.5).of([4.0])
+        [1.5]
+        """
+        return [
+            sum(size / prices[place] ** self.power for place, size in each.items()) or _LEAST
+            for each in self.parts
+        ]
+
+    def weighted(self, prices: Sequence[float], weights: Sequence[float]) -> list[float]:
+        """The shares at which no exchange between parts lowers the weighted sum of log errors.
+
+        A fixed point of this map is stationary: the share of a part is what it causes of the
+        errors, by weight.
+        Privacy: none (touches no data).
+        >>> Errors(({0: 1.0}, {1: 5.0}), power=1.0).weighted([0.5, 0.5], [1.0, 1.0])
+        [0.5, 0.5]
+        """
+        caused = [0.0] * len(prices)
+        for each, error, weight in zip(self.parts, self.of(prices), weights, strict=True):
+            for place, size in each.items():
+                caused[place] += weight * (size / prices[place] ** self.power / error)
+        total = sum(caused)
+        return [max(share / total, _LEAST) for share in caused]
+
+
+def least_product(errors: Errors, count: int) -> list[Fraction]:
+    """The shares of `count` parts that make the product of all errors least; they add up to 1.
+
+    Privacy: none (touches no data).
+    >>> least_product(Errors(({0: 1.0}, {0: 1.0, 1: 1.0}), power=1.0), 2)
+    [Fraction(6667, 10000), Fraction(3333, 10000)]
+    """
+    prices = [1.0 / count] * count
+    for _ in range(_ROUNDS):
+        old, prices = prices, errors.weighted(prices, [1.0] * len(errors.parts))
+        if max(abs(a - b) for a, b in zip(old, prices, strict=True)) < 1 / (2 * _GRAIN * count):
+            break
+    return _whole(prices)
+
+
+def for_targets(errors: Errors, count: int, targets: Mapping[int, float]) -> list[Fraction]:
+    """The shares at which the cheapest price that meets all targets is split.
+
+    Parts that no targeted statistic needs get the mean share of the others.
+    Privacy: none (touches no data).
+    >>> for_targets(Errors(({0: 1.0}, {1: 1.0}), power=1.0), 2, {0: 1.0, 1: 3.0})
+    [Fraction(3, 4), Fraction(1, 4)]
+    """
+    wanted = Errors([errors.parts[place] for place in targets], errors.power)
+    used = sorted({place for each in wanted.parts for place in each})
+    prices = [1.0 / len(used) if place in used else 0.0 for place in range(count)]
+    weights = [1.0 / len(targets)] * len(targets)
+    for _ in range(_ROUNDS):
+        prices = wanted.weighted(prices, weights)
+        # Complementary slackness: a statistic whose error is below its target loses weight.
+        excess = [
+            error / limit for error, limit in zip(wanted.of(prices), targets.values(), strict=True)
+        ]
+        weights = [
+            weight * ratio / max(excess) for weight, ratio in zip(weights, excess, strict=True)
+        ]
+    mean = 1.0 / len(used)
+    return _whole([prices[place] if place in used else mean for place in range(count)])
+
+
+def _whole(prices: Sequence[float]) -> list[Fraction]:
+    total = sum(prices)
+    units = [max(1, round(_GRAIN * price / total)) for price in prices]
+    return [Fraction(unit, sum(units)) for unit in units]

@@ -1,0 +1,134 @@
+"""What the rules fill in, and what comes out: a draft, and a plan without gaps.
+Two types, so that a plan without a mechanism cannot exist. Nothing here touches data.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.plan.keys import Domain, groups
+from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
+from discreet.plan.picks import Choice, Pick
+from discreet.plan.price import Noise, Price
+from discreet.plan.selection import Ranking, Selection
+from discreet.query.algebra import Aggregate, Query
+from discreet.schema.table import Table
+
+__all__ = ["Draft", "GROUP_LIMIT", "Plan"]
+
+GROUP_LIMIT = 100_000
+"""How many public groups one question may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that will happen when a question is asked, and what it costs.
+
+    `table` describes the rows that are aggregated: a registered table, or what joins and
+    subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
+    then the selection if it has one of its own.
+    Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
+    >>> from discreet.plan.draft import RULES
+    >>> [rule.__name__ for rule in RULES][:4]
+    ['read', 'resolve', 'bound_contribution', 'choose_groups']
+    """
+
+    query: Query
+    tables: tuple[Table, ...]
+    table: Table
+    domains: tuple[Domain, ...]
+    contribution: Contribution
+    ranking: Ranking | None
+    measures: tuple[Measure, ...]
+    estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...]
+    picks: tuple[Pick, ...]
+    prices: tuple[Price, ...]
+    noises: tuple[Noise, ...]
+    choices: tuple[Choice, ...]
+    selection: Selection | None
+    cost: Price
+    delta: Fraction | None
+    engine_columns: tuple[str, ...]
+    sql: str
+    limit: int
+    question: str
+    behind: str  # the column whose count this is, when a count was bought for another question
+    dialect: str
+
+    @property
+    def error(self) -> dict[str, float | None]:
+        """The 95% half-width of every column; None where it depends on a secret count.
+
+        Privacy: none (touches no data).
+        >>> Plan.error.fget is not None
+        True
+        """
+        from discreet.plan.explain import error_of
+
+        return error_of(self)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The engine codes of every public group, in order; none while keys are private.
+
+        Privacy: none (touches no data).
+        >>> Plan.groups.fget is not None
+        True
+        """
+        return groups(self.domains, limit=self.limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A plan in the making: each rule fills in what it decides.
+
+    `table` and `relation` are those of the first table the question reads, `others` those of
+    the rest; `delta` is what private keys may cost.
+    Privacy: none (touches no data).
+    >>> Draft.__name__
+    'Draft'
+    """
+
+    query: Query
+    table: Table
+    price: Price | tuple[Price, ...]
+    delta: Fraction | None = None
+    limit: int = GROUP_LIMIT
+    relation: str = '"prepared"'
+    others: tuple[tuple[Table, str], ...] = ()
+    question: str = ""
+    behind: str = ""
+    dialect: str = "duckdb"
+    tables: tuple[Table, ...] = ()
+    domains: tuple[Domain, ...] = ()
+    contribution: Contribution | None = None
+    ranking: Ranking | None = None
+    measures: tuple[Measure, ...] = ()
+    estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...] = ()
+    picks: tuple[Pick, ...] = ()
+    prices: tuple[Price, ...] = ()
+    noises: tuple[Noise, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    selection: Selection | None = None
+    cost: Price | None = None
+    engine_columns: tuple[str, ...] = ()
+    sql: str = ""
+
+    @property
+    def counted(self) -> str:
+        """The engine's number of distinct units in a group.
+
+        Privacy: none (touches no data).
+        >>> Draft.counted.fget is not None
+        True
+        """
+        return "COUNT(*)" if self.table.unit is None else 'COUNT(DISTINCT "$unit")'
+
+    @property
+    def private(self) -> bool:
+        """Whether some keys are not known in advance.
+
+        Privacy: none (touches no data).
+        >>> Draft.private.fget is not None
+        True
+        """
+        return any(domain.private for domain in self.domains)
