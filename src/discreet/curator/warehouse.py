@@ -2,17 +2,18 @@
 Exact data passes through here on its way into the vault; nothing of it comes back out.
 """
 
-import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.together import Holding, open_together, relations_together
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.origins import Origin
 from discreet.engines.preparation import prepare, write_frame
 from discreet.engines.protocol import Engine
-from discreet.engines.sources import describe
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
@@ -25,6 +26,7 @@ __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
 
+_REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 _ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 
 
@@ -41,7 +43,7 @@ class Warehouse:
         self._time_limit = time_limit_seconds
         self._folder = vault.folder / "prepared"
         self._schemas: dict[str, Table] = {}
-        self._engines: dict[str, tuple[int, DuckDB]] = {}
+        self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
         self._relations: dict[str, tuple[int, str]] = {}
 
     def add(
@@ -61,10 +63,12 @@ class Warehouse:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         if data is not None:
             return self._add_frame(table, data, on_progress)
-        source = _source(table)
-        stamp = _stamp(source)  # before it is read: a change meanwhile is noticed
-        prepared = self._prepare(table, source, on_progress)
-        self._register(table, source, prepared, stamp, _path(source))
+        origin = _origin(table)
+        if origin.dialect != "duckdb":
+            return self.add_in_place(table)
+        stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
+        prepared = self._prepare(table, origin, on_progress)
+        self._register(table, origin, prepared, stamp, origin.content())
         return table
 
     def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
@@ -75,25 +79,31 @@ class Warehouse:
         'add_in_place'
         """
         table = schema if isinstance(schema, Table) else read_schema(schema)
-        source = _source(table)
+        origin = _origin(table)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        stamp = _stamp(source)
-        self._check_in_place(table, source)
-        self._register(table, source, None, stamp, _path(source))
+        origin.check()
+        stamp = origin.stamp()
+        self._check_in_place(table, origin)
+        self._register(table, origin, None, stamp, origin.content())
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
         file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
-            prepared = self._prepare(table, str(file), on_progress)
+            prepared = self._prepare(table, Origin.of(str(file)), on_progress)
             self._register(table, None, prepared, "", file)
         finally:
             file.unlink(missing_ok=True)
         return table
 
     def _register(
-        self, table: Table, source: str | None, prepared: str | None, stamp: str, content: Path
+        self,
+        table: Table,
+        origin: Origin | None,
+        prepared: str | None,
+        stamp: str,
+        content: Path | Iterable[bytes],
     ) -> None:
         catalogue = self._vault.catalogue
         old = {known.name: known.prepared for known in catalogue.tables()}.get(table.name)
@@ -106,7 +116,7 @@ class Warehouse:
                 schema_version=table.version,
                 fingerprint=catalogue.fingerprint(content),
                 budget=table.budget,
-                source=None if source is None else _path(source),
+                source=None if origin is None else origin.place(),
                 prepared=prepared,
                 stamp=stamp,
             )
@@ -118,13 +128,14 @@ class Warehouse:
             (self._folder / old).unlink(missing_ok=True)
         self._sweep()
 
-    def _check_in_place(self, table: Table, source: str) -> None:
+    def _check_in_place(self, table: Table, origin: Origin) -> None:
         """Evaluate every row once, so that a source the engine cannot read is refused now."""
-        types = _types(source)
-        self._check_missing(table, source, types)
+        types = origin.types()
+        self._check_missing(table, origin, types)
         counts = ", ".join(["count(*)", *(f'count("{column.name}")' for column in table.columns)])
-        with DuckDB.in_place(source, time_limit_seconds=3600, scratch=self._folder) as engine:
-            engine.rows(f"SELECT {counts} FROM ({lattice_rows(table, 'source', types)})")
+        rows = lattice_rows(table, origin.relation("source"), types, origin.dialect)
+        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
+            engine.rows(f"SELECT {counts} FROM ({rows}) AS prepared")
 
     def _same_guarantee(self, table: Table) -> None:
         """One budget is one guarantee: the same neighbours, and one unit for the same rows."""
@@ -156,14 +167,15 @@ class Warehouse:
         table = Table.from_json(known.schema)
         if known.source is None or table.source is None:
             raise SchemaError(f"{name} was added from memory; add it again with its new data.")
-        stamp, prepared, old = _stamp(table.source), None, known.prepared
+        origin = _origin(table)
+        stamp, prepared, old = origin.stamp(), None, known.prepared
         if old is not None:
-            prepared = self._prepare(table, table.source, on_progress)
+            prepared = self._prepare(table, origin, on_progress)
         else:
-            self._check_in_place(table, table.source)
+            self._check_in_place(table, origin)
         made = self._vault.catalogue.refresh(
             name,
-            fingerprint=self._vault.catalogue.fingerprint(_path(table.source)),
+            fingerprint=self._vault.catalogue.fingerprint(origin.content()),
             prepared=prepared,
             stamp=stamp,
         )
@@ -172,31 +184,33 @@ class Warehouse:
         self._sweep()
         return made
 
-    def _prepare(self, table: Table, source: str, on_progress: Progress | None) -> str:
-        types = _types(source)
-        self._check_missing(table, source, types)
+    def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
+        types = origin.types()
+        self._check_missing(table, origin, types)
         file = f"{table.name}-{secrets.token_hex(8)}.duckdb"
         prepare(
-            source=source,
+            source=origin.source,
             select_sql=prepared_rows(table, "source", types),
             target=self._folder / file,
             on_progress=on_progress,
         )
         return file
 
-    def _check_missing(self, table: Table, source: str, types: Mapping[str, str]) -> None:
-        """Refuse missing values where the schema says null = "error"; also checks the columns."""
-        count = missing_count(table, "source", types)
-        if count is None:
+    def _check_missing(self, table: Table, origin: Origin, types: Mapping[str, str]) -> None:
+        """Refuse values where a rule of the schema says "error"; also checks the columns."""
+        counted = missing_count(table, origin.relation("source"), types, origin.dialect)
+        if counted is None:
             return
-        with DuckDB.in_place(source, time_limit_seconds=self._time_limit) as engine:
-            missing = engine.rows(count)[0]
-        strict = [column.name for column in table.columns if column.null == "error"]
-        for name, number in zip(strict, missing, strict=True):
+        refusals, statement = counted
+        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
+            numbers = engine.rows(statement)[0]
+        for refusal, number in zip(refusals, numbers, strict=True):
             if number:
+                what = _REFUSED[refusal.rule]
                 raise SchemaError(
-                    f'{table.name}: column {name!r} has missing values and null = "error". '
-                    'Write null = "drop" or a constant, or mend the source. Nothing was added.'
+                    f"{table.name}: column {refusal.column!r} has {what} and {refusal.rule} = "
+                    f'"error". Write {refusal.rule} = "drop" or another rule, or mend the source. '
+                    "Nothing was added."
                 )
 
     def _sweep(self) -> None:
@@ -230,7 +244,7 @@ class Warehouse:
         known = self._vault.catalogue.table(name)
         table = self._schema(known)
         watched = table.source if known.source is not None else None
-        if watched is not None and _stamp(watched) != known.stamp:
+        if watched is not None and Origin.of(watched).stamp() != known.stamp:
             raise Unavailable(
                 f"{name}: the source has changed since it was added; the custodian runs "
                 f"discreet refresh {name}. Nothing was run or charged."
@@ -249,41 +263,78 @@ class Warehouse:
             return '"prepared"'
         known = self.current(name)  # else a source that is gone would be named
         if self._relations.get(name, (0, ""))[0] != known.data_version:
-            table = self._schema(known)
-            rows = lattice_rows(table, "source", _types(str(table.source)))
-            self._relations[name] = (known.data_version, f"({rows}) AS prepared")
+            shown = self._in_place(known, "source")
+            self._relations[name] = (known.data_version, shown)
         return self._relations[name][1]
 
-    def engine(self, name: str, *, data_version: int | None = None) -> Engine:
-        """The engine of a table, one for each state of its data; another than asked is refused.
+    def _in_place(self, known: Registration, view: str) -> str:
+        table = self._schema(known)
+        origin = _origin(table)
+        rows = lattice_rows(table, origin.relation(view), origin.types(), origin.dialect)
+        return f"({rows}) AS prepared"
+
+    def relations(self, names: tuple[str, ...]) -> dict[str, str]:
+        """What stands after FROM for each of several tables that one statement reads.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.relations.__name__
+        'relations'
+        """
+        if len(names) == 1:
+            return {names[0]: self.relation(names[0])}
+        return relations_together(self._holdings(names), self._in_place)
+
+    def _holdings(self, names: tuple[str, ...]) -> list[Holding]:
+        """What is known of several tables that one statement reads."""
+        found = [self.current(name) for name in names]
+        return [Holding(each, self._schema(each).source) for each in found]
+
+    def dialect(self, name: str) -> str:
+        """The dialect of a table's engine.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.dialect.__name__
+        'dialect'
+        """
+        known = self._vault.catalogue.table(name)
+        return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
+
+    def engine(
+        self, names: tuple[str, ...], *, data_versions: tuple[int, ...] | None = None
+    ) -> Engine:
+        """The engine of tables, one for each state of their data; another than asked is refused.
 
         Privacy: none: an engine's rows are exact and stay with the curator.
         >>> Warehouse.engine.__name__
         'engine'
         """
-        known = self._vault.catalogue.table(name)
-        if data_version not in (None, known.data_version):
+        known = [self._vault.catalogue.table(name) for name in names]
+        versions = tuple(each.data_version for each in known)
+        if data_versions not in (None, versions):
             raise Unavailable(
-                f"{name} was added again or refreshed just now; ask again. "
+                f"{' or '.join(names)} was added again or refreshed just now; ask again. "
                 "Nothing was run or charged."
             )
-        version, engine = self._engines.get(name, (0, None))
-        if engine is None or version != known.data_version:
+        version, engine = self._engines.get(names, ((), None))
+        if engine is None or version != versions:
             if engine is not None:
                 engine.close()
-            engine = self._open(known)
-            self._engines[name] = (known.data_version, engine)
+            engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)
+            self._engines[names] = (versions, engine)
         return engine
 
-    def _open(self, known: Registration) -> DuckDB:
+    def _open(self, known: Registration) -> Engine:
+        limit, scratch = self._time_limit, self._folder
         if known.prepared is not None:
-            return DuckDB(
-                self._folder / known.prepared,
-                time_limit_seconds=self._time_limit,
-                scratch=self._folder,
-            )
-        source = str(self._schema(known).source)
-        return DuckDB.in_place(source, time_limit_seconds=self._time_limit, scratch=self._folder)
+            file = self._folder / known.prepared
+            return DuckDB(file, time_limit_seconds=limit, scratch=scratch)
+        origin = _origin(self._schema(known))
+        return origin.engine(time_limit_seconds=limit, scratch=scratch)
+
+    def _open_together(self, names: tuple[str, ...]) -> Engine:
+        return open_together(
+            self._holdings(names), folder=self._folder, time_limit_seconds=self._time_limit
+        )
 
     def inspect(self, name: str) -> dict[str, Any]:
         """How many rows and values the bounds drop or clamp: exact, for the custodian only.
@@ -296,12 +347,13 @@ class Warehouse:
         table = self._schema(known)
         if table.source is None or known.source is None:
             raise InvalidValue(f"{name} was added from memory; its source is gone.")
-        types = _types(table.source)
-        labels, statement = clamp_counts(table, "source", types)
+        origin = _origin(table)
+        shown = origin.relation("source")
+        labels, statement = clamp_counts(table, shown, origin.types(), origin.dialect)
         kept = f"SELECT count(*) FROM {self.relation(name)}"
-        with DuckDB.in_place(table.source, time_limit_seconds=self._time_limit) as engine:
+        with closing(origin.engine(time_limit_seconds=self._time_limit)) as engine:
             counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
-        return {"rows kept": self.engine(name).rows(kept)[0][0], **counts}
+        return {"rows kept": self.engine((name,)).rows(kept)[0][0], **counts}
 
     def close(self) -> None:
         """End all engines.
@@ -315,29 +367,7 @@ class Warehouse:
         self._engines.clear()
 
 
-def _source(table: Table) -> str:
+def _origin(table: Table) -> Origin:
     if table.source is None:
         raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
-    return table.source
-
-
-def _path(source: str) -> Path:
-    """The file of a source; `file.duckdb#table` names a table in one."""
-    before, mark, _ = source.rpartition("#")
-    return Path(before) if mark and Path(before).exists() else Path(source)
-
-
-def _stamp(source: str) -> str:
-    try:
-        status = os.stat(_path(source))
-    except OSError:
-        return "gone"
-    return f"{status.st_size}:{status.st_mtime_ns}"
-
-
-def _types(source: str) -> dict[str, str]:
-    """Column names and types; a CSV file is read as text, whatever its rows look like."""
-    found = describe(source)
-    if _path(source).suffix.lower() in (".csv", ".tsv"):
-        return {name: "VARCHAR" for name, _ in found}
-    return dict(found)
+    return Origin.of(table.source)

@@ -4,13 +4,14 @@ The caller sees exact integers or one fixed message; the reason is kept for the 
 
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from discreet.engines.child import Child, Failed, Order
-from discreet.engines.protocol import MESSAGE
+from discreet.engines.child import Child, Failed, Order, text
+from discreet.engines.protocol import MESSAGE, Cell
 from discreet.engines.scratch import Scratch
-from discreet.engines.sources import opening
+from discreet.engines.sources import opening, openings
 from discreet.errors import InvalidValue, Unavailable
 from discreet.rationals import Number, positive
 
@@ -99,6 +100,36 @@ class DuckDB:
         engine._start(order, time_limit_seconds, scratch)
         return engine
 
+    @classmethod
+    def together(
+        cls,
+        *,
+        prepared: Mapping[str, Path],
+        sources: Mapping[str, str],
+        time_limit_seconds: Number,
+        scratch: Path | None = None,
+    ) -> "DuckDB":
+        """An engine over several tables: prepared files as databases, sources as views, by name.
+
+        Privacy: none: rows are exact. The child may read these files only.
+        >>> DuckDB.together(prepared={}, sources={"t0": "x.csv"}, time_limit_seconds=30)
+        Traceback (most recent call last):
+        discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
+        """
+        engine = cls.__new__(cls)
+        attached = tuple(
+            f"ATTACH {text(os.path.realpath(path))} AS {name} (TYPE duckdb, READ_ONLY)"
+            for name, path in prepared.items()
+        )
+        order = Order(
+            database=":memory:",
+            commands=_COMMANDS,
+            statements=attached + (openings(sources) if sources else ()),
+            settings=_settings(None, None),
+        )
+        engine._start(order, time_limit_seconds, scratch)
+        return engine
+
     def _start(self, order: Order, time_limit_seconds: Number, scratch: Path | None) -> None:
         self._order = order
         self._seconds = float(positive(time_limit_seconds, "time_limit_seconds"))
@@ -128,7 +159,7 @@ class DuckDB:
             except (Failed, OSError):
                 holding.drop()
 
-    def rows(self, sql: str) -> list[tuple[int | None, ...]]:
+    def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other.
 
         Privacy: none: rows are exact.
@@ -177,7 +208,7 @@ class DuckDB:
             holding.child = Child(order)
         return holding.child
 
-    def _attempt(self, holding: _Holding, sql: str) -> list[tuple[int | None, ...]] | None:
+    def _attempt(self, holding: _Holding, sql: str) -> list[tuple[Cell, ...]] | None:
         try:
             rows = self._child(holding).ask("rows", sql, limit_seconds=self._seconds)
         except (Failed, OSError) as failure:
@@ -185,7 +216,7 @@ class DuckDB:
             if holding.child is None or not holding.child.alive():
                 holding.drop()
             return None
-        return cast(list[tuple[int | None, ...]], rows)
+        return cast(list[tuple[Cell, ...]], rows)
 
 
 def _settings(memory_limit: str | None, threads: int | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ import csv
 import hmac
 import os
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from discreet.engines.child import Child, Failed, Order, quoted, text
 from discreet.errors import InvalidValue, SchemaError
 
-__all__ = ["changed", "describe", "fingerprint", "opening", "relation"]
+__all__ = ["changed", "describe", "fingerprint", "opening", "openings", "relation"]
 
 _KINDS = {
     ".csv": "CSV",
@@ -80,15 +81,15 @@ def _ask(order: Order, command: str, argument: str) -> Any | None:
         return None
 
 
-def _attach(file: _File) -> str:
-    return f"ATTACH {text(file.path)} AS {_ORIGIN} (TYPE duckdb, READ_ONLY)"
+def _attach(file: _File, name: str = _ORIGIN) -> str:
+    return f"ATTACH {text(file.path)} AS {name} (TYPE duckdb, READ_ONLY)"
 
 
-def _allow(file: _File) -> str:
-    return f"SET allowed_paths = [{text(file.path)}]"
+def _allow(*files: _File) -> str:
+    return f"SET allowed_paths = [{', '.join(text(file.path) for file in files)}]"
 
 
-def _table(file: _File) -> str:
+def _table(file: _File, origin: str) -> str:
     """The one table of a DuckDB file, or the one that was named, as quoted SQL."""
     order = Order(database=":memory:", commands=("tables",), statements=(_attach(file),))
     tables = _ask(order, "tables", _ORIGIN)
@@ -104,7 +105,7 @@ def _table(file: _File) -> str:
             f"source {file.given!r}: the file has the tables {names}; write '#' and one of them "
             "after the file's name."
         )
-    return f"{_ORIGIN}.{quoted(schema)}.{quoted(name)}"
+    return f"{origin}.{quoted(schema)}.{quoted(name)}"
 
 
 def _header(file: _File) -> tuple[str, list[str]]:
@@ -142,11 +143,14 @@ def relation(source: str) -> str:
     discreet.errors.SchemaError: source 'visits.xlsx' is of no known kind; a file must end in \
 .csv, .db, .ddb, .duckdb, .parquet, .pq, .tsv.
     """
-    file = _file(source)
+    return _relation(_file(source), _ORIGIN)
+
+
+def _relation(file: _File, origin: str) -> str:
     if file.kind == "Parquet":
         return f"read_parquet({text(file.path)}, hive_partitioning = false)"
     if file.kind == "DuckDB":
-        return _table(file)
+        return _table(file, origin)
     delimiter, names = _header(file)
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
     options = f"delim = {text(delimiter)}, auto_detect = false, columns = {{{columns}}}"
@@ -161,9 +165,27 @@ def opening(source: str) -> tuple[str, ...]:
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
-    file = _file(source)
-    view = f"CREATE TEMP VIEW source AS SELECT * FROM {relation(source)}"
-    return (_attach(file) if file.kind == "DuckDB" else _allow(file), view)
+    return openings({"source": source})
+
+
+def openings(sources: Mapping[str, str]) -> tuple[str, ...]:
+    """The statements after which a child may read several sources, by the names of views.
+
+    Privacy: none (touches no data).
+    >>> openings({"t0": "absent.csv"})
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
+    """
+    files = {view: _file(source) for view, source in sources.items()}
+    plain = [file for file in files.values() if file.kind != "DuckDB"]
+    statements = [_allow(*plain)] if plain else []
+    for place, (view, file) in enumerate(files.items()):
+        origin = f"{_ORIGIN}{place or ''}"
+        if file.kind == "DuckDB":
+            statements.append(_attach(file, origin))
+        shown = _relation(file, origin)
+        statements.append(f"CREATE TEMP VIEW {view} AS SELECT * FROM {shown}")
+    return tuple(statements)
 
 
 def describe(source: str) -> list[tuple[str, str]]:

@@ -1,0 +1,155 @@
+"""Where a table's rows come from: a file for DuckDB, a PostgreSQL server, or Spark. Which engine
+reads them, what their columns are, whether they changed. Names and types only, never a row.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.postgresql import PostgreSQL
+from discreet.engines.postgresql_source import PostgreSQLSource
+from discreet.engines.protocol import Engine
+from discreet.engines.sources import describe
+from discreet.engines.spark import Spark
+from discreet.engines.spark_source import SparkSource
+from discreet.errors import SchemaError
+from discreet.rationals import Number
+
+__all__ = ["Origin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A source, and the dialect of the engine that reads it.
+
+    Privacy: none (touches no data).
+    >>> Origin.of("spark:clinic.visits").dialect, Origin.of("visits.csv").dialect
+    ('spark', 'duckdb')
+    """
+
+    source: str
+    dialect: str
+
+    @classmethod
+    def of(cls, source: str) -> "Origin":
+        """The origin that a schema's source names.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("postgresql://db.example/clinic#visits").dialect
+        'postgresql'
+        """
+        if source.startswith(("postgresql:", "postgres:")):
+            PostgreSQLSource.read(source)
+            return cls(source, "postgresql")
+        return cls(source, "spark" if source.startswith("spark:") else "duckdb")
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a DuckDB source; `file.duckdb#table` names a table in one.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("visits.csv").file
+        PosixPath('visits.csv')
+        """
+        if self.dialect != "duckdb":
+            return None
+        before, mark, _ = self.source.rpartition("#")
+        return Path(before) if mark and Path(before).exists() else Path(self.source)
+
+    def check(self) -> None:
+        """Refuse an origin that the curator should not be connected to.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("visits.csv").check()
+        """
+        if self.dialect == "postgresql":
+            PostgreSQLSource.read(self.source).check()
+
+    def types(self) -> dict[str, str]:
+        """Column names and types; a CSV file is read as text, whatever its rows look like.
+
+        Privacy: none: column names and types only.
+        >>> Origin.types.__name__
+        'types'
+        """
+        if self.dialect == "postgresql":
+            return dict(PostgreSQLSource.read(self.source).describe())
+        if self.dialect == "spark":
+            with Spark({"source": self.source}, time_limit_seconds=600) as engine:
+                return dict(engine.describe("source"))
+        found = describe(self.source)
+        if self.file is not None and self.file.suffix.lower() in (".csv", ".tsv"):
+            return {name: "VARCHAR" for name, _ in found}
+        return dict(found)
+
+    def stamp(self) -> str:
+        """What differs after a change; empty where changes cannot be seen from outside.
+
+        Privacy: none: sizes and times of files.
+        >>> Origin.of("absent.csv").stamp()
+        'gone'
+        """
+        try:
+            if self.dialect == "spark":
+                return SparkSource.read(self.source).stamp()
+            if self.file is None:
+                return ""
+            status = os.stat(self.file)
+        except (OSError, SchemaError):
+            return "gone"
+        return f"{status.st_size}:{status.st_mtime_ns}"
+
+    def content(self) -> Path | Iterable[bytes]:
+        """What the fingerprint of the rows is made from.
+
+        Privacy: an exact function of the data: to be keyed, and kept in the vault.
+        >>> Origin.of("visits.csv").content()
+        PosixPath('visits.csv')
+        """
+        if self.dialect == "postgresql":
+            return [PostgreSQLSource.read(self.source).identity()]
+        if self.file is None:
+            return SparkSource.read(self.source).content()
+        return self.file
+
+    def place(self) -> Path:
+        """One path for one origin, however it was written: what a population is tied to.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("spark:clinic.visits").place()
+        PosixPath('/spark/clinic.visits')
+        """
+        if self.dialect == "postgresql":
+            words = PostgreSQLSource.read(self.source).identity().decode().split()
+            return Path("/", *words)
+        if self.file is not None:
+            return self.file
+        spark = SparkSource.read(self.source)
+        return spark.local or Path("/spark", (spark.path or spark.table or "").lstrip("/"))
+
+    def relation(self, view: str) -> str:
+        """What stands after FROM in statements for `engine`.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("visits.csv").relation("source")
+        'source'
+        """
+        if self.dialect == "postgresql":
+            return PostgreSQLSource.read(self.source).relation
+        return view
+
+    def engine(self, *, time_limit_seconds: Number, scratch: Path | None = None) -> Engine:
+        """An engine that reads this origin in place, as the view `source`.
+
+        Privacy: none: its rows are exact.
+        >>> Origin.of("spark:clinic.visits").engine(time_limit_seconds=30).dialect
+        'spark'
+        """
+        limit = time_limit_seconds
+        if self.dialect == "postgresql":
+            return PostgreSQL(self.source, time_limit_seconds=limit)
+        if self.dialect == "spark":
+            return Spark({"source": self.source}, time_limit_seconds=limit)
+        return DuckDB.in_place(self.source, time_limit_seconds=limit, scratch=scratch)
