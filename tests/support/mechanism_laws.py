@@ -6,7 +6,7 @@ what goodness of fit needs.
 
 import math
 from fractions import Fraction  # noqa: F401 (the examples use it)
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 
@@ -213,6 +213,48 @@ def quantile_law(counts: Any, targets: Any, ratio: Any, steps: int = 1) -> dict[
             chance *= single[place]
         answers = tuple(sorted(places))
         law[answers] = law.get(answers, 0 * ratio) + chance
+    return law
+
+
+def division_law(aim: int, tied: int, ratio: Any) -> list[Any]:
+    """Probabilities of 0 ... tied for discrete Laplace noise around aim, held within them.
+
+    >>> division_law(0, 2, Fraction(1, 2))
+    [Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)]
+    """
+    upto = [laplace_cdf(ratio, taken - aim) for taken in range(tied)]
+    steps = [0 * ratio, *upto, 1 + 0 * ratio]
+    return [high - low for low, high in pairwise(steps)]
+
+
+def nested_law(counts: Any, tree: Any, weights: Any, divide: Any) -> dict[Any, Any]:
+    """Probabilities of all answers of a tree (fraction, lower tree, upper tree), in order.
+
+    `weights(distance)` is the weight of a candidate, `divide(aim, tied)` the law of how many tied
+    rows go to the lower side; it yields pairs (rows to the lower side, rows to the upper side).
+
+    >>> even = (Fraction(1, 2), None, None)
+    >>> nested_law([1, 1], even, lambda distance: Fraction(1, 2) ** int(2 * distance), None)
+    {(0,): Fraction(1, 2), (1,): Fraction(1, 2)}
+    """
+    if tree is None:
+        return {(): 1}
+    fraction, lower, upper = tree
+    target = fraction * sum(counts)
+    distances = [rank_distance(counts, target, place) for place in range(len(counts))]
+    law: dict[Any, Any] = {}
+    for place, chance in enumerate(exponential_law([weights(d) for d in distances])):
+        if lower is None and upper is None:
+            law[(place,)] = chance
+            continue
+        tied = counts[place]
+        aim = min(max(math.floor(target) - sum(counts[:place]), 0), tied)
+        for (below, above), share in divide(aim, tied).items():
+            first = nested_law([*counts[:place], below], lower, weights, divide)
+            second = nested_law([above, *counts[place + 1 :]], upper, weights, divide)
+            for (one, p), (two, q) in product(first.items(), second.items()):
+                answers = (*one, place, *(place + index for index in two))
+                law[answers] = law.get(answers, 0) + chance * share * p * q
     return law
 
 

@@ -31,7 +31,7 @@ class Partition:
 
     Epsilon and delta are divided by `keys_per_unit`: how many keys one step of the neighbouring
     relation can touch, that is what one unit may have under add/remove, twice that under replace.
-    Privacy: (epsilon, delta)-DP [DVGM22, Thm. 1 and Sec. 3].
+    Privacy: (epsilon, delta)-DP [DVGM22].
     >>> Partition(epsilon=1, delta=1e-6, keys_per_unit=1).release(np.array([1000])).tolist()
     [0]
     """
@@ -57,7 +57,7 @@ class Partition:
         """The cost of one release.
 
         Privacy: (epsilon, delta)-DP for the relation `keys_per_unit` was counted for
-        [DVGM22, Thm. 1], [DR14, Thm. 3.16].
+        [DVGM22], [DR14, Thm. 3.16].
         >>> Partition(epsilon=1, delta=1e-6, keys_per_unit=4).loss().epsilon
         Fraction(1, 1)
         """
@@ -145,7 +145,7 @@ class _Curve:
 def _chance(
     epsilon: Fraction, delta: Fraction, units: int, digits: int
 ) -> tuple[Fraction, Fraction]:
-    """[DVGM22, Thm. 1]: growth up to the turning point, then decay of what is missing."""
+    """[DVGM22]: growth up to the turning point, then decay of what is missing."""
     # Digits lost to e^epsilon - 1 near 0, to the growth from delta to 1 and to 1 - e^-epsilon.
     digits += 10 + int(epsilon) + 2 * len(str(int(1 / epsilon))) + len(str(int(1 / delta)))
     curve = _curve(epsilon, delta, digits)

@@ -31,7 +31,7 @@ class Threshold:
     """Shows the keys whose noisy number of distinct units reaches the threshold, with that number.
 
     Privacy: the loss of the noise, and as delta the chance that a key of one single unit shows
-    [KKMN09, Thm. 1]; derived for the discrete noises in docs/proofs/keys.md.
+    [KKMN09]; derived for the discrete noises in docs/proofs/keys.md.
     >>> kept, noisy = Threshold(noise=DiscreteLaplace(scale=1), threshold=30).release(
     ...     np.array([1, 10**6, 1]))
     >>> kept.tolist()
@@ -82,7 +82,7 @@ class Threshold:
         """The cost of one release; `groups` counts the keys one neighbouring step can touch.
 
         Privacy: the loss of the noise with delta = groups * p, p the chance that one unit alone
-        reaches the threshold, for the relation of the sensitivity [KKMN09, Thm. 1].
+        reaches the threshold, for the relation of the sensitivity [KKMN09].
         >>> noise = DiscreteGaussian(sigma=10)
         >>> loss = Threshold(noise=noise, threshold=60).loss(Sensitivity(groups=4, per_group=1))
         >>> loss.rho, loss.delta < 2e-8
