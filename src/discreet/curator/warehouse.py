@@ -115,6 +115,7 @@ class Warehouse:
                 schema=table.to_json(),
                 schema_version=table.version,
                 fingerprint=catalogue.fingerprint(content),
+                kind=table.kind,
                 budget=table.budget,
                 source=None if origin is None else origin.place(),
                 prepared=prepared,

@@ -96,6 +96,7 @@ class Catalogue:
         schema: str,
         schema_version: str,
         fingerprint: bytes,
+        kind: str = "private",
         budget: Budget | None = None,
         source: str | Path | None = None,
         prepared: str | None = None,
@@ -103,6 +104,7 @@ class Catalogue:
     ) -> Registration:
         """Add a table, or give it another schema, and open its population's account if need be.
 
+        A table of the kind "public" has no account; what protects people stays private.
         Privacy: none (touches no data); a source, a table and their population stay together.
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
@@ -135,7 +137,10 @@ write population = "patients". The same people have one budget. Nothing was chan
                     raise _belongs(name, "this table", known.population)
                 made = replace(made, data_version=known.data_version + 1)
             _bind(connection, made)
-            _open_population(connection, made, budget)
+            if kind == "public":
+                _check_unprotected(connection, made)
+            else:
+                _open_population(connection, made, budget)
             _write(connection, made)
         return made
 
@@ -239,6 +244,16 @@ def _bind(connection: sqlite3.Connection, made: Registration) -> None:
             )
         elif row[0] != made.population:
             raise _belongs(made.name, "this source", row[0])
+
+
+def _check_unprotected(connection: sqlite3.Connection, made: Registration) -> None:
+    query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
+    if connection.execute(query, (made.population,)).fetchone() is not None:
+        raise SchemaError(
+            f"{made.name}: the population {made.population!r} has a budget, so its people are "
+            "protected and the table cannot be public. Give a lookup table another name. Nothing "
+            "was changed."
+        )
 
 
 def _open_population(

@@ -9,6 +9,7 @@ from math import prod
 from discreet.errors import UnsafeQuery
 from discreet.loss import Loss, Pure
 from discreet.plan.aggregates import aggregates_of, ordering
+from discreet.plan.dialect import dialect_of
 from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
 from discreet.plan.keys import domain, groups
@@ -23,6 +24,7 @@ from discreet.plan.selection import (
     selection_loss,
     shown_keys,
 )
+from discreet.plan.sources import MOST_ROWS, limited_rows, rowset
 from discreet.plan.split import Errors, least_product
 from discreet.plan.values import GROUP_LIMIT, Draft, Plan
 from discreet.query.algebra import Aggregate, Scan, Statistic
@@ -62,9 +64,29 @@ def read(draft: Draft) -> Draft:
     'read'
     """
     tables = (draft.table, *(table for table, _ in draft.others))
-    if isinstance(draft.query.source, Scan):
+    most = draft.query.options.max_rows_contributed
+    if isinstance(draft.query.source, Scan) and (most is None or most >= tables[0].rows_per_unit):
         return replace(draft, tables=tables)
-    raise UnsafeQuery("joins and subqueries are not answered yet. Nothing was charged.")
+    relations = (draft.relation, *(relation for _, relation in draft.others))
+    known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
+    rows = rowset(draft.query.source, known, draft.dialect)
+    if most is not None:
+        rows = limited_rows(rows, most, draft.dialect)
+    if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
+        raise UnsafeQuery(
+            "nothing bounds how many rows one person has after the join. Join on the declared key "
+            "of a public table, or write OPTIONS(max_rows_contributed=10). Nothing was charged."
+        )
+    private = next(each for each in tables if each.kind != "public")
+    made = replace(
+        private,
+        source=None,
+        unit=rows.unit,
+        rows_per_unit=rows.rows_per_unit,
+        columns=rows.columns,
+    )
+    relation = dialect_of(draft.dialect).derived(rows.select, "source")
+    return replace(draft, tables=tables, table=made, relation=relation)
 
 
 def resolve(draft: Draft) -> Draft:

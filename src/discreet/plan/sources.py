@@ -1,0 +1,272 @@
+"""Joins and subqueries as one bounded relation: SQL, columns with bounds, rows of one unit.
+After every join the number of rows one unit can have is known again, or enforced. Never sees data.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from discreet.errors import UnsafeQuery
+from discreet.plan.derived import Aggregated, column_of, missing_too, without_aggregates
+from discreet.plan.dialect import Dialect, dialect_of
+from discreet.plan.expressions import Scope, bounded, condition
+from discreet.query.algebra import (
+    Compare,
+    Expression,
+    Field,
+    Join,
+    PerUnit,
+    Rows,
+    Scan,
+    Source,
+)
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+
+__all__ = ["MOST_ROWS", "Rowset", "limited_rows", "rowset"]
+
+MOST_ROWS = 10**9
+"""The most rows that one unit may have after joins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rowset:
+    """Rows with known columns; `select` is their SELECT, with "$unit" first if there is a unit.
+
+    `rows_per_unit` is None where nothing bounds it: in public rows, and after a join with a
+    public table whose key is not declared.
+    Privacy: none (touches no data).
+    >>> Rowset("private", 'SELECT "age" FROM t', (), None, 1).rows_per_unit
+    1
+    """
+
+    kind: str
+    select: str
+    columns: tuple[Column, ...]
+    unit: str | None
+    rows_per_unit: int | None
+
+    @property
+    def public(self) -> bool:
+        """Whether nobody is protected by it.
+
+        Privacy: none (touches no data).
+        >>> Rowset("public", "", (), None, None).public
+        True
+        """
+        return self.kind == "public"
+
+
+def rowset(source: Source, tables: Mapping[str, tuple[Table, str]], dialect: str) -> Rowset:
+    """The rows of a source; `tables` gives each table and what stands for it after FROM.
+
+    Privacy: none (touches no data).
+    >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb").rows_per_unit
+    1
+    """
+    return _Reader(tables, dialect_of(dialect)).read(source)
+
+
+def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
+    """At most `most` rows of each unit, the first in the order of a hash.
+
+    Privacy: none (touches no data); after it one unit has at most `most` rows.
+    >>> rows = Rowset("private", 'SELECT "$unit" FROM t', (), "id", None)
+    >>> limited_rows(rows, 9, "duckdb").rows_per_unit
+    9
+    """
+    if rows.unit is None or (rows.rows_per_unit is not None and most >= rows.rows_per_unit):
+        return rows
+    first = _first(rows, ['"$unit"'], most, dialect_of(dialect))
+    return replace(rows, select=first, rows_per_unit=most)
+
+
+def _names(rows: Rowset) -> list[str]:
+    names = [f'"{column.name}"' for column in rows.columns]
+    return names if rows.unit is None else ['"$unit"', *names]
+
+
+def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
+    """The first rows of each partition, by a hash of it and of all lattice values."""
+    texts = [
+        # A text could hold the mark or be empty, so its own hash stands for it.
+        f"coalesce({dialect.hash_of(_quoted(each))}, '')"
+        if each.private_keys
+        else dialect.text(_quoted(each))
+        for each in rows.columns
+    ]
+    names = _names(rows)
+    order = ", ".join([dialect.hashed(partition[0], texts, "'|'"), *names])
+    ranked = (
+        f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {', '.join(partition)} "
+        f'ORDER BY {order}) AS "$place" FROM {dialect.derived(rows.select, "every")}'
+    )
+    return (
+        f"SELECT {', '.join(names)} FROM {dialect.derived(ranked, 'ranked')} "
+        f'WHERE "$place" <= {most}'
+    )
+
+
+def _quoted(column: Column) -> str:
+    return f'"{column.name}"'
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    tables: Mapping[str, tuple[Table, str]]
+    dialect: Dialect
+
+    def read(self, source: Source) -> Rowset:
+        match source:
+            case Scan():
+                return self._scan(source)
+            case Join():
+                return self._join(source)
+            case Rows():
+                return self._rows(source)
+            case PerUnit():
+                return self._per_unit(source)
+
+    def _scan(self, scan: Scan) -> Rowset:
+        table, relation = self.tables[scan.table]
+        names = dict(scan.names)
+        renamed = [(each.name, names.get(each.name, each.name)) for each in table.columns]
+        listed = [f'"{old}"' if old == new else f'"{old}" AS "{new}"' for old, new in renamed]
+        if table.unit is not None:
+            listed.insert(0, '"$unit"')
+        columns = tuple(
+            replace(each, name=names.get(each.name, each.name)) for each in table.columns
+        )
+        select = f"SELECT {', '.join(listed)} FROM {relation}"
+        rows = None if table.kind == "public" else table.rows_per_unit
+        return Rowset(table.kind, select, columns, table.unit, rows)
+
+    def _scope(self, columns: Iterable[Column]) -> Scope:
+        return Scope({each.name: each for each in columns}, self.dialect)
+
+    def _where(self, where: Expression | None, columns: Iterable[Column]) -> str:
+        return "" if where is None else f" WHERE {condition(where, self._scope(columns))}"
+
+    def _rows(self, rows: Rows) -> Rowset:
+        inner = self.read(rows.source)
+        scope = self._scope(inner.columns)
+        made = [self._column(name, expression, scope) for name, expression in rows.columns]
+        listed = [f'{sql} AS "{column.name}"' for column, sql in made]
+        if inner.unit is not None:
+            listed.insert(0, '"$unit"')
+        source = self.dialect.derived(inner.select, "rows")
+        where = self._where(rows.where, inner.columns)
+        return replace(
+            inner,
+            select=f"SELECT {', '.join(listed)} FROM {source}{where}",
+            columns=tuple(column for column, _ in made),
+        )
+
+    def _column(self, name: str, expression: Expression, scope: Scope) -> tuple[Column, str]:
+        if isinstance(expression, Field):
+            return replace(scope[expression.name], name=name), f'"{expression.name}"'
+        value = bounded(expression, scope)
+        return column_of(name, value), value.sql
+
+    def _per_unit(self, per: PerUnit) -> Rowset:
+        inner = self.read(per.source)
+        if inner.unit is None or inner.rows_per_unit is None:
+            raise UnsafeQuery(
+                "a subquery is grouped by a unit whose rows nothing bounds. Join on the declared "
+                "key of a public table. Nothing was charged."
+            )
+        scope = self._scope(inner.columns)
+        keys = [self._column(name, expression, scope) for name, expression in per.keys]
+        taken = {column.name for column, _ in keys}
+        found = Aggregated.of(
+            [made for _, made in per.columns], scope, rows=inner.rows_per_unit, taken=taken
+        )
+        listed = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in keys)]
+        listed += [f'{sql} AS "{column.name}"' for column, sql in found.columns.values()]
+        places = ", ".join(str(place + 1) for place in range(1 + len(keys)))
+        source = self.dialect.derived(inner.select, "rows")
+        where = self._where(per.where, inner.columns)
+        grouped = f"SELECT {', '.join(listed)} FROM {source}{where} GROUP BY {places}"
+        outer = self._scope(
+            [*(column for column, _ in keys), *(column for column, _ in found.columns.values())]
+        )
+        made = [
+            self._column(name, without_aggregates(expression, found), outer)
+            for name, expression in per.columns
+        ]
+        shown = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in made)]
+        select = f"SELECT {', '.join(shown)} FROM {self.dialect.derived(grouped, 'units')}"
+        rows = 1
+        if keys:
+            rows = min(inner.rows_per_unit, prod(_size(column) for column, _ in keys))
+        return Rowset("private", select, tuple(column for column, _ in made), inner.unit, rows)
+
+    def _join(self, join: Join) -> Rowset:
+        left, right = self.read(join.left), self.read(join.right)
+        if left.public and not right.public:
+            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            rows = _times(right.rows_per_unit, many)
+        elif right.public and not left.public:
+            right, many = self._matched(right, join.right, [name for _, name in join.on])
+            rows = _times(left.rows_per_unit, many)
+        else:  # of one population, joined on the unit; or both public
+            rows = _times(left.rows_per_unit, right.rows_per_unit)
+        kind = "public" if left.public and right.public else "private"
+        unit = right.unit if left.public else left.unit
+        if kind == "private" and unit is None and rows != 1:
+            raise UnsafeQuery(
+                "each row is one person, and a join could make several rows of one. Join on the "
+                "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
+            )
+        columns = (*left.columns, *right.columns)
+        if join.kind == "left":
+            columns = (*left.columns, *map(missing_too, right.columns))
+        listed = [_quoted(each) for each in columns]
+        if unit is not None:
+            listed.insert(0, '"$unit"')
+        select = (
+            f"SELECT {', '.join(listed)} FROM {self.dialect.derived(left.select, 'l')} "
+            f"{join.kind.upper()} JOIN {self.dialect.derived(self._aside(left, right), 'r')} "
+            f"ON {self._on(join, left, right)}"
+        )
+        return Rowset(kind, select, columns, unit, rows)
+
+    def _aside(self, left: Rowset, right: Rowset) -> str:
+        """The right side; its unit gets another name where the left has one."""
+        if left.unit is None or right.unit is None:
+            return right.select
+        names = ['"$unit" AS "$r"', *(_quoted(each) for each in right.columns)]
+        return f"SELECT {', '.join(names)} FROM {self.dialect.derived(right.select, 'aside')}"
+
+    def _on(self, join: Join, left: Rowset, right: Rowset) -> str:
+        scope = self._scope((*left.columns, *right.columns))
+        tests = [condition(Compare("=", Field(a), Field(b)), scope) for a, b in join.on]
+        if left.unit is not None and right.unit is not None:
+            # As texts: two engines' types of a unit need not be comparable without an error.
+            tests.insert(0, " = ".join(self.dialect.text(name) for name in ('"$unit"', '"$r"')))
+        return " AND ".join(tests)
+
+    def _matched(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
+        """A public side with at most rows_per_key rows for each key, and that number.
+
+        None if the key is not declared, or not all of it is equated.
+        """
+        if not isinstance(source, Scan):
+            return public, None
+        table, names = self.tables[source.table][0], dict(source.names)
+        key = [names.get(name, name) for name in table.key]
+        if not key or not set(key) <= set(on):
+            return public, None
+        first = _first(public, [f'"{name}"' for name in key], table.rows_per_key, self.dialect)
+        return replace(public, select=first), table.rows_per_key
+
+
+def _times(rows: int | None, many: int | None) -> int | None:
+    if rows is None or many is None:
+        return None
+    return rows * many
+
+
+def _size(column: Column) -> int:
+    """How many values a key can have, a missing one included."""
+    return MOST_ROWS if column.private_keys else column.upper - column.lower + 2
