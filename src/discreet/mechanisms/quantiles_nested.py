@@ -68,7 +68,8 @@ def _tree(fractions: tuple[Fraction, ...]) -> _Node:
 class NestedQuantiles:
     """Names one candidate for each fraction, growing with it, level by level.
 
-    For few fractions `Quantiles` has the smaller stated error; for many this one costs less.
+    `Quantiles` states a smaller worst-case error for few fractions; with many fractions this one
+    costs less, and what it gets wrong is usually far below what it states.
     Privacy: each row is in one part of every level [KSS22]; see `loss`.
     >>> mechanism = NestedQuantiles(fractions=(0.75, 0.25, 0.5), scale=1)
     >>> mechanism.release(np.array([0, 9000, 0, 9000, 9000, 1]))[1:]

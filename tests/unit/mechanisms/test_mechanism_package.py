@@ -17,6 +17,8 @@ from discreet.mechanisms.lattice import Lattice, Rounded
 from discreet.mechanisms.metric import MetricNoise
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.top_k import TopK
 
@@ -26,8 +28,10 @@ EXAMPLES = [
     Exponential(scale=2, candidates=5),
     HammingNoise(scale=2, dimension=4),
     MetricNoise(distances=[[0, 1], [1, 0]], scale=2),
+    NestedQuantiles(fractions=(0.25, 0.5), scale=2, candidates=5),
     NoisyMax(scale=2, candidates=5),
     PermuteAndFlip(scale=2, candidates=5),
+    Quantiles(fractions=(0.25, 0.5), scale=2, candidates=5),
     RandomizedResponse(epsilon=1),
     Rounded(mechanism=DiscreteLaplace(scale=2), lattice=Lattice(step=1, lower=0, upper=1)),
     TopK(scale=2, count=2, candidates=5),
