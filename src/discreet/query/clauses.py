@@ -7,25 +7,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.aggregates import in_ranks
+from discreet.query.aggregates import in_ranks, is_aggregate
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,
     Expression,
     Field,
     IntervalEnd,
+    Literal,
     Output,
 )
 from discreet.query.naming import check_alias, default_name, free_name
 from discreet.query.ranking import ordinal
 from discreet.query.scopes import Results, Rows, bare_name
-from discreet.query.typed import Kind, Typed, only, where_in_text
+from discreet.query.typed import Kind, Scope, Typed, only, where_in_text
 from discreet.schema.column import nearest
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Item", "Made", "items", "keyed", "outputs", "scope"]
+__all__ = ["Item", "Made", "condition", "items", "keyed", "meant", "outputs", "scope"]
 
 _MOST_COLUMNS = 100
 _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
@@ -100,10 +101,37 @@ def items(nodes: list["Expr"]) -> tuple[Item, ...]:
     return tuple(listed)
 
 
-def _grouped(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> Typed:
+def condition(clause: "Expr | None", place: Scope) -> Expression | None:
+    """The condition of WHERE or HAVING, None where there is none.
+
+    Privacy: none (touches no data).
+    >>> condition(None, Rows.__new__(Rows)) is None
+    True
+    """
+    if clause is None:
+        return None
+    only(clause, "this")
+    typed = place.read(clause.this)
+    if typed.kind != Kind.BOOLEAN:
+        raise UnsafeQuery(
+            f"{type(clause).__name__.upper()} needs a condition, not {typed.kind.described}"
+            f"{where_in_text(clause)}. Write a comparison."
+        )
+    return None if typed.expression == Literal(True) else typed.expression
+
+
+def meant(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
+    """What a term of GROUP BY stands for: an entry of the SELECT list, or itself.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT 3 AS a FROM t GROUP BY 1")
+    >>> meant(select.args["group"].expressions[0], items(select.expressions), None).name
+    '3'
+    """
     place = ordinal(node, len(listed))
     if place is not None:
-        return rows.read(listed[place].node)
+        return listed[place].node
     name = (
         str(node.this.this)
         if type(node).__name__ == "Column" and not node.args.get("table")
@@ -111,14 +139,22 @@ def _grouped(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> Typed:
     )
     aliased = [each for each in listed if each.alias and each.alias.casefold() == name.casefold()]
     if not aliased:
-        return rows.read(node)
-    meant = rows.read(aliased[0].node)
-    if rows.relation.named(name) and rows.read(node) != meant:
+        return node
+    if rows.relation.named(name) and not _same(node, aliased[0].node, rows):
         raise UnsafeQuery(
             f"GROUP BY {name!r}{where_in_text(node)} is both a column and the alias of something "
             "else. Choose another alias, or group by the position in the SELECT list."
         )
-    return meant
+    return aliased[0].node
+
+
+def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
+    found = rows.relation.find(column)
+    if type(other).__name__ == "Column":
+        return found == rows.relation.find(other)
+    if found.typed is None or any(is_aggregate(each) for each in other.walk()):
+        return False
+    return found.typed == rows.read(other)
 
 
 def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
@@ -133,7 +169,7 @@ def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[T
     only(group, "expressions")
     found: dict[Expression, Typed] = {}
     for node in group.expressions:
-        typed = _grouped(node, listed, rows)
+        typed = rows.read(meant(node, listed, rows))
         if typed.is_constant:
             raise UnsafeQuery(
                 f"GROUP BY a constant{where_in_text(node)} makes one group. Leave it out."

@@ -9,6 +9,7 @@ _NOISY = "Noise is added for you."
 _QUANTILE = "Write QUANTILE_CONT(x, 0.25), once for each quantile."
 _TODAY = "Write the date itself, as in DATE '2024-01-31'."
 _COUNT_CASE = "Write COUNT(CASE WHEN ... THEN 1 END)."
+_SUBQUERY = "A subquery stands after FROM or JOIN, or in WITH; write a join with it."
 _SEMI = "Write JOIN ... ON a.unit = b.unit, and a condition in WHERE."
 _CASE = "Write CASE WHEN ... THEN ... ELSE ... END."
 
@@ -56,7 +57,8 @@ PART_HINTS: Mapping[str, str] = MappingProxyType(
         "distinct": "Write GROUP BY the columns.",
         "offset": "Write ORDER BY and LIMIT.",
         "qualify": "Write HAVING.",
-        "with_": "Ask about one table, without common table expressions.",
+        "recursive": "Write WITH name AS (SELECT ...), each using only earlier ones.",
+        "with_": "Write WITH once, at the start of the question.",
     }
 )
 """What to write instead of a part of a clause."""
@@ -95,7 +97,7 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "CurrentTimestamp": "Write the date itself, as in DATE '2024-01-31'.",
         "Distinct": "Only COUNT(DISTINCT unit) with the table's unit column is answered.",
         "Escape": "List the categories with IN.",
-        "Exists": "Ask about one table, without subqueries.",
+        "Exists": _SUBQUERY,
         "Filter": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "If": "Write CASE WHEN ... THEN ... ELSE ... END.",
         "Join": "Write JOIN ... ON a.unit = b.unit.",
@@ -106,10 +108,10 @@ NODE_HINTS: Mapping[str, str] = MappingProxyType(
         "Pow": "Write x * x.",
         "Rand": "Noise is added for you.",
         "Round": "Round the result after it is returned, or write FLOOR.",
-        "Select": "Ask about one table, without subqueries.",
+        "Select": _SUBQUERY,
         "SetOperation": "Ask one question at a time.",
-        "Star": "Name the columns; * stands only in COUNT(*).",
-        "Subquery": "Ask about one table, without subqueries.",
+        "Star": "Name the columns; * stands only in COUNT(*) and in subqueries.",
+        "Subquery": _SUBQUERY,
         "TryCast": "Leave the cast out.",
         "Tuple": "Compare the columns one by one.",
         "Window": "Order and limit the result with ORDER BY and LIMIT.",
@@ -127,7 +129,7 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "CROSS": "It pairs rows of different people. Write JOIN ... ON a.unit = b.unit.",
         "ESCAPE": "List the categories with IN.",
         "EXCEPT": "Ask one question at a time.",
-        "EXISTS": "Ask about one table, without subqueries.",
+        "EXISTS": _SUBQUERY,
         "FETCH": "Write LIMIT.",
         "FILTER": "Write COUNT(CASE WHEN ... THEN 1 END) instead of FILTER.",
         "INTERSECT": "Ask one question at a time.",
@@ -137,6 +139,8 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "MOD": "Write x - 10 * FLOOR(x/10).",
         "NATURAL": "Write JOIN ... USING (columns).",
         "NOTNULL": "Write IS NOT NULL.",
+        "RECURSIVE": "Write WITH name AS (SELECT ...), each using only earlier ones.",
+        "VALUES": "Ask about a registered table.",
         "OFFSET": "Write ORDER BY and LIMIT; the rows of the result are few.",
         "OVER": "Window functions are not answered: use ORDER BY and LIMIT.",
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
@@ -145,7 +149,6 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
         "UNION": "Ask one question at a time.",
         "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
-        "WITH": "Ask about one table, without common table expressions.",
     }
 )
 """What to write instead of a kind of token."""

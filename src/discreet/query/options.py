@@ -38,23 +38,36 @@ def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     >>> [[each.text for each in part] for part in cut(tokens(text))]
     [['SELECT', 'a'], ['epsilon', '=', '1']]
     """
-    if _kinds(found, 1, 1) != ["WITH"]:
+    start = _main(found)
+    head, rest = found[: start + 1], found[start + 1 :]
+    if _kinds(rest, 0, 1) != ["WITH"]:
         return found, []
-    name = found[2].text.upper() if len(found) > 2 else ""
+    name = rest[1].text.upper() if len(rest) > 1 else ""
     if name != "DIFFERENTIAL_PRIVACY":
         raise UnsafeQuery(f"SELECT WITH {name[:60]} is not supported. {_SHAPE}")
-    if len(found) < 5 or found[3].text.upper() != "OPTIONS":
-        return [found[0], *found[3:]], []
-    if _kinds(found, 4, 1) != ["L_PAREN"]:
-        raise UnsafeQuery(f"OPTIONS without parentheses (line {found[3].line}). {_SHAPE}")
-    for place in range(5, len(found)):
-        if found[place].token_type.name == "R_PAREN":
-            return [found[0], *found[place + 1 :]], found[5:place]
-        if found[place].token_type.name == "L_PAREN":
+    if len(rest) < 4 or rest[2].text.upper() != "OPTIONS":
+        return [*head, *rest[2:]], []
+    if _kinds(rest, 3, 1) != ["L_PAREN"]:
+        raise UnsafeQuery(f"OPTIONS without parentheses (line {rest[2].line}). {_SHAPE}")
+    for place in range(4, len(rest)):
+        if rest[place].token_type.name == "R_PAREN":
+            return [*head, *rest[place + 1 :]], rest[4:place]
+        if rest[place].token_type.name == "L_PAREN":
             break
     raise UnsafeQuery(
-        f"OPTIONS( is not closed, or holds parentheses (line {found[3].line}). {_SHAPE}"
+        f"OPTIONS( is not closed, or holds parentheses (line {rest[2].line}). {_SHAPE}"
     )
+
+
+def _main(found: list["Token"]) -> int:
+    """The place of the SELECT that stands in no parentheses."""
+    depth = 0
+    for place, token in enumerate(found):
+        kind = token.token_type.name
+        depth += (kind == "L_PAREN") - (kind == "R_PAREN")
+        if kind == "SELECT" and depth == 0:
+            return place
+    return 0
 
 
 def _settings(inside: list["Token"]) -> dict[str, list["Token"]]:

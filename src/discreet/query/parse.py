@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Expression, Field, Key, Literal, Query
-from discreet.query.clauses import Made, items, keyed, outputs, scope
+from discreet.query.algebra import Field, Key, Query
+from discreet.query.clauses import Made, condition, items, keyed, outputs, scope
 from discreet.query.options import cut, options
 from discreet.query.ranking import limit, ordered, shortened
-from discreet.query.relations import Relation
 from discreet.query.scopes import Results, Rows
 from discreet.query.sources import Known, from_clause
+from discreet.query.subqueries import common_tables, subquery
 from discreet.query.text import allow, tokens
-from discreet.query.typed import Kind, Scope, Typed, only, refuse, where_in_text
+from discreet.query.typed import Typed, only, refuse, where_in_text
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["parse"]
 
 _DEEPEST = 64
-_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
+_PARTS = ("with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 
 
 def _tree(found: list["Token"], text: str) -> "Expr":
@@ -66,28 +66,12 @@ def _shallow(tree: "Expr") -> None:
             waiting.append((child, depth if same else depth + 1))
 
 
-def _unread(node: "Expr", _known: Known) -> Relation:
-    raise refuse(node)
-
-
-def _condition(clause: "Expr | None", place: Scope) -> Expression | None:
-    if clause is None:
-        return None
-    only(clause, "this")
-    typed = place.read(clause.this)
-    if typed.kind != Kind.BOOLEAN:
-        raise UnsafeQuery(
-            f"{type(clause).__name__.upper()} needs a condition, not {typed.kind.described}"
-            f"{where_in_text(clause)}. Write a comparison."
-        )
-    return None if typed.expression == Literal(True) else typed.expression
-
-
 def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -> Query:
     if type(select).__name__ != "Select":
         raise refuse(select, "Write SELECT ... FROM a table.")
     only(select, *_PARTS)
-    rows = Rows(from_clause(select, Known(tables), _unread))
+    known = Known(tables, common_tables(select.args.get("with_"), tables))
+    rows = Rows(from_clause(select, known, subquery))
     if rows.relation.population is None:
         raise UnsafeQuery(
             "the question reads only public tables: there is nothing to protect. Read them "
@@ -100,10 +84,10 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     named = _named(results, made)
     found = tuple(each.output for each in made)
     spelt = {output.expression: output.name for output in reversed(found)}
-    having = _condition(select.args.get("having"), named)
+    having = condition(select.args.get("having"), named)
     return Query(
         source=rows.relation.source,
-        where=_condition(select.args.get("where"), rows),
+        where=condition(select.args.get("where"), rows),
         keys=tuple(Key(_label(key), expression) for expression, key in results.keys.items()),
         outputs=found,
         columns=columns,

@@ -235,18 +235,19 @@ def renamed(right: Relation, taken: Iterable[str]) -> Relation:
     for name in clashing:
         names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
         kept.append(names[name])
-    columns = tuple(
-        replace(
-            each, typed=replace(each.typed, expression=Field(names.get(_field(each), _field(each))))
-        )
-        if each.typed is not None
-        else each
-        for each in right.columns
-    )
-    return replace(right, source=_with_names(right.source, own, names), columns=columns)
+    shown = [each for each in right.columns if each.reach != "never"]
+    source = _with_names(right.source, [_field(each) for each in shown if each.typed], names)
+    return replace(right, source=source, columns=tuple(_moved(each, names) for each in shown))
 
 
-def _with_names(source: Source, own: list[str], names: Mapping[str, str]) -> Source:
+def _moved(column: Visible, names: Mapping[str, str]) -> Visible:
+    if column.typed is None:
+        return column
+    name = _field(column)
+    return replace(column, typed=replace(column.typed, expression=Field(names.get(name, name))))
+
+
+def _with_names(source: Source, shown: list[str], names: Mapping[str, str]) -> Source:
     match source:
         case Scan(table):
             return Scan(table, tuple(names.items()))
@@ -254,4 +255,4 @@ def _with_names(source: Source, own: list[str], names: Mapping[str, str]) -> Sou
             return Rows(
                 inner, where, tuple((names.get(name, name), value) for name, value in columns)
             )
-    return Rows(source, None, tuple((names.get(name, name), Field(name)) for name in own))
+    return Rows(source, None, tuple((names.get(name, name), Field(name)) for name in shown))

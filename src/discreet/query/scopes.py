@@ -1,26 +1,26 @@
-"""The two places an expression can stand: on the rows of a source, or on the grouped result.
+"""The places an expression can stand: on rows, on the rows of one unit, on the grouped result.
 Every class of node that can be read is listed; all others are refused by name.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.aggregates import aggregate, is_aggregate
-from discreet.query.algebra import Expression
+from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.query.conditions import CONDITIONS
 from discreet.query.dates import DATES
 from discreet.query.naming import default_name
 from discreet.query.relations import Relation, scans
-from discreet.query.typed import Reader, Typed, missing, refuse, where_in_text
+from discreet.query.typed import Kind, Reader, Typed, missing, refuse, where_in_text
 from discreet.query.values import VALUES
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["ON_RESULTS", "ON_ROWS", "Results", "Rows", "bare_name"]
+__all__ = ["ON_RESULTS", "ON_ROWS", "Results", "Rows", "Unit", "bare_name"]
 
 ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
 """Every class of node, besides a column, that may stand on rows."""
@@ -31,6 +31,20 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
     {**{name: VALUES[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
+
+_OF_A_UNIT = (
+    Statistic.ROWS,
+    Statistic.VALUES,
+    Statistic.SUM,
+    Statistic.MINIMUM,
+    Statistic.MAXIMUM,
+)
+_INSTEAD = MappingProxyType(
+    {
+        Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
+        Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside.",
+    }
+)
 
 
 def bare_name(node: "Expr") -> str:
@@ -205,4 +219,71 @@ class Results:
         raise UnsafeQuery(
             f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
             f"Add it to GROUP BY, or write AVG({name}), for instance."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.schema import Table
+    >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
+    >>> unit.read(sqlglot.parse_one("COUNT(*)")).kind
+    <Kind.INTEGER: 'integer'>
+    """
+
+    rows: Rows
+    keys: Mapping[Expression, Typed]
+
+    @property
+    def level(self) -> str:
+        """Always "row": what is computed here is a row of the subquery.
+
+        Privacy: none (touches no data).
+        >>> Unit(Rows.__new__(Rows), {}).level
+        'row'
+        """
+        return "row"
+
+    def read(self, node: "Expr | None") -> Typed:
+        """Translate a node that stands on the rows of one unit.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
+        >>> unit.read(sqlglot.parse_one("COUNT(*) + 1")).expression.operator
+        '+'
+        """
+        if node is None:
+            raise missing()
+        if is_aggregate(node):
+            return self._aggregate(node)
+        name = type(node).__name__
+        if name not in ("Literal", "Boolean", "Null"):
+            key = Results(self.rows, self.keys).key(node)
+            if key is not None:
+                return key
+        if name == "Column":
+            shown = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
+            raise UnsafeQuery(
+                f"{shown!r}{where_in_text(node)} is neither grouped nor aggregated in the "
+                f"subquery. Add it to its GROUP BY, or write MAX({shown}), for instance."
+            )
+        if name in ON_ROWS:
+            return ON_ROWS[name](node, self)
+        raise refuse(node)
+
+    def _aggregate(self, node: "Expr") -> Typed:
+        found = aggregate(node, self.rows)
+        assert isinstance(found.expression, Aggregate)
+        statistic = found.expression.statistic
+        if statistic in _OF_A_UNIT:
+            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind == Kind.INTEGER
+            return replace(found, kind=Kind.INTEGER) if whole else found
+        advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
+        raise UnsafeQuery(
+            f"{statistic.upper()} in a subquery{where_in_text(node)} is not supported. {advice}"
         )

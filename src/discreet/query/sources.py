@@ -155,7 +155,7 @@ def _pairs(left: Relation, right: Relation, node: "Expr") -> list[tuple[Visible,
     if using:
         return [_used(left, right, each) for each in using]
     if condition is None:
-        raise UnsafeQuery(f"a comma or JOIN without ON{where_in_text(node)} {_NO_ON}.")
+        raise UnsafeQuery(f"a comma in FROM{where_in_text(node)} {_NO_ON}.")
     both = Relation(left.source, (*left.columns, *right.columns), None, None)
     return [_equated(both, left, right, each) for each in _equalities(condition)]
 

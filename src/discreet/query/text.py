@@ -19,6 +19,7 @@ _MOST_TOKENS = 3000
 _LARGEST_DIGITS = 40
 _LARGEST_EXPONENT = 40
 _MOST_NESTED = 32
+_MOST_SELECTS = 16
 
 
 def _words(text: str) -> frozenset[str]:
@@ -29,13 +30,13 @@ _ALLOWED = _words(
     "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
     "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INNER INT IS "
     "JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER PLUS R_PAREN "
-    "SELECT SLASH SMALLINT STAR STRING TEXT THEN TRUE USING VAR VARCHAR WHEN WHERE"
+    "SELECT SLASH SMALLINT STAR STRING TEXT THEN TRUE USING VAR VARCHAR WHEN WHERE WITH"
 )
 
 # sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
 _BEFORE_PARENTHESIS = _ALLOWED - _words(
     "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
-    "OUTER R_PAREN SMALLINT STRING TEXT TRUE VARCHAR"
+    "OUTER R_PAREN SMALLINT STRING TEXT TRUE VARCHAR WITH"
 )
 _FUNCTIONS = _words(
     "AVG CAST CORR COUNT COVAR_POP COVAR_SAMP DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH "
@@ -109,6 +110,25 @@ def _nesting(found: list["Token"]) -> None:
             )
 
 
+def _joins(found: list["Token"]) -> None:
+    # sqlglot's time doubles with every JOIN that waits for its ON, so none waits for another.
+    waiting: list[Token | None] = [None]
+    for token in [*found, None]:
+        kind = "END_OF_TEXT" if token is None else token.token_type.name
+        open_join = waiting[-1]
+        if open_join is not None and kind in ("END_OF_TEXT", "JOIN", "R_PAREN"):
+            raise UnsafeQuery(
+                f"JOIN (line {open_join.line}) without ON or USING pairs every row with every row. "
+                "Write JOIN ... ON a.x = b.x."
+            )
+        if kind == "L_PAREN":
+            waiting.append(None)
+        elif kind == "R_PAREN":
+            waiting = waiting[:-1] or [None]
+        elif kind in ("JOIN", "ON", "USING"):
+            waiting[-1] = token if kind == "JOIN" else None
+
+
 def _truncation(found: list["Token"], place: int) -> None:
     # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
     following = [token.token_type.name for token in found[place + 1 : place + 4]]
@@ -144,6 +164,32 @@ def _glued(before: "Token", token: "Token") -> None:
         )
 
 
+def _placed(found: list["Token"], place: int) -> None:
+    token, before = (
+        found[place],
+        [each.token_type.name for each in found[max(0, place - 2) : place]],
+    )
+    if token.token_type.name == "WITH":
+        raise UnsafeQuery(
+            f"a second WITH (line {token.line}) is not supported. Write WITH once, at the start."
+        )
+    subquery = before[-1] == "L_PAREN" and before[0] in ("FROM", "JOIN", "ALIAS")
+    main = (
+        before[-1] == "R_PAREN" and found[0].token_type.name == "WITH" and _is_outside(found, place)
+    )
+    if subquery or main:
+        return
+    advice = "A subquery stands after FROM or JOIN, or in WITH."
+    if before == ["IN", "L_PAREN"]:
+        advice = "Write a JOIN with the table or subquery instead of IN (SELECT ...)."
+    raise UnsafeQuery(f"a second SELECT (line {token.line}) is not supported here. {advice}")
+
+
+def _is_outside(found: list["Token"], place: int) -> bool:
+    kinds = [token.token_type.name for token in found[:place]]
+    return kinds.count("L_PAREN") == kinds.count("R_PAREN")
+
+
 def _allowed(token: "Token", names: frozenset[str]) -> None:
     kind = token.token_type.name
     if kind in _ALLOWED or token.text.casefold() in names:
@@ -165,15 +211,13 @@ different people. Write JOIN ... ON a.unit = b.unit.
     for place, token in enumerate(found):
         if place > 0:
             _glued(found[place - 1], token)
-        if token.token_type.name == "SELECT" and place > 0:
-            raise UnsafeQuery(
-                f"a second SELECT (line {token.line}) is not supported. "
-                "Ask about one table, without subqueries."
-            )
+        if token.token_type.name in ("SELECT", "WITH") and place > 0:
+            _placed(found, place)
         if token.token_type.name == "NUMBER":
             _number(token)
         _allowed(token, known)
         _call(found, place)
+    _joins(found)
 
 
 def _single(found: list["Token"]) -> list["Token"]:
@@ -182,9 +226,9 @@ def _single(found: list["Token"]) -> list["Token"]:
     if not found:
         raise UnsafeQuery("the question is empty. Write SELECT ... FROM a table.")
     first = found[0]
-    if first.token_type.name != "SELECT":
+    if first.token_type.name not in ("SELECT", "WITH"):
         raise UnsafeQuery(
-            f"a question starts with SELECT, not with {first.text[:60]}. "
+            f"a question starts with SELECT or WITH, not with {first.text[:60]}. "
             "Nothing but SELECT is answered."
         )
     for token in found:
@@ -192,11 +236,16 @@ def _single(found: list["Token"]) -> list["Token"]:
             raise UnsafeQuery(
                 f"a second statement (line {token.line}). Ask one question at a time."
             )
+    selects = [token.token_type.name for token in found].count("SELECT")
+    if selects > _MOST_SELECTS:
+        raise UnsafeQuery(
+            f"the question has {selects} SELECTs; the limit is {_MOST_SELECTS}. Ask a simpler one."
+        )
     return found
 
 
 def tokens(text: str) -> list["Token"]:
-    """The tokens of one statement that starts with SELECT and keeps to the limits.
+    """The tokens of one statement that starts with SELECT or WITH and keeps to the limits.
 
     Privacy: none (touches no data).
     >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]

@@ -157,8 +157,9 @@ def test_options_know_the_units_of_a_join() -> None:
 
 
 REFUSED = [
-    ("visits, stays", "a comma or JOIN without ON (line 1) pairs every row with every row"),
-    ("visits JOIN stays", "a comma or JOIN without ON"),
+    ("visits, stays", "a comma in FROM (line 1) pairs every row with every row"),
+    ("visits JOIN stays", "JOIN (line 1) without ON or USING pairs every row"),
+    ("visits" + " a JOIN visits" * 200, "JOIN (line 1) without ON or USING"),
     ("visits CROSS JOIN stays", "CROSS (line 1) is not supported here. It pairs rows"),
     ("visits NATURAL JOIN stays", "Write JOIN ... USING (columns)"),
     ("visits RIGHT JOIN codes USING (age)", "Put the private table first"),
@@ -199,7 +200,7 @@ REFUSED = [
     ("visits JOIN nowhere USING (age)", "there is no table 'nowhere'"),
     ("(visits JOIN stays USING (patient_id))", "without parentheses around the join"),
     ("visits JOIN (stays JOIN codes USING (code)) USING (patient_id)", "without parentheses"),
-    ("visits JOIN stays JOIN bills ON patient_id = payer ON visits.patient_id = payer", "JOINS in"),
+    ("visits JOIN stays JOIN bills ON patient_id = payer ON visits.patient_id = payer", "without ON or USING"),
     ("visits v JOIN stays s (a, b) USING (patient_id)", "S() (line 1)"),
     ("visits JOIN LATERAL stays USING (patient_id)", "LATERAL"),
     ("stays a" + "".join(f" JOIN stays b{n} USING (patient_id)" for n in range(16)), "more than 16"),

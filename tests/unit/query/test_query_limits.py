@@ -71,15 +71,20 @@ FRAGMENTS = [
     "AS a ", "age IN (", "FROM visits ", "GROUP BY ", "DATE_TRUNC('month', ", "STRUCT<", "STRUCT(",
     "[", "{", "IF(", "INTERVAL ", "COLLATE a ", "DATE(", "VARCHAR(", "DECIMAL(", "format(",
     "format ", "LEAST(", "GREATEST(1, ", "MODE(", "MIN(", "QUANTILE_CONT(", "QUANTILE(1, ",
+    "(SELECT ", "(SELECT 1 FROM ", "(SELECT age FROM visits JOIN ", "JOIN ", "JOIN visits ON ",
+    "JOIN visits USING (age) ", "visits, ", "visits a JOIN ", "WITH p AS (", "p AS (SELECT ",
+    "LEFT JOIN (", "AS (SELECT 1 FROM ", "JOIN (SELECT 1 FROM ", "visits LEFT ", "ON (", "USING (",
     "PERCENTILE_CONT(", "CORR(", "MODE() WITHIN GROUP (ORDER BY ",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
-@pytest.mark.parametrize("start", ["SELECT ", HEAD, "SELECT COUNT(*) FROM "])
+@pytest.mark.parametrize(
+    "start", ["SELECT ", HEAD, "SELECT COUNT(*) FROM ", "WITH p AS (", "WITH "]
+)
 def test_repeated_fragments_are_refused_quickly(start: str, fragment: str) -> None:
-    for count in (31, 200):
-        for end in ("", "1", ")" * count):
+    for count in (15, 31, 200):
+        for end in ("", "1", "visits", "visits" + ")" * count):
             refusal, seconds = _timed(start + fragment * count + end)
             assert len(refusal) < 300
             assert seconds < SECONDS

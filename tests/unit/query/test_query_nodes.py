@@ -17,8 +17,9 @@ from support.questions import TABLES, VISITS, ask
 READ = {"Column", *ON_ROWS, *ON_RESULTS, *AGGREGATES}
 # Classes that stand only in one place of a clause, and are read there.
 PLACED = {
-    "Alias", "DataType", "Distinct", "From", "Group", "Having", "Identifier", "If", "Join", "Limit",
-    "Order", "Ordered", "Select", "Star", "Table", "TableAlias", "Var", "Where",
+    "Alias", "CTE", "DataType", "Distinct", "From", "Group", "Having", "Identifier", "If", "Join",
+    "Limit", "Order", "Ordered", "Select", "Star", "Subquery", "Table", "TableAlias", "Var",
+    "Where", "With",
 }  # fmt: skip
 
 ROWS = Rows(Relation.of(VISITS, "visits"))
@@ -40,6 +41,8 @@ QUESTIONS = [
     "GROUP BY region HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 2",
     "SELECT COUNT(*) FROM visits AS v JOIN stays AS s ON v.patient_id = s.patient_id AND "
     "(v.age = s.age) LEFT JOIN codes USING (code)",
+    "WITH p AS (SELECT patient_id, SUM(age) AS s FROM visits GROUP BY patient_id) "
+    "SELECT COUNT(*) FROM p JOIN (SELECT * FROM stays) AS q ON p.patient_id = q.patient_id",
 ]
 
 
