@@ -3,7 +3,6 @@ Post-processing only: nothing in this file ever sees an exact value.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -13,8 +12,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.draft import Plan
+from discreet.plan.intervals import (
+    Estimate,
+    at_least,
+    box,
+    corrected,
+    difference,
+    finite,
+    held,
+    quotient,
+    square,
+)
 from discreet.plan.keys import Label
 from discreet.plan.measures import Chosen, Estimator
+from discreet.plan.pairs import paired
 from discreet.plan.released import Released
 from discreet.query.algebra import (
     Aggregate,
@@ -32,22 +43,6 @@ from discreet.query.algebra import (
 from discreet.rationals import Number, probability
 
 __all__ = ["Estimate", "estimates", "kept_rows", "picked", "simple_measure", "values_of"]
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A noisy column and an interval around each value.
-
-    Privacy: post-processing.
-    >>> Estimate(np.zeros(1), np.zeros(1), np.ones(1)).high.tolist()
-    [1.0]
-    """
-
-    value: Floats
-    low: Floats
-    high: Floats
 
 
 def simple_measure(plan: Plan, expression: Expression) -> int | None:
@@ -172,42 +167,20 @@ def _combined(expression: Expression, leaf: Callable[[Expression], Estimate]) ->
     if expression.operator == "+":
         result = Estimate(left.value + right.value, left.low + right.low, left.high + right.high)
     elif expression.operator == "-":
-        result = Estimate(left.value - right.value, left.low - right.high, left.high - right.low)
+        result = difference(left, right)
     elif expression.operator == "*":
-        result = _box(np.multiply, left, right)
+        result = box(np.multiply, left, right)
     else:
-        result = _quotient(left, right)
-    return Estimate(
-        np.nan_to_num(result.value),
-        np.where(np.isnan(result.low), -np.inf, result.low),
-        np.where(np.isnan(result.high), np.inf, result.high),
-    )
-
-
-def _box(operation: Callable[..., Any], left: Estimate, right: Estimate) -> Estimate:
-    corners = [operation(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
-    value = operation(left.value, right.value)
-    return Estimate(value, np.minimum.reduce(corners), np.maximum.reduce(corners))
-
-
-def _quotient(left: Estimate, right: Estimate) -> Estimate:
-    """A ratio; where the denominator may be zero the interval is everything."""
-    unsure = (right.low <= 0) & (right.high >= 0)
-    safe = Estimate(
-        np.where(right.value == 0, 1.0, right.value),
-        np.where(unsure, 1.0, right.low),
-        np.where(unsure, 1.0, right.high),
-    )
-    ratio = _box(np.divide, left, safe)
-    return Estimate(
-        ratio.value, np.where(unsure, -np.inf, ratio.low), np.where(unsure, np.inf, ratio.high)
-    )
+        result = quotient(left, right)
+    return finite(result)
 
 
 def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Estimate:
     parts = [measured(place) for place in estimator.positions]
     if len(parts) == 1:
         return parts[0]
+    if estimator.second is not None:
+        return paired(estimator.statistic, parts, estimator.axis, estimator.second)
     step = float(estimator.step)
     low, high = estimator.lower * step, estimator.upper * step
     if estimator.statistic is Statistic.AVERAGE:
@@ -215,59 +188,29 @@ def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Est
     sample = estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.DEVIATION_SAMPLE)
     # The variance of two extreme values: n/(n - 1) is 2 there, its largest.
     most = ((high - low) / 2) ** 2 * (2 if sample else 1)
-    known = _at_least(2.0 if sample else 1.0, parts[0])
+    known = at_least(2.0 if sample else 1.0, parts[0])
     variance = _variance(known, parts[1], parts[2])
     if sample:
-        variance = _corrected(variance, known)
+        variance = corrected(variance, known)
     if estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.VARIANCE_POPULATION):
-        return _held(variance, parts[0], most)
+        return held(variance, parts[0], 0.0, most)
     roots = (np.sqrt(np.maximum(end, 0.0)) for end in (variance.value, variance.low, variance.high))
-    return _held(Estimate(*roots), parts[0], most**0.5)
+    return held(Estimate(*roots), parts[0], 0.0, most**0.5)
 
 
 def _average(
     count: Estimate, total: Estimate, *, centre: float, low: float, high: float
 ) -> Estimate:
     """centre + total/count inside the bounds; with no noisy rows the middle and all of them."""
-    known = _at_least(1.0, count)
-    ratio = _box(np.divide, total, known)
-    empty = count.value <= 0
-    middle = (low + high) / 2
-    return Estimate(
-        np.where(empty, middle, np.clip(centre + ratio.value, low, high)),
-        np.where(empty, low, np.clip(centre + ratio.low, low, high)),
-        np.where(empty, high, np.clip(centre + ratio.high, low, high)),
-    )
-
-
-def _at_least(least: float, count: Estimate) -> Estimate:
-    """An average is of one row or more, a sample variance of two: lower counts say no more."""
-    return Estimate(*(np.maximum(end, least) for end in (count.value, count.low, count.high)))
+    ratio = box(np.divide, total, at_least(1.0, count))
+    moved = Estimate(*(centre + end for end in (ratio.value, ratio.low, ratio.high)))
+    return held(moved, count, low, high)
 
 
 def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
     """second/count - (first/count)^2."""
-    mean = _box(np.divide, first, count)
-    squares = _box(np.divide, second, count)
-    reach = np.maximum(np.abs(mean.low), np.abs(mean.high)) ** 2
-    least = np.where((mean.low <= 0) & (mean.high >= 0), 0.0, np.minimum(mean.low**2, mean.high**2))
-    return Estimate(squares.value - mean.value**2, squares.low - reach, squares.high - least)
-
-
-def _corrected(variance: Estimate, count: Estimate) -> Estimate:
-    """Times n/(n - 1), which falls with n."""
-    value, low, high = (n / (n - 1) for n in (count.value, count.high, count.low))
-    return Estimate(variance.value * value, variance.low * low, variance.high * high)
-
-
-def _held(estimate: Estimate, count: Estimate, most: float) -> Estimate:
-    """Inside [0, most]; with no noisy rows the middle and all of it."""
-    empty = count.value <= 0
-    return Estimate(
-        np.where(empty, most / 2, np.clip(estimate.value, 0.0, most)),
-        np.where(empty, 0.0, np.clip(estimate.low, 0.0, most)),
-        np.where(empty, most, np.clip(estimate.high, 0.0, most)),
-    )
+    mean = box(np.divide, first, count)
+    return difference(box(np.divide, second, count), square(mean))
 
 
 def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:

@@ -14,6 +14,7 @@ from discreet.mechanisms.quantiles import Quantiles
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import picked, simple_measure
 from discreet.plan.measures import Estimator
+from discreet.plan.pairs import VARYING, error_of_pair
 from discreet.plan.picks import Choice
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Kept, Leading, Selection, Shown
@@ -28,9 +29,9 @@ _LEVEL = Fraction(95, 100)
 def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
     """The 95% half-width of every output column; of quantiles in rows by which the rank is off.
 
-    The error of an average or a variance depends on how many rows a group has, which is secret:
-    it is given for a supposed `count` of rows, and None without one. It is the worst case over
-    all values the bounds allow.
+    The error of an average, a variance or a covariance depends on how many rows a group has, which
+    is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
+    case over all values the bounds allow. That of a correlation or a line is not known.
     Privacy: none (touches no data).
     >>> error_of.__name__
     'error_of'
@@ -53,12 +54,15 @@ def _half_width(plan: Plan, expression: Expression, count: int | None) -> float 
     return _ratio_error(plan, estimator, count)
 
 
-def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float:
+def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float | None:
     level = 1 - (1 - _LEVEL) / len(estimator.positions)
     widths = [
         plan.noises[place].error(level) * float(plan.measures[place].step)
         for place in estimator.positions
     ]
+    if estimator.second is not None:
+        axes = estimator.axis, estimator.second
+        return error_of_pair(estimator.statistic, widths, *axes, count=count)
     step = float(estimator.step)
     spread = (estimator.upper - estimator.lower) * step
     reach = step * max(estimator.upper - estimator.centre, estimator.centre - estimator.lower)
@@ -138,11 +142,16 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
     measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
     if plan.picks or any(estimator.upper for estimator in measured):
         said.append("Values outside their declared bounds are clamped to them, which can bias.")
-    ratios = any(len(estimator.positions) > 1 for estimator in measured)
-    if ratios and count is None:
+    ratios = {each.statistic for each in measured if len(each.positions) > 1}
+    if ratios - set(VARYING) and count is None:
         said.append(
-            "The error of an average or a variance depends on the number of rows, which is "
-            "secret; suppose a count to see it."
+            "The error of an average, a variance or a covariance depends on the number of rows, "
+            "which is secret; suppose a count to see it."
+        )
+    if ratios & set(VARYING):
+        said.append(
+            "The error of a correlation or a regression depends on how much the values vary, "
+            "which is secret; the answer's interval shows it."
         )
     return [*said, *_about_groups(plan), *_about_picks(plan)]
 

@@ -10,7 +10,8 @@ from discreet.errors import UnsafeQuery
 from discreet.loss import Relation, Sensitivity
 from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import bounded
-from discreet.query.algebra import Aggregate, Statistic
+from discreet.plan.pairs import PAIRED, Axis, influence_of_pair, together
+from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
 from discreet.schema.column import Column
 
 __all__ = ["Chosen", "Contribution", "Estimator", "Measure", "Measures", "noticeable"]
@@ -107,7 +108,8 @@ class Estimator:
     """How an aggregate follows from measures; positions index the plan's measures.
 
     A ratio is (count, sum of k - centre, sum of (k - centre)^2); k * step is the value and
-    [lower, upper] its bounds.
+    [lower, upper] its bounds. A statistic of two values y and x has x in `second`, and as measures
+    what `PAIRED` names.
     Privacy: post-processing.
     >>> Estimator(Statistic.ROWS, (0,)).positions
     (0,)
@@ -119,6 +121,17 @@ class Estimator:
     centre: int = 0
     lower: int = 0
     upper: int = 0
+    second: Axis | None = None
+
+    @property
+    def axis(self) -> Axis:
+        """The lattice and the bounds of the value.
+
+        Privacy: none (touches no data).
+        >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).axis.middle
+        5.0
+        """
+        return Axis(self.step, self.centre, self.lower, self.upper)
 
     def influence(self) -> tuple[float, ...]:
         """How much the error of each measure adds to that of the statistic, up to one factor.
@@ -128,6 +141,8 @@ class Estimator:
         >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).influence()
         (5.0, 1.0)
         """
+        if self.second is not None:
+            return influence_of_pair(self.statistic, self.axis, self.second)
         reach = float(self.step * max(self.upper - self.centre, self.centre - self.lower))
         return {1: (1.0,), 2: (reach, 1.0), 3: (3 * reach**2, 2 * reach, 1.0)}[len(self.positions)]
 
@@ -192,8 +207,8 @@ class Measures:
         if statistic is Statistic.SUM:
             place = self._moment(value, 0, 1)
             return Estimator(statistic, (place,), value.step, 0, value.lower, value.upper)
-        if statistic not in _MOMENTS:
-            raise UnsafeQuery(f"{statistic} is not answered yet. Nothing was charged.")
+        if statistic in PAIRED:
+            return self._pair(aggregate)
         return self._ratio(statistic, value)
 
     def _ratio(self, statistic: Statistic, value: Bounded) -> Estimator:
@@ -203,6 +218,61 @@ class Measures:
         places = [self._values(value)]
         places += [self._moment(value, centre, m) for m in range(1, _MOMENTS[statistic] + 1)]
         return Estimator(statistic, tuple(places), value.step, centre, value.lower, value.upper)
+
+    def _pair(self, aggregate: Aggregate) -> Estimator:
+        """Sums over the rows where both are known, each around the middle of its bounds."""
+        assert aggregate.argument is not None
+        assert aggregate.second is not None
+        arguments = [aggregate.argument, aggregate.second]
+        y, x, known = together(*(bounded(each, self._columns) for each in arguments))
+        if x.kind != "number":
+            raise UnsafeQuery(f"{aggregate.statistic} needs a number, not a {x.kind}.")
+        of_y, of_x = (Axis(v.step, (v.lower + v.upper) // 2, v.lower, v.upper) for v in (y, x))
+        places = {
+            "n": lambda: self._values(known),
+            "y": lambda: self._moment(y, of_y.centre, 1),
+            "x": lambda: self._moment(x, of_x.centre, 1),
+            "xy": lambda: self._product(arguments, (y, of_y), (x, of_x), known),
+            "xx": lambda: self._moment(x, of_x.centre, 2),
+            "yy": lambda: self._moment(y, of_y.centre, 2),
+        }
+        positions = tuple(places[name]() for name in PAIRED[aggregate.statistic])
+        return Estimator(
+            aggregate.statistic, positions, y.step, of_y.centre, y.lower, y.upper, of_x
+        )
+
+    def _product(
+        self,
+        arguments: list[Expression],
+        first: tuple[Bounded, Axis],
+        second: tuple[Bounded, Axis],
+        known: Bounded,
+    ) -> int:
+        """The sum of (j - centre of j)(k - centre of k), expanded like a moment."""
+        (y, of_y), (x, of_x) = first, second
+        if y == x:
+            return self._moment(x, of_x.centre, 2)
+        # In an order of their own, so that y by x and x by y share one measure.
+        left, right = sorted(arguments, key=lambda each: bounded(each, self._columns).sql)
+        product = bounded(Arithmetic("*", left, right), self._columns)
+        terms = [
+            (1, product.total),
+            *sorted([(-of_x.centre, y.total), (-of_y.centre, x.total)], key=lambda term: term[1]),
+            (of_y.centre * of_x.centre, f"COUNT({known.sql})"),
+        ]
+        corners = [
+            (j - of_y.centre) * (k - of_x.centre)
+            for j in (y.lower, y.upper)
+            for k in (x.lower, x.upper)
+        ]
+        return self._add(
+            Measure(
+                f"sum of products {product.sql}",
+                tuple(term for term in terms if term[0]),
+                self._contribution.of(min(corners), max(corners)),
+                product.step,
+            )
+        )
 
     def _rows(self) -> int:
         return self._add(
