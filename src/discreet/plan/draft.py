@@ -14,7 +14,7 @@ from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
 from discreet.plan.keys import domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
-from discreet.plan.picks import Pick, choice_loss, chooser, fraction_of, pick
+from discreet.plan.picks import Pick, choice_loss, chooser, fraction_of, moved_counts, pick
 from discreet.plan.price import Price, choose, paid, shared
 from discreet.plan.selection import (
     Selection,
@@ -198,10 +198,10 @@ def _picks(draft: Draft, aggregates: list[Aggregate]) -> list[tuple[tuple[Aggreg
     for each in aggregates:
         if each.statistic in _PICKED:
             alike.setdefault((each.argument, each.statistic is Statistic.MODE), []).append(each)
-    count = draft.contribution.groups_in_all or draft.limit
-    counts = draft.contribution.of(0, 1)
+    count = draft.contribution.groups_in_all
+    moved = moved_counts(draft.contribution)
     return [
-        (tuple(found), pick(tuple(found), columns, groups=count, sensitivity=counts))
+        (tuple(found), pick(tuple(found), columns, groups=count, sensitivity=moved))
         for found in alike.values()
     ]
 

@@ -18,21 +18,31 @@ from discreet.noise.bits import BitSource
 from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import bounded
 from discreet.plan.keys import Label, label
-from discreet.plan.measures import noticeable
+from discreet.plan.measures import Contribution, noticeable
 from discreet.plan.price import Price
 from discreet.query.algebra import Aggregate, Statistic
 from discreet.rationals import ceil_decimal, sqrt_up
 from discreet.schema.column import Column
 
-__all__ = ["Choice", "MOST_CELLS", "Pick", "choice_loss", "chooser", "fraction_of", "pick"]
+__all__ = [
+    "Choice",
+    "MOST_CELLS",
+    "Pick",
+    "choice_loss",
+    "chooser",
+    "fraction_of",
+    "moved_counts",
+    "pick",
+]
 
 Choice = Quantiles | Exponential | PermuteAndFlip
 """The mechanisms that choose a value."""
 
 MOST_CELLS = 65_536
-"""How many counts one histogram may have, over all groups: wider columns are coarsened."""
+"""How many counts one histogram has, over all groups: wider columns are coarsened."""
 
-_FINEST = 4096  # candidates in one group
+_FINEST, _COARSEST = 4096, 32  # candidates in one group, however many groups there are
+_UNKNOWN_GROUPS = 64  # what private keys count as: how many are shown is not known before
 _ORDERED = ("number", "date", "datetime")
 _COUNTABLE = ("number", "category", "boolean", "date")
 
@@ -136,15 +146,31 @@ def fraction_of(aggregate: Aggregate) -> Fraction:
     return aggregate.fraction
 
 
+def moved_counts(contribution: Contribution) -> Sensitivity:
+    """How far one unit can move the counts by candidate and group.
+
+    Every row is in one cell, so a replaced unit moves up to twice its rows, in one group too:
+    a row that changes its value leaves one count and enters another.
+    Privacy: none (touches no data).
+    >>> from discreet.loss import Relation
+    >>> moved_counts(Contribution(3, 3, 1, Relation.REPLACE)).l1
+    Fraction(6, 1)
+    """
+    rows = contribution.rows_per_unit
+    moved = contribution.relation.steps * rows
+    return Sensitivity(groups=moved, per_group=rows, total=moved)
+
+
 def pick(
     aggregates: tuple[Aggregate, ...],
     columns: Mapping[str, Column],
     *,
-    groups: int,
+    groups: int | None,
     sensitivity: Sensitivity,
 ) -> Pick:
     """What to count for these quantiles of one expression, or for its mode.
 
+    `groups` is None where keys are private.
     Privacy: none (touches no data).
     >>> pick.__name__
     'pick'
@@ -156,14 +182,15 @@ def pick(
     if value.kind not in (_COUNTABLE if mode else _ORDERED):
         wanted = "a category, a boolean, a number or a date" if mode else "a number or a date"
         raise UnsafeQuery(f"{first.statistic.upper()} needs {wanted}, not a {value.kind}.")
-    most = max(1, min(_FINEST, MOST_CELLS // groups))
+    known = groups or _UNKNOWN_GROUPS
+    most = max(_COARSEST, min(_FINEST, MOST_CELLS // known))
     width = 1
     while value.upper // width - value.lower // width + 1 > most:
         width *= 2
     if mode and width > 1:
         raise UnsafeQuery(
-            f"MODE has {value.upper - value.lower + 1:,} public values in {groups:,} groups; the "
-            f"limit is {most:,} values. Take it of buckets such as FLOOR(x/10). "
+            f"MODE has {value.upper - value.lower + 1:,} public values in each group; with so many "
+            f"groups the limit is {most:,}. Take it of buckets such as FLOOR(x/10). "
             "Nothing was charged."
         )
     return Pick(
