@@ -2,7 +2,7 @@
 Groups, types and shapes follow from public facts, or from what was released before them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -96,19 +96,26 @@ def _measures(
     return columns
 
 
-def _histograms(pick: Pick, rows: Iterable[Row], groups: Iterable[Group]) -> list[NDArray[Any]]:
-    """How many rows of each group have each candidate; a missing value has none."""
-    found = {group: np.zeros(pick.candidates, dtype=np.int64) for group in groups}
+def _histograms(pick: Pick, rows: Iterable[Row], groups: Iterable[Group]) -> Iterator[NDArray[Any]]:
+    """How many rows of each group have each candidate, one group at a time.
+
+    A missing value has none.
+    """
+    found: dict[Group, list[tuple[int, int]]] = {group: [] for group in groups}
     width = max((len(group) for group in found), default=0)
     for row in rows:
-        counts, candidate = found.get(row[:width]), row[width]
-        if counts is not None and candidate is not None:
-            counts[candidate - pick.first] = row[width + 1]
-    return list(found.values())
+        cells, candidate = found.get(row[:width]), row[width]
+        if cells is not None and candidate is not None:
+            cells.append((candidate - pick.first, row[width + 1]))
+    for cells in found.values():
+        counts = np.zeros(pick.candidates, dtype=np.int64)
+        for candidate, count in cells:
+            counts[candidate] = count
+        yield counts
 
 
 def _picked(
-    pick: Pick, choice: Choice, exact: list[NDArray[Any]], bits: BitSource
+    pick: Pick, choice: Choice, exact: Iterable[NDArray[Any]], bits: BitSource
 ) -> list[NDArray[Any]]:
     chosen = [pick.release(choice, counts, bits) for counts in exact]
     table = np.array(chosen, dtype=np.int64).reshape(len(chosen), pick.columns)
