@@ -64,6 +64,27 @@ CODES = Table(
         Column("age", "number", step=Fraction(1, 2), upper=99),
     ),
 )
+EVENTS = Table(
+    "events",
+    unit="patient_id",
+    population="visits",
+    rows_per_unit=9,
+    columns=(
+        Column("seen", "datetime", lower=1_704_067_200, upper=1_767_225_599),
+        Column("day", "date", lower=19_723, upper=20_453),
+        Column("city", "category", lower=0, upper=0, private_keys=True),
+        Column("born_in", "category", lower=0, upper=0, private_keys=True),
+        Column("ward", "category", upper=1, keys=("a", "b")),
+    ),
+)
+CITIES = Table(
+    "cities",
+    kind="public",
+    columns=(
+        Column("city", "category", lower=0, upper=0, private_keys=True),
+        Column("coast", "boolean"),
+    ),
+)
 TABLES = {
     "visits": VISITS,
     "people": PEOPLE,
@@ -71,6 +92,8 @@ TABLES = {
     "trips": TRIPS,
     "bills": BILLS,
     "codes": CODES,
+    "events": EVENTS,
+    "cities": CITIES,
 }
 
 AGE, INCOME, REGION = Field("age"), Field("income"), Field("region")

@@ -46,7 +46,7 @@ AGGREGATES: Mapping[str, Statistic] = MappingProxyType(
 _NAMED = ("QUANTILE_CONT", "QUANTILE_DISC")
 _PAIRS = ("Corr", "CovarPop", "CovarSamp", "RegrIntercept", "RegrSlope")
 _RANKS = (Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.MODE)
-_ORDERED = (Kind.INTEGER, Kind.NUMBER, Kind.DATE)
+_ORDERED = (Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.DATETIME)
 _WRITE_QUANTILE = "Write QUANTILE_CONT(x, 0.25), for instance."
 
 
@@ -136,6 +136,11 @@ def _count(node: "Expr", rows: Counted) -> Aggregate:
     counted = rows.read(argument)
     if counted.kind == Kind.NULL:
         raise UnsafeQuery(f"COUNT(NULL){where_in_text(node)} is always 0. Write COUNT(*).")
+    if counted.kind == Kind.OPEN:
+        raise UnsafeQuery(
+            f"COUNT{where_in_text(node)} of {counted.kind.described} is not supported. "
+            "Write COUNT(*) with WHERE x IS NOT NULL."
+        )
     if counted.is_constant:
         return Aggregate(Statistic.ROWS, None)
     return Aggregate(Statistic.VALUES, counted.expression)
@@ -190,6 +195,11 @@ def _extreme(node: "Expr", rows: Counted) -> Typed:
 
 
 def _mode(node: "Expr", argument: Typed) -> Typed:
+    if argument.kind == Kind.OPEN:
+        raise UnsafeQuery(
+            f"MODE{where_in_text(node)} of {argument.kind.described} is not supported. "
+            "GROUP BY the column with ORDER BY COUNT(*) DESC LIMIT 1."
+        )
     if argument.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER):
         raise UnsafeQuery(
             f"MODE{where_in_text(node)} needs a category, a boolean or an integer, not "

@@ -18,8 +18,8 @@ from discreet.query.algebra import (
     Member,
     Negation,
 )
+from discreet.query.moments import aligned
 from discreet.query.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
-from discreet.query.values import aligned
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -34,7 +34,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def _compare(operator: str, left: Typed, right: Typed, node: "Expr") -> Expression:
     left, right = aligned(left, right, node)
-    if operator not in ("=", "<>") and left.kind in (Kind.TEXT, Kind.BOOLEAN):
+    if operator not in ("=", "<>") and left.kind in (Kind.TEXT, Kind.OPEN, Kind.BOOLEAN):
         raise UnsafeQuery(
             f"{operator} between values of kind {left.kind}{where_in_text(node)} has no fixed "
             "meaning. List the values with IN."
@@ -190,8 +190,8 @@ def _like(node: "Expr", scope: Scope) -> Typed:
     operand, pattern = scope.read(node.this), scope.read(node.expression)
     if not operand.keys:
         raise UnsafeQuery(
-            f"LIKE{where_in_text(node)} needs a category column, not {operand.kind.described}. "
-            "Use comparisons."
+            f"LIKE{where_in_text(node)} needs a category column with declared keys, not "
+            f"{operand.kind.described}. Use comparisons."
         )
     text = pattern.expression.value if isinstance(pattern.expression, Literal) else None
     if not isinstance(text, str) or len(text) > _LONGEST_PATTERN:

@@ -40,7 +40,7 @@ _UNITS = ("year", "quarter", "month", "week", "day")
 
 def _date(node: "Expr", scope: Scope) -> Typed:
     operand = scope.read(node)
-    if operand.kind == Kind.DATE and not operand.is_constant:
+    if operand.kind in (Kind.DATE, Kind.DATETIME) and not operand.is_constant:
         return operand
     raise UnsafeQuery(
         f"a part of a date needs a date column, not {operand.kind.described}{where_in_text(node)}. "

@@ -146,7 +146,8 @@ TOKEN_HINTS: Mapping[str, str] = MappingProxyType(
         "RIGHT": "Put the private table first and write LEFT JOIN with a public table.",
         "SEMI": _SEMI,
         "TABLE_SAMPLE": "Questions are about the whole table.",
-        "TIMESTAMP": "Write a date, as in DATE '2024-01-31'.",
+        "DATETIME": "Write TIMESTAMP '2024-01-31 12:00:00'.",
+        "TIMESTAMPTZ": "Write TIMESTAMP '2024-01-31 12:00:00', without a zone.",
         "UNION": "Ask one question at a time.",
         "UNKNOWN": "Names are quoted as \"name\" and text as 'text'.",
     }

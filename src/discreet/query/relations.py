@@ -27,6 +27,7 @@ _KINDS = MappingProxyType(
         "category": Kind.TEXT,
         "boolean": Kind.BOOLEAN,
         "date": Kind.DATE,
+        "datetime": Kind.DATETIME,
     }
 )
 
@@ -58,10 +59,8 @@ class Visible:
         return f"{self.table}.{self.name}" if self.table else self.name
 
 
-def _typed(column: Column, table: Table) -> Typed:
-    kind = _KINDS.get(column.kind)
-    if kind is None or column.private_keys:
-        raise UnsafeQuery(f"{table.name}: {column.name} cannot be asked about yet.")
+def _typed(column: Column) -> Typed:
+    kind = Kind.OPEN if column.private_keys else _KINDS[column.kind]
     return Typed(Field(column.name), kind, column.keys)
 
 
@@ -90,7 +89,7 @@ class Relation:
         True
         """
         shown = [] if table.unit is None else [Visible(alias, table.unit, None)]
-        shown += [Visible(alias, each.name, _typed(each, table)) for each in table.columns]
+        shown += [Visible(alias, each.name, _typed(each)) for each in table.columns]
         population = None if table.kind == "public" else table.population
         return Relation(Scan(table.name), tuple(shown), population, table.unit)
 

@@ -27,8 +27,10 @@ class Kind(StrEnum):
     INTEGER = "integer"
     NUMBER = "number"
     TEXT = "category"
+    OPEN = "category with private keys"
     BOOLEAN = "boolean"
     DATE = "date"
+    DATETIME = "datetime"
     NULL = "NULL"
 
     @property

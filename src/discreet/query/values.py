@@ -4,7 +4,6 @@ Constants are folded exactly; a folded number that grows too long is refused.
 
 import math
 from collections.abc import Mapping
-from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,12 +19,13 @@ from discreet.query.algebra import (
     Floor,
     Literal,
 )
+from discreet.query.moments import aligned, as_moment
 from discreet.query.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["VALUES", "aligned", "constant", "iso_date", "number"]
+__all__ = ["VALUES", "constant", "number"]
 
 _LARGEST = 10**80
 _MOST_BUCKETS = 1_000_000
@@ -35,6 +35,7 @@ _CASTS = {
     Kind.TEXT: "TEXT VARCHAR",
     Kind.BOOLEAN: "BOOLEAN",
     Kind.DATE: "DATE",
+    Kind.DATETIME: "TIMESTAMP",
 }
 
 
@@ -70,26 +71,6 @@ def constant(value: Fraction, node: "Expr") -> Typed:
             "Use smaller constants."
         )
     return Typed(Literal(value), Kind.INTEGER if value.denominator == 1 else Kind.NUMBER)
-
-
-def iso_date(text: str, node: "Expr") -> Typed:
-    """A date written as YYYY-MM-DD.
-
-    Privacy: none (touches no data).
-    >>> import sqlglot
-    >>> iso_date("2024-02-30", sqlglot.parse_one("'2024-02-30'"))
-    Traceback (most recent call last):
-    discreet.errors.UnsafeQuery: '2024-02-30' is not a date (line 1). Write it as '2024-01-31'.
-    """
-    try:
-        year, month, day = text.split("-")
-        if not text.isascii() or [len(year), len(month), len(day)] != [4, 2, 2]:
-            raise ValueError
-        return Typed(Literal(date(int(year), int(month), int(day))), Kind.DATE)
-    except ValueError:
-        raise UnsafeQuery(
-            f"{text[:60]!r} is not a date{where_in_text(node)}. Write it as '2024-01-31'."
-        ) from None
 
 
 def _literal(node: "Expr", _scope: Scope) -> Typed:
@@ -213,38 +194,6 @@ def _bucket(node: "Expr", scope: Scope) -> Typed:
     return Typed(Bucket(operand.expression, lower, upper, int(count)), Kind.INTEGER)
 
 
-def aligned(left: Typed, right: Typed, node: "Expr") -> tuple[Typed, Typed]:
-    """Both sides of a comparison, of one kind; ISO text beside a date is read as a date.
-
-    Privacy: none (touches no data).
-    >>> import sqlglot
-    >>> from discreet.query.algebra import Field
-    >>> day, text = Typed(Field("day"), Kind.DATE), Typed(Literal("2024-01-31"), Kind.TEXT)
-    >>> aligned(day, text, sqlglot.parse_one("1"))[1].kind
-    <Kind.DATE: 'date'>
-    """
-    if Kind.NULL in (left.kind, right.kind):
-        raise UnsafeQuery(
-            f"a comparison with NULL is never true{where_in_text(node)}. Write IS NULL."
-        )
-    if left.kind == Kind.DATE:
-        right = _as_date(right, node)
-    elif right.kind == Kind.DATE:
-        left = _as_date(left, node)
-    if left.kind == right.kind or (left.kind.is_number and right.kind.is_number):
-        return left, right
-    raise UnsafeQuery(
-        f"{left.kind.described} cannot be compared with {right.kind.described}"
-        f"{where_in_text(node)}. Write {left.kind.described} on both sides."
-    )
-
-
-def _as_date(typed: Typed, node: "Expr") -> Typed:
-    if isinstance(typed.expression, Literal) and isinstance(typed.expression.value, str):
-        return iso_date(typed.expression.value, node)
-    return typed
-
-
 def _condition(node: "Expr", subject: Typed | None, scope: Scope) -> Expression:
     test = scope.read(node)
     if subject is not None:
@@ -274,6 +223,11 @@ def _case(node: "Expr", scope: Scope) -> Typed:
 
 def _common(results: list[Typed], node: "Expr") -> Kind:
     kinds = {each.kind for each in results} - {Kind.NULL}
+    if Kind.OPEN in kinds:
+        raise UnsafeQuery(
+            f"{Kind.OPEN.described} cannot be a result of CASE{where_in_text(node)}. Use the "
+            "column itself, in GROUP BY or in a comparison with text."
+        )
     if kinds == {Kind.INTEGER, Kind.NUMBER}:
         return Kind.NUMBER
     if len(kinds) == 1:
@@ -289,8 +243,8 @@ def _cast(node: "Expr", scope: Scope) -> Typed:
     only(node.args["to"], "this")
     target = node.args["to"].this.value
     operand = scope.read(node.this)
-    if target == "DATE":
-        operand = _as_date(operand, node)
+    if target in ("DATE", "TIMESTAMP"):
+        operand = as_moment(operand, Kind.DATE if target == "DATE" else Kind.DATETIME, node)
     if target not in _CASTS.get(operand.kind, "").split():
         raise UnsafeQuery(
             f"CAST of {operand.kind.described} to {target}{where_in_text(node)} is not supported: "
