@@ -218,7 +218,7 @@ def test_the_charge_is_durable_before_the_engine_runs(tmp_path):
                 seen.append((sql, session.remaining.epsilon))
                 raise KeyboardInterrupt
 
-        curator._warehouse._engines["visits"] = (1, Watching())
+        curator._warehouse._engines[("visits",)] = ((1,), Watching())
         with pytest.raises(KeyboardInterrupt):
             session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
         assert [left for _, left in seen] == [0.75]

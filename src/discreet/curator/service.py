@@ -117,6 +117,7 @@ class Session:
             price=Pure(epsilon=1) if pure else ZCDP(rho=1),
             delta=delta_of(analyst, population, delta=delta),
             relation=relation,
+            rolled=self._warehouse.rolled(table.name),
             others=tuple(others),
             question=sql,
             dialect=self._warehouse.dialect(query.tables[0]),
@@ -188,6 +189,7 @@ class Session:
             plan,
             table=table,
             relation=relation,
+            rolled=self._warehouse.rolled(table.name),
             others=tuple(others),
             dialect=self._warehouse.dialect(table.name),
         )

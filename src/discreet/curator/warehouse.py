@@ -12,12 +12,13 @@ from typing import Any
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
-from discreet.engines.preparation import prepare, write_frame
+from discreet.engines.preparation import TABLE, TOTALS, prepare, write_frame
 from discreet.engines.protocol import Engine
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
+from discreet.plan.rollup import rolled_rows
 from discreet.rationals import Number
 from discreet.schema.file import read_schema
 from discreet.schema.table import Table
@@ -27,6 +28,7 @@ __all__ = ["Warehouse"]
 Progress = Callable[[float], None]
 
 _REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
+_WITH_TOTALS = ".totals.duckdb"
 _ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 
 
@@ -188,10 +190,11 @@ class Warehouse:
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
         self._check_missing(table, origin, types)
-        file = f"{table.name}-{secrets.token_hex(8)}.duckdb"
+        file = f"{table.name}-{secrets.token_hex(8)}{_WITH_TOTALS}"
         prepare(
             source=origin.source,
             select_sql=prepared_rows(table, "source", types),
+            totals_sql=rolled_rows(table, TABLE),
             target=self._folder / file,
             on_progress=on_progress,
         )
@@ -267,6 +270,16 @@ class Warehouse:
             shown = self._in_place(known, "source")
             self._relations[name] = (known.data_version, shown)
         return self._relations[name][1]
+
+    def rolled(self, name: str) -> str:
+        """The name of the totals kept beside a prepared table; empty if there are none.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.rolled.__name__
+        'rolled'
+        """
+        file = self._vault.catalogue.table(name).prepared
+        return f'"{TOTALS}"' if file is not None and file.endswith(_WITH_TOTALS) else ""
 
     def _in_place(self, known: Registration, view: str) -> str:
         table = self._schema(known)

@@ -86,7 +86,7 @@ def read(draft: Draft) -> Draft:
         columns=rows.columns,
     )
     relation = dialect_of(draft.dialect).derived(rows.select, "source")
-    return replace(draft, tables=tables, table=made, relation=relation)
+    return replace(draft, tables=tables, table=made, relation=relation, rolled="")
 
 
 def resolve(draft: Draft) -> Draft:
@@ -300,6 +300,7 @@ def emit(draft: Draft) -> Draft:
         domains=draft.domains,
         columns=columns,
         picks=tuple(each.sql for each in draft.picks),
+        rolled=draft.rolled,
         dialect=draft.dialect,
     )
     return replace(draft, engine_columns=columns, sql=sql)
@@ -347,6 +348,7 @@ def remade(
     table: Table,
     relation: str,
     others: tuple[tuple[Table, str], ...] = (),
+    rolled: str = "",
     dialect: str = "duckdb",
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
@@ -363,6 +365,7 @@ def remade(
             delta=made.delta,
             relation=relation,
             others=others,
+            rolled=rolled,
             question=made.question,
             behind=made.behind,
             dialect=dialect,

@@ -81,8 +81,9 @@ class Plan:
 class Draft:
     """A plan in the making: each rule fills in what it decides.
 
-    `table` and `relation` are those of the first table the question reads, `others` those of
-    the rest; `delta` is what private keys may cost.
+    `table` and `relation` are those of the first table the question reads, `rolled` names its
+    kept totals, if there are any; `others` are those of the rest. `delta` is what private keys
+    may cost.
     Privacy: none (touches no data).
     >>> Draft.__name__
     'Draft'
@@ -94,6 +95,7 @@ class Draft:
     delta: Fraction | None = None
     limit: int = GROUP_LIMIT
     relation: str = '"prepared"'
+    rolled: str = ""
     others: tuple[tuple[Table, str], ...] = ()
     question: str = ""
     behind: str = ""
