@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Approximate
-from discreet.mechanisms.threshold import read_units
+from discreet.mechanisms._keys import read_delta, read_units
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import below
-from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability
+from discreet.rationals import Number, ceil_float, exp_bounds, log_bounds, positive, probability
 
 __all__ = ["Partition"]
 
 _LAST_WORD = (1 << 64) - 1
+_LARGEST_COUNT = 1 << 62
 _ENOUGH = Fraction(64)  # a larger epsilon is treated as this one, which costs less
 
 
@@ -46,11 +47,8 @@ class Partition:
             raise InvalidValue(
                 f"keys_per_unit is {keys_per_unit!r}; it must be an integer of at least 1."
             )
-        failure = positive(probability(delta, "delta"), "delta")
-        if failure == 1:
-            raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", failure)
+        object.__setattr__(self, "delta", read_delta(delta))
         object.__setattr__(self, "keys_per_unit", keys_per_unit)
 
     def loss(self) -> Approximate:
@@ -96,8 +94,10 @@ class Partition:
         >>> Partition(epsilon=1, delta=1e-6).release(np.array([500, 500])).tolist()
         [0, 1]
         """
-        sure = int(self.error(1))
-        counts = np.minimum(read_units(exact), sure).astype(np.int64)
+        # From `sure` on every chance is 1; holding counts at a limit brings none farther apart.
+        sure = self.error(1)
+        limit = int(sure) if sure < _LARGEST_COUNT else _LARGEST_COUNT
+        counts = np.minimum(read_units(exact), limit).astype(np.int64)
         units, place = np.unique(counts, return_inverse=True)
         brackets = [self.chance(int(count)) for count in units]
         surely = [min(math.floor(low * 2**64), _LAST_WORD) for low, _ in brackets]
@@ -130,7 +130,7 @@ class Partition:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self.chance(middle)[0] >= wanted else (middle, high)
-        return float(high)
+        return ceil_float(Fraction(high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _chance(
 ) -> tuple[Fraction, Fraction]:
     """[DVGM22]: growth up to the turning point, then decay of what is missing."""
     # Digits lost to e^epsilon - 1 near 0, to the growth from delta to 1 and to 1 - e^-epsilon.
-    digits += 10 + int(epsilon) + 2 * len(str(int(1 / epsilon))) + len(str(int(1 / delta)))
+    digits += 10 + int(epsilon) + 2 * _digits(1 / epsilon) + _digits(1 / delta)
     curve = _curve(epsilon, delta, digits)
     if units <= curve.turn:
         return _growth(epsilon, delta, units, digits)
@@ -157,6 +157,10 @@ def _chance(
     low = (1 - fade[1]) * limit[1] + fade[1] * curve.reached[0]
     high = (1 - fade[0]) * limit[0] + fade[0] * curve.reached[1]
     return min(low, Fraction(1)), min(high, Fraction(1))
+
+
+def _digits(number: Fraction) -> int:
+    return int(number).bit_length() // 3 + 1
 
 
 @lru_cache(maxsize=64)

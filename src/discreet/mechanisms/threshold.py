@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Approximate, Pure, Sensitivity
-from discreet.mechanisms._integers import integer_list
+from discreet.mechanisms._keys import read_delta, read_units
 from discreet.mechanisms._tails import gaussian_weights
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, ceil_decimal, exp_bounds, positive, probability
+from discreet.rationals import Number, ceil_decimal, exp_bounds
 
 __all__ = ["Threshold"]
 
@@ -65,9 +65,7 @@ class Threshold:
         >>> Threshold.of(noise=DiscreteLaplace(scale=1), delta=1e-6, keys_per_unit=1).threshold
         15
         """
-        allowed = positive(probability(delta, "delta"), "delta")
-        if allowed == 1:
-            raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")
+        allowed = read_delta(delta)
         keys = Sensitivity(groups=keys_per_unit, per_group=1).groups
         low, high = 1, 2
         while _delta(noise, high, keys) > allowed:
@@ -126,24 +124,6 @@ class Threshold:
         return self.noise.error(confidence)
 
 
-def read_units(exact: Any) -> NDArray[Any]:
-    """Numbers of units by key, all of them at least 1, as one row of integers."""
-    counts = exact if isinstance(exact, np.ndarray) else np.array(exact)
-    if counts.ndim != 1 or (len(counts) and counts.dtype.kind not in "iuO"):
-        raise InvalidValue(
-            f"the counts are an array of {counts.dtype} with {counts.ndim} dimensions; pass one "
-            "row of integers. Nothing was released."
-        )
-    if len(counts) and counts.min() < 1:
-        raise InvalidValue(
-            "a key without units was given; which keys are empty is not public, so pass only "
-            "keys that some unit has. Nothing was released."
-        )
-    if counts.dtype.kind == "O":
-        integer_list(counts)
-    return counts if len(counts) else counts.astype(np.int64)
-
-
 def _delta(noise: DiscreteLaplace | DiscreteGaussian, threshold: int, keys: int) -> Fraction:
     """At least the chance that any of `keys` keys of one unit alone reaches the threshold."""
     return min(Fraction(1), ceil_decimal(keys * _upper_tail(noise, threshold - 1)))
@@ -169,8 +149,9 @@ def _upper_tail(noise: DiscreteLaplace | DiscreteGaussian, start: int) -> Fracti
 
 
 def _exp_above(exponent: Fraction) -> Fraction:
-    """Slightly more than exp(exponent), however small that is."""
-    return exp_bounds(exponent, 40 + math.ceil(-exponent / 9))[1]
+    """Slightly more than exp(exponent), down to e**-10000."""
+    held = max(exponent, Fraction(-10_000))
+    return exp_bounds(held, 40 + math.ceil(-held / 9))[1]
 
 
 @lru_cache(maxsize=16)

@@ -70,6 +70,12 @@ def test_the_loss_is_that_of_the_noise_with_delta():
     assert 0 < gaussian.delta < laplace.delta < Fraction(1, 10**4)
 
 
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_a_threshold_far_out_has_a_loss(noise):
+    loss = Threshold(noise=noise, threshold=10**12).loss(Sensitivity.single(1))
+    assert 0 < loss.delta < Fraction(1, 10**1000)
+
+
 def test_counts_of_rows_are_refused():
     mechanism = Threshold(noise=DiscreteLaplace(scale=1), threshold=20)
     with pytest.raises(UnprovableRequest, match="distinct units"):
@@ -82,7 +88,7 @@ def test_thresholds_that_are_refused(threshold):
         Threshold(noise=DiscreteLaplace(scale=1), threshold=threshold)
 
 
-@pytest.mark.parametrize("delta", [0, 1, -1, 2, math.nan, True])
+@pytest.mark.parametrize("delta", [0, 1, -1, 2, math.nan, True, Fraction(1, 10**1001)])
 def test_deltas_that_are_refused(delta):
     with pytest.raises(InvalidValue, match="delta"):
         Threshold.of(noise=DiscreteLaplace(scale=1), delta=delta, keys_per_unit=1)
@@ -190,12 +196,18 @@ def test_prices():
     assert mechanism.chance(1) == (Fraction(1, 8 * 10**6),) * 2
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**5), 70, 10**6])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 10**5), 70, 10**6])
 def test_extreme_epsilons(epsilon):
     mechanism = Partition(epsilon=epsilon, delta=1e-6)
     sure = int(mechanism.error(1))
-    assert places(mechanism.release(np.array([sure, sure + 1, 10**15]))) == [0, 1, 2]
+    assert places(mechanism.release(np.array([sure, sure + 1, 10 * sure]))) == [0, 1, 2]
     assert mechanism.chance(1) == (Fraction(1, 10**6),) * 2
+
+
+def test_where_no_64_bits_hold_a_sure_count_all_are_hidden():
+    mechanism = Partition(epsilon=Fraction(1, 10**60), delta=Fraction(1, 10**50))
+    assert mechanism.error(1) == pytest.approx(1e50)
+    assert places(mechanism.release(np.array([1, 10**18]))) == []
 
 
 class Scripted:
