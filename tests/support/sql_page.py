@@ -1,0 +1,334 @@
+"""docs/sql.md, made from questions that tests/docs asks: run this file to write it again.
+The reason of a refusal is what the parser says, so the page cannot tell another story.
+"""
+# ruff: noqa: E501
+
+from pathlib import Path
+
+from discreet.errors import UnsafeQuery
+from support.questions import TABLES, ask
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
+COUNT = "SELECT COUNT(*) FROM visits"
+
+Section = tuple[str, str, list[tuple[str, str]]]
+
+ACCEPTED: list[Section] = [
+    (
+        "Aggregates",
+        "Arithmetic with `+ - * /` over numeric aggregates and constants is post-processing.",
+        [
+            ("rows, values, units", "SELECT COUNT(*), COUNT(income), COUNT(DISTINCT patient_id) FROM visits"),
+            ("sums and averages", "SELECT SUM(income), AVG(age) FROM visits"),
+            ("variances", "SELECT VARIANCE(age), VAR_SAMP(age), VARIANCE_SAMP(age), VAR_POP(age), VARIANCE_POP(age) FROM visits"),
+            ("deviations", "SELECT STDDEV(age), STDDEV_SAMP(age), STDDEV_POP(age) FROM visits"),
+            ("covariance, correlation", "SELECT COVAR_POP(income, age), COVAR_SAMP(income, age), CORR(income, age) FROM visits"),
+            ("regression of the first on the second", "SELECT REGR_SLOPE(income, age), REGR_INTERCEPT(income, age) FROM visits"),
+            ("medians and quantiles, of numbers, dates and datetimes", "SELECT MEDIAN(age), QUANTILE(age, 0.1), QUANTILE_CONT(age, 0.25), PERCENTILE_CONT(age, 0.9) FROM visits"),
+            ("the same in other spellings", "SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY age DESC) FROM visits"),
+            ("`_DISC` means the same: every quantile is a value on the column's lattice", "SELECT QUANTILE_DISC(age, 0.5), PERCENTILE_DISC(age, 0.5) FROM visits"),
+            ("extremes, answered as extreme quantiles", "SELECT MIN(day), MAX(income) FROM visits"),
+            ("the most frequent value of a category, boolean or integer", "SELECT MODE(region), MODE(FLOOR(age/10)) FROM visits"),
+            ("the same as PostgreSQL spells it", "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM visits"),
+            ("arithmetic", "SELECT 100 * SUM(income) / COUNT(*) - 1 AS x FROM visits"),
+            ("aliases", 'SELECT COUNT(*) AS n, AVG(age) "mean age" FROM visits'),
+            ("harmless casts", "SELECT CAST(AVG(age) AS DOUBLE), SUM(age)::float FROM visits"),
+        ],
+    ),
+    (
+        "On rows: `WHERE`, inside aggregates, in keys and in subqueries",
+        "Every expression is total: none can fail on a row.",
+        [
+            ("comparisons", f"{COUNT} WHERE age >= 18 AND income <> 0 OR NOT smoker = TRUE"),
+            ("lists and ranges", f"{COUNT} WHERE age IN (1, 2, 3) OR age NOT BETWEEN 10 AND 20"),
+            ("categories", f"{COUNT} WHERE region = 'north' OR home IN ('south', 'east')"),
+            ("patterns, resolved on the declared keys", f"{COUNT} WHERE region LIKE '%th' OR region ILIKE 'west%'"),
+            ("missing values", f"{COUNT} WHERE income IS NOT NULL AND smoker IS TRUE"),
+            ("arithmetic; division by constants", "SELECT SUM(income / 12 - 2 * age + 1) FROM visits"),
+            ("rounding down", "SELECT AVG(FLOOR(income)) FROM visits"),
+            ("the lesser and the greater; NULL if any part is", "SELECT SUM(LEAST(income, 1000)), SUM(GREATEST(age, 18)) FROM visits"),
+            ("conditional values", "SELECT AVG(CASE WHEN smoker THEN 1 ELSE 0 END), COUNT(CASE region WHEN 'north' THEN 1 END) FROM visits"),
+            ("buckets", f"{COUNT} WHERE WIDTH_BUCKET(age, 0, 100, 10) = 3"),
+            ("dates", f"{COUNT} WHERE day >= '2024-03-01' AND day < DATE '2024-04-01'"),
+            ("datetimes, without zones", "SELECT COUNT(*) FROM events WHERE seen > TIMESTAMP '2024-03-01 10:30:00' AND seen < '2024-04-01'"),
+            ("parts of dates", f"{COUNT} WHERE EXTRACT(YEAR FROM day) = 2024 AND DATE_PART('month', day) = 3 AND DATEPART('day', day) = 1"),
+            ("the same by name", f"{COUNT} WHERE YEAR(day) = 2024 AND QUARTER(day) = 1 AND MONTH(day) = 3 AND WEEK(day) = 9 AND DAY(day) = 1"),
+            ("further names", f"{COUNT} WHERE WEEKOFYEAR(day) = 9 AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 5 AND DAYOFYEAR(day) = 61"),
+            ("starts of periods", f"{COUNT} WHERE DATE_TRUNC('month', day) = '2024-03-01'"),
+            ("private keys: `=`, `<>`, `IN`, `IS NULL` with text", "SELECT COUNT(*) FROM events WHERE city = 'Köln' OR city IS NULL"),
+        ],
+    ),
+    (
+        "Groups",
+        "Every key that the public bounds allow appears in the answer; private keys appear when enough units hold them.",
+        [
+            ("by name, alias or position", "SELECT region, YEAR(day) AS y, COUNT(*) FROM visits GROUP BY 1, y"),
+            ("by an expression", f"{COUNT} GROUP BY FLOOR(age/10), WIDTH_BUCKET(income, 0, 100000, 5), age > 40"),
+            ("by a case", f"{COUNT} GROUP BY CASE WHEN age < 18 THEN 'child' ELSE 'adult' END"),
+            ("by a period", f"{COUNT} GROUP BY DATE_TRUNC('quarter', day)"),
+            ("by private keys, as a plain column", "SELECT city, COUNT(*) FROM events GROUP BY city"),
+        ],
+    ),
+    (
+        "On the noisy result",
+        "Post-processing: it costs what its aggregates cost.",
+        [
+            ("conditions", "SELECT region, COUNT(*) AS n FROM visits GROUP BY region HAVING n > 10 AND AVG(age) < 50 AND region <> 'north'"),
+            ("order and limit", "SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY n DESC, 1 LIMIT 3"),
+            ("ends of the 95% interval", "SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n) FROM visits"),
+        ],
+    ),
+    (
+        "Joins",
+        "Two private tables belong to one population and are joined on their unit; further equalities may follow. A column whose name is taken is written with its table or alias.",
+        [
+            ("private tables on their unit", "SELECT AVG(nights) FROM visits v JOIN stays s ON v.patient_id = s.patient_id WHERE v.age > 40"),
+            ("with `USING`", "SELECT COUNT(*) FROM visits INNER JOIN stays USING (patient_id, age)"),
+            ("units of other names", "SELECT SUM(amount) FROM visits JOIN bills ON patient_id = payer"),
+            ("a public lookup table", "SELECT title, COUNT(*) FROM stays JOIN codes ON stays.code = codes.code GROUP BY title"),
+            ("rows without a match kept", "SELECT COUNT(*) FROM stays LEFT JOIN codes USING (code) WHERE title IS NULL"),
+            ("chains", "SELECT COUNT(*) FROM visits JOIN stays USING (patient_id) LEFT OUTER JOIN codes USING (code)"),
+            ("a table with itself", "SELECT COUNT(*) FROM stays a JOIN stays b ON a.patient_id = b.patient_id WHERE a.nights < b.nights"),
+        ],
+    ),
+    (
+        "Subqueries and `WITH`",
+        "They filter and compute rows, or make one row for each unit (and each further key). Their columns have plain names of 1 to 63 letters, digits and underscores.",
+        [
+            ("one row for each unit", "WITH p AS (SELECT patient_id, SUM(income) AS s FROM visits GROUP BY patient_id) SELECT AVG(s) FROM p"),
+            ("bounds for it", "SELECT AVG(s) FROM (SELECT LEAST(GREATEST(SUM(income), 0), 5000) AS s FROM visits GROUP BY patient_id)"),
+            ("further keys", "SELECT region, AVG(n) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY patient_id, region) AS p GROUP BY region"),
+            ("`COUNT`, `SUM`, `MIN`, `MAX`, and expressions over them", "SELECT AVG(often) FROM (SELECT CASE WHEN COUNT(*) > 3 THEN 1 ELSE 0 END AS often, MAX(day) AS last FROM visits GROUP BY patient_id)"),
+            ("filtered and computed rows", "WITH adults AS (SELECT patient_id, income / 12 AS monthly FROM visits WHERE age > 17) SELECT AVG(monthly), COUNT(DISTINCT patient_id) FROM adults"),
+            ("all columns", "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE smoker)"),
+            ("several, used more than once", "WITH a AS (SELECT patient_id, nights FROM stays), b AS (SELECT patient_id FROM a WHERE nights > 3) SELECT COUNT(*) FROM a JOIN b USING (patient_id)"),
+            ("joined with tables", "SELECT AVG(s.n) FROM visits v JOIN (SELECT patient_id, COUNT(*) AS n FROM stays GROUP BY patient_id) s ON v.patient_id = s.patient_id"),
+            ("of public tables", "SELECT COUNT(*) FROM stays JOIN (SELECT code FROM codes WHERE title = 'flu') c USING (code)"),
+        ],
+    ),
+    (
+        "Price and bounds in the text",
+        "BigQuery's clause, in the outermost SELECT.",
+        [
+            ("a price", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, delta=1e-9) COUNT(*) FROM visits"),
+            ("the most groups of one unit", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed=2) region, COUNT(*) FROM visits GROUP BY region"),
+            ("the most rows of one unit, after joins", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=5) COUNT(*) FROM visits JOIN stays USING (patient_id)"),
+            ("the unit, if it is the custodian's", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(privacy_unit_column=patient_id) COUNT(*) FROM visits"),
+        ],
+    ),
+]  # fmt: skip
+
+REFUSED: list[tuple[str, list[str]]] = [
+    (
+        "Statements",
+        [
+            "DELETE FROM visits",
+            "WITH d AS (DELETE FROM visits RETURNING *) SELECT COUNT(*) FROM visits",
+            f"{COUNT}; DROP TABLE visits",
+            f"{COUNT} UNION {COUNT}",
+            f"{COUNT} EXCEPT {COUNT}",
+            f"{COUNT} INTERSECT {COUNT}",
+            "SELECT 1",
+        ],
+    ),
+    (
+        "People and rows",
+        [
+            "SELECT * FROM visits",
+            "SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id",
+            f"{COUNT} WHERE patient_id = 3",
+            "SELECT age FROM visits",
+            "SELECT region FROM visits GROUP BY region",
+            "SELECT DISTINCT region FROM visits",
+            "SELECT COUNT(DISTINCT age) FROM visits",
+            "SELECT COUNT(*) * age FROM visits GROUP BY age",
+            "SELECT COUNT(*) FROM codes",
+        ],
+    ),
+    (
+        "Joins",
+        [
+            "SELECT COUNT(*) FROM visits, stays",
+            "SELECT COUNT(*) FROM visits JOIN stays",
+            "SELECT COUNT(*) FROM visits CROSS JOIN stays",
+            "SELECT COUNT(*) FROM visits NATURAL JOIN stays",
+            "SELECT COUNT(*) FROM codes RIGHT JOIN stays USING (code)",
+            "SELECT COUNT(*) FROM stays FULL JOIN codes USING (code)",
+            "SELECT COUNT(*) FROM visits SEMI JOIN stays USING (patient_id)",
+            "SELECT COUNT(*) FROM visits ANTI JOIN stays USING (patient_id)",
+            "SELECT COUNT(*) FROM visits ASOF JOIN stays USING (patient_id)",
+            "SELECT COUNT(*) FROM visits LEFT JOIN stays USING (patient_id)",
+            "SELECT COUNT(*) FROM visits v JOIN stays s ON v.age = s.age",
+            "SELECT COUNT(*) FROM visits v JOIN stays s ON v.patient_id = s.patient_id AND v.age > s.age",
+            "SELECT COUNT(*) FROM visits v JOIN codes c ON v.patient_id = c.code",
+            "SELECT COUNT(*) FROM visits JOIN trips ON patient_id = person",
+            "SELECT COUNT(*) FROM visits JOIN people USING (age)",
+            "SELECT COUNT(*) FROM visits JOIN codes ON region = code",
+            "SELECT COUNT(*) FROM visits JOIN visits ON patient_id = patient_id",
+            "SELECT AVG(age) FROM visits v JOIN stays s USING (patient_id)",
+            "SELECT COUNT(*) FROM (visits JOIN stays USING (patient_id))",
+        ],
+    ),
+    (
+        "Subqueries",
+        [
+            "SELECT AVG(n) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region)",
+            "SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM visits)",
+            "SELECT AVG(m) FROM (SELECT AVG(age) AS m FROM visits GROUP BY patient_id)",
+            "SELECT AVG(m) FROM (SELECT MEDIAN(age) AS m FROM visits GROUP BY patient_id)",
+            "SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM visits GROUP BY patient_id HAVING COUNT(*) > 1)",
+            "SELECT COUNT(*) FROM (SELECT age FROM visits ORDER BY age)",
+            "SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 5)",
+            "SELECT COUNT(*) FROM (SELECT DISTINCT region FROM visits)",
+            "SELECT COUNT(*) FROM (SELECT 1 AS one FROM visits)",
+            'SELECT COUNT(*) FROM (SELECT age AS "the age" FROM visits)',
+            "SELECT COUNT(*) FROM (VALUES (1))",
+            "WITH RECURSIVE p AS (SELECT age FROM visits) SELECT COUNT(*) FROM p",
+            "WITH visits AS (SELECT age FROM people) SELECT COUNT(*) FROM visits",
+            f"{COUNT} WHERE age = (SELECT MAX(age) FROM visits)",
+            f"{COUNT} WHERE patient_id IN (SELECT patient_id FROM stays)",
+            f"{COUNT} WHERE EXISTS (SELECT 1 FROM stays)",
+        ],
+    ),
+    (
+        "Aggregates and results",
+        [
+            "SELECT SUM(region) FROM visits",
+            "SELECT MIN(region) FROM visits",
+            "SELECT MODE(income) FROM visits",
+            "SELECT MODE(region) + 1 FROM visits",
+            "SELECT QUANTILE_CONT(age, 1.5) FROM visits",
+            "SELECT MEDIAN(age) AS m, DP_INTERVAL_LOW(m) FROM visits",
+            "SELECT AVG(SUM(age)) FROM visits",
+            "SELECT COUNT(*) FILTER (WHERE smoker) FROM visits",
+            "SELECT COUNT(*) OVER () FROM visits",
+            "SELECT COUNT(*) > 5 FROM visits",
+            f"{COUNT} WHERE COUNT(*) > 5",
+            f"{COUNT} LIMIT 5 OFFSET 2",
+            f"{COUNT} FETCH FIRST 3 ROWS ONLY",
+            f"{COUNT} ORDER BY age",
+            "SELECT ALL COUNT(*) FROM visits",
+            f"{COUNT} TABLESAMPLE (10 PERCENT)",
+        ],
+    ),
+    (
+        "Expressions",
+        [
+            f"{COUNT} WHERE income / age > 1",
+            f"{COUNT} WHERE age = NULL",
+            f"{COUNT} WHERE region < 'north'",
+            f"{COUNT} WHERE region = 3",
+            f"{COUNT} WHERE region LIKE ANY ('a', 'b')",
+            f"{COUNT} WHERE region LIKE 'a' ESCAPE 'b'",
+            f"{COUNT} WHERE region || 'a' = 'b'",
+            f"{COUNT} WHERE age ISNULL",
+            f"{COUNT} WHERE age NOTNULL",
+            f"{COUNT} WHERE age % 2 = 0",
+            f"{COUNT} WHERE CAST(income AS INT) = 1",
+            f"{COUNT} WHERE day > CURRENT_DATE",
+            f"{COUNT} WHERE day > CURRENT_TIMESTAMP",
+            f"{COUNT} WHERE day > '2024-01-31' - INTERVAL '1' DAY",
+            f"{COUNT} WHERE day = '31.1.2024'",
+            "SELECT COUNT(*) FROM events WHERE seen > DATETIME '2024-01-31 12:00'",
+            "SELECT COUNT(*) FROM events WHERE seen > TIMESTAMPTZ '2024-01-31 12:00'",
+            "SELECT COUNT(*) FROM events WHERE EXTRACT(HOUR FROM seen) = 3",
+            "SELECT COUNT(*) FROM events WHERE city LIKE 'a%'",
+            "SELECT COUNT(*) FROM events WHERE city = born_in",
+            "SELECT MODE(city) FROM events",
+            f"{COUNT} WHERE region = `north`",
+            "SELECT COUNT(*) FROM events GROUP BY CASE WHEN day > '2024-03-01' THEN city END",
+        ],
+    ),
+]  # fmt: skip
+
+FUNCTIONS = {
+    "ABS": "SUM(ABS(age))", "ANY_VALUE": "ANY_VALUE(age)", "APPROX_COUNT_DISTINCT": "APPROX_COUNT_DISTINCT(age)",
+    "APPROX_MEDIAN": "APPROX_MEDIAN(age)", "APPROX_PERCENTILE": "APPROX_PERCENTILE(age, 0.5)",
+    "APPROX_QUANTILE": "APPROX_QUANTILE(age, 0.5)", "APPROX_QUANTILES": "APPROX_QUANTILES(age, 4)",
+    "ARG_MAX": "ARG_MAX(age, income)", "ARG_MIN": "ARG_MIN(age, income)", "CEIL": "SUM(CEIL(income))",
+    "CEILING": "SUM(CEILING(income))", "COALESCE": "SUM(COALESCE(age, 0))", "COUNTIF": "COUNTIF(smoker)",
+    "COUNT_IF": "COUNT_IF(smoker)", "DATE": "MAX(DATE('2024-01-31'))",
+    "DATEDIFF": "AVG(DATEDIFF(day, day))", "DATE_DIFF": "AVG(DATE_DIFF('day', day, day))",
+    "IF": "SUM(IF(smoker, 1, 0))", "IFNULL": "SUM(IFNULL(age, 0))", "IIF": "SUM(IIF(smoker, 1, 0))",
+    "MOD": "SUM(MOD(age, 10))", "NOW": "MAX(NOW())", "NULLIF": "SUM(NULLIF(age, 0))",
+    "PERCENTILE": "PERCENTILE(age, 0.5)", "POWER": "SUM(POWER(age, 2))", "RAND": "SUM(RAND())", "RANDOM": "SUM(RANDOM())",
+    "ROUND": "ROUND(AVG(age), 2)", "SAFE_CAST": "SUM(SAFE_CAST(age AS INT))", "SQRT": "SQRT(SUM(age))",
+    "TRUNC": "SUM(TRUNC(income))", "TRY_CAST": "SUM(TRY_CAST(age AS INT))",
+}  # fmt: skip
+"""A use of every function that is refused with its own advice."""
+
+HEAD = """# SQL that the curator answers
+
+<!-- Written by tests/support/sql_page.py from the questions that the tests ask; edit it there. -->
+
+One question: a SELECT with aggregates over registered tables. The text is parsed and translated; it never reaches an engine. Whatever is not on this page is refused before any data is touched and without a charge; the message names the construct and what to write instead.
+
+The examples are about these tables; `patient_id`, `payer` and `person` are units, and `codes` and `cities` are public.
+"""
+
+TAIL = """## Limits
+
+16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups.
+
+## Meaning
+
+Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
+"""
+
+
+def refusal(text: str) -> str:
+    """What the parser says to a question it refuses."""
+    try:
+        ask(text)
+    except UnsafeQuery as refused:
+        return str(refused)
+    raise AssertionError(f"accepted: {text}")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return _cell(f"`` {text} ``" if "`" in text else f"`{text}`")
+
+
+def _tables() -> list[str]:
+    lines = ["| table | unit | columns |", "|---|---|---|"]
+    for table in TABLES.values():
+        columns = ", ".join(
+            f"{each.name} ({'category, private keys' if each.private_keys else each.kind})"
+            for each in table.columns
+        )
+        unit = table.unit or ("public" if table.kind == "public" else "each row")
+        lines.append(f"| {table.name} | {unit} | {columns} |")
+    return lines
+
+
+def rendered() -> str:
+    """The page."""
+    lines = [HEAD, *_tables(), "", "## Accepted", ""]
+    for title, note, cases in ACCEPTED:
+        lines += [f"### {title}", "", note, "", "| what | example |", "|---|---|"]
+        lines += [f"| {_cell(what)} | {_code(text)} |" for what, text in cases]
+        lines.append("")
+    lines += ["## Refused", ""]
+    for title, texts in REFUSED:
+        lines += [f"### {title}", "", "| question | refusal |", "|---|---|"]
+        lines += [f"| {_code(text)} | {_cell(refusal(text))} |" for text in texts]
+        lines.append("")
+    lines += [
+        "### Functions",
+        "",
+        "Every function that is not above. Some have advice of their own:",
+    ]
+    lines += ["", "| call | refusal |", "|---|---|"]
+    lines += [
+        f"| {_code(call)} | {_cell(refusal(f'SELECT {call} FROM visits'))} |"
+        for call in FUNCTIONS.values()
+    ]
+    return "\n".join([*lines, "", TAIL])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered())
