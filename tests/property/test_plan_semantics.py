@@ -15,6 +15,7 @@ from discreet.plan import calendar
 from discreet.plan.evaluate import estimates
 from discreet.plan.expressions import bounded, scope
 from discreet.plan.released import Released
+from discreet.query.algebra import Aggregate, Statistic
 from support.plan_cases import Bench, Writer, planned, queries, raw_rows, tables
 from support.plan_reference import aggregate, code_of, decoded, evaluate, groups_of
 
@@ -161,9 +162,16 @@ def check_asked(case):
         assert None in key or key in places, "a group outside the public keys"
     for key, place in places.items():
         for output in made.query.outputs:
-            truth = aggregate(output.expression, floats.get(key, []))
+            members = floats.get(key, [])
+            truth = aggregate(output.expression, members)
+            found = columns[output.name]
+            ends = found.low[place], found.high[place]
+            assert ends[0] <= found.value[place] <= ends[1], output
+            assert all(map(math.isfinite, ends)), output
             if truth is not None:
-                check_close(columns[output.name].value[place], truth, made, output)
+                slack = rounding(dict(made.estimators)[output.expression], output, members)
+                check_close(found.value[place], truth, slack, output)
+                assert ends[0] - slack <= truth <= ends[1] + slack, (ends, truth, output)
 
 
 def _plain(value):
@@ -172,14 +180,39 @@ def _plain(value):
     return value
 
 
-def check_close(found, truth, made, output):
-    estimator = dict(made.estimators)[output.expression]
-    step = float(estimator.step)
-    scale = max(abs(estimator.lower), abs(estimator.upper)) * step
+def rounding(estimator, output, members):
+    """What floats may be off by, given the sums that they are made from."""
+    scale = max(abs(estimator.lower), abs(estimator.upper)) * float(estimator.step)
+    if estimator.second is not None:
+        return rounding_of_pair(estimator, output.expression, members)
     if "stddev" in output.expression.statistic:
-        slack = 1e-6 * scale
-    else:
-        slack = 1e-9 * max(scale, scale**2)
+        return 1e-6 * scale
+    return 1e-9 * max(scale, scale**2)
+
+
+def rounding_of_pair(estimator, pair, members):
+    """By how little the values vary, compared with their bounds."""
+    y, x = estimator.axis, estimator.second
+    if pair.statistic in (Statistic.COVARIANCE_POPULATION, Statistic.COVARIANCE_SAMPLE):
+        return 1e-9 * y.reach * x.reach
+    known = [row for row in members if evaluate(pair.argument, row) is not None]
+    known = [row for row in known if evaluate(pair.second, row) is not None]
+    flat_y, flat_x = (
+        axis.reach / math.sqrt(aggregate(Aggregate(Statistic.VARIANCE_POPULATION, side), known))
+        if pair.statistic is Statistic.CORRELATION or side is pair.second
+        else 1.0
+        for axis, side in ((y, pair.argument), (x, pair.second))
+    )
+    if pair.statistic is Statistic.CORRELATION:
+        return 1e-11 * flat_y**2 * flat_x**2
+    slope = 1e-11 * y.reach / x.reach * flat_x**3
+    if pair.statistic is Statistic.SLOPE:
+        return slope
+    far = float(max(abs(x.lower), abs(x.upper)) * x.step)
+    return slope * far + 1e-9 * (abs(y.middle) + y.reach)
+
+
+def check_close(found, truth, slack, output):
     assert math.isclose(found, truth, rel_tol=1e-9, abs_tol=slack), (found, truth, output)
 
 

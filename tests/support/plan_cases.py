@@ -263,6 +263,13 @@ RATIOS = [
     Statistic.DEVIATION_SAMPLE,
     Statistic.DEVIATION_POPULATION,
 ]
+PAIRS = [
+    Statistic.COVARIANCE_SAMPLE,
+    Statistic.COVARIANCE_POPULATION,
+    Statistic.CORRELATION,
+    Statistic.SLOPE,
+    Statistic.INTERCEPT,
+]
 
 
 @st.composite
@@ -275,7 +282,11 @@ def queries(draw: Any, table: Table) -> Query:
     aggregates = []
     for _ in range(write.pick([1, 2, 3])):
         ratio = Aggregate(write.pick(RATIOS), write.number(write.pick([0, 1, 2])))
-        aggregates.append(write.pick([*plain, ratio, ratio]))
+        found = write.pick([*plain, ratio, ratio, "pair"])
+        if found == "pair":
+            sides = [write.number(write.pick([0, 0, 1])) for _ in range(2)]
+            found = Aggregate(write.pick(PAIRS), *sides)
+        aggregates.append(found)
     keys = [write.key() for _ in range(write.pick([0, 1, 1, 2]))]
     outputs = tuple(Output(f"o{place}", each) for place, each in enumerate(aggregates))
     named = tuple(Key(f"g{place}", key) for place, key in enumerate(keys))

@@ -199,6 +199,9 @@ def aggregate(each: Aggregate | Arithmetic, rows: list[dict[str, Any]]) -> Any:
         return len(rows)
     if each.statistic is Statistic.UNITS:
         return len({row["$unit"] for row in rows})
+    if each.second is not None:
+        sides = [(evaluate(each.argument, row), evaluate(each.second, row)) for row in rows]
+        return _pairs(each.statistic, [(y, x) for y, x in sides if None not in (y, x)])
     values = [v for row in rows if (v := evaluate(each.argument, row)) is not None]
     if each.statistic is Statistic.VALUES:
         return len(values)
@@ -218,6 +221,27 @@ def _moments(statistic: Statistic, values: list[Fraction]) -> Any:
     if statistic in (Statistic.DEVIATION_SAMPLE, Statistic.DEVIATION_POPULATION):
         return math.sqrt(variance)
     return variance
+
+
+def _pairs(statistic: Statistic, pairs: list[tuple[Fraction, Fraction]]) -> Any:
+    """By the textbook: sums of products of distances from the means."""
+    count = len(pairs)
+    if count < 1 + (statistic is not Statistic.COVARIANCE_POPULATION):
+        return None
+    means = [Fraction(sum(side)) / count for side in zip(*pairs, strict=True)]
+    distances = [(y - means[0], x - means[1]) for y, x in pairs]
+    products = sum(y * x for y, x in distances)
+    if statistic is Statistic.COVARIANCE_POPULATION:
+        return products / count
+    if statistic is Statistic.COVARIANCE_SAMPLE:
+        return products / (count - 1)
+    squares_y, squares_x = (sum(d * d for d in side) for side in zip(*distances, strict=True))
+    if not squares_x or (statistic is Statistic.CORRELATION and not squares_y):
+        return None
+    if statistic is Statistic.CORRELATION:
+        return float(products) / (math.sqrt(squares_y) * math.sqrt(squares_x))
+    slope = products / squares_x
+    return slope if statistic is Statistic.SLOPE else means[0] - slope * means[1]
 
 
 def decoded(table: Table, names: list[str], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
