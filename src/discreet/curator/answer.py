@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.chart import bars, svg
+from discreet.curator.chart import MOST_BARS, bars, printable, svg
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import (
@@ -30,6 +30,7 @@ __all__ = ["Answer", "Receipt"]
 
 _CONFIDENCE = Fraction(95, 100)
 _WIDE = 1 << 31
+_WIDEST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +210,20 @@ class Answer:
         keys = [name for name in self.columns if name in named]
         values = [name for name in self.columns if name not in keys]
         value = next((name for name in values if name not in self.in_ranks), values[0])
+        if len(self) > MOST_BARS:
+            raise InvalidValue(
+                f"the answer has {len(self):,} rows and a chart at most {MOST_BARS:,}. "
+                "Ask with ORDER BY and LIMIT."
+            )
         rows = []
         for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
-            label = ", ".join(str(row[name]) for name in keys) or value
+            label = ", ".join(printable(str(row[name])) for name in keys) if keys else value
             if not isinstance(row[value], int | float):
                 raise InvalidValue(f"{value} is not a number; a chart needs one. Add COUNT(*).")
             low, high = (row[value],) * 2 if value in self.in_ranks else interval[value]
             rows.append({"group": label, "value": float(row[value]), "low": low, "high": high})
-        return bars(rows, group=", ".join(keys), value=value)
+        chart = bars(rows, group=", ".join(keys), value=value)
+        return {**chart, "title": value} if value in self.in_ranks else chart
 
     def plot(self, path: str | None = None) -> str:
         """The chart as SVG text, or written to a .svg or .png file.
@@ -230,15 +237,17 @@ class Answer:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = []
-        for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
+        for row, interval in zip(self.to_dicts()[:MOST_BARS], self.intervals(), strict=False):
             known = {name: ends for name, ends in interval.items() if name not in self.in_ranks}
             cells = "".join(f"<td>{_cell(row[n], known.get(n))}</td>" for n in self.columns)
             body.append(f"<tr>{cells}</tr>")
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        if len(self) > MOST_BARS:
+            return f"{table}<p>The first {MOST_BARS:,} of {len(self):,} rows.</p>"
         try:
             return table + self.plot()
         except DiscreetError:
-            return table  # the plots extra is not installed
+            return table  # the plots extra is not installed, or nothing is a number
 
 
 def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
@@ -252,13 +261,16 @@ def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
 
 
 def _column(labels: list[Label]) -> NDArray[Any]:
-    plain = bool(labels) and isinstance(labels[0], int | float | str)
-    return np.array(labels, dtype=None if plain else object)
+    """Numbers as an array of them where they fit; texts and dates as they are, to the last byte."""
+    if not labels or not isinstance(labels[0], int | float):
+        return np.array(labels, dtype=object)
+    wide = any(isinstance(each, int) and abs(each) >= _WIDEST for each in labels)
+    return np.array(labels, dtype=object if wide else None)
 
 
 def _cell(value: Any, interval: tuple[float, float] | None) -> str:
     if interval is None or not isinstance(value, int | float):
-        return escape(str(value))
+        return escape(printable(str(value)))
     return f"{value:,.6g} <small>[{interval[0]:,.6g}, {interval[1]:,.6g}]</small>"
 
 

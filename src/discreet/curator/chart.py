@@ -5,10 +5,28 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InvalidValue
 
-__all__ = ["bars", "svg"]
+__all__ = ["MOST_BARS", "bars", "printable", "svg"]
+
+MOST_BARS = 1000
+"""How many rows a chart shows."""
 
 _LIGHT, _DARK = "#8fb4d4", "#16324f"
 _SHORT = 7  # characters of a label that fit below a bar
+
+
+def printable(text: str) -> str:
+    """A text with every character that is not shown written as an escape.
+
+    Private keys come from data: a control character in one must not reach a terminal, nor a chart.
+    Privacy: post-processing.
+    >>> print(printable("north" + chr(27) + "[2J"))
+    north\\x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any]:

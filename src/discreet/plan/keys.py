@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -11,7 +11,7 @@ from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
 from discreet.plan.expressions import bounded
 from discreet.query.algebra import DateTrunc, Field, Key
-from discreet.schema.column import Column
+from discreet.schema.column import MIDNIGHT, Column
 
 __all__ = ["Code", "Domain", "Label", "domain", "groups", "label"]
 
@@ -108,6 +108,8 @@ def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Labe
         return bool(code)
     if kind == "date":
         return calendar.day_of(code)
+    if kind == "datetime":
+        return MIDNIGHT + timedelta(microseconds=int(code * step * 10**6))
     number = code * step
     return int(number) if number.denominator == 1 else float(number)
 

@@ -107,7 +107,10 @@ class Pick:
         >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).value(2)
         9
         """
-        return label(self.kind, self.labels, self.step, self.lattice(candidate))
+        code = self.lattice(candidate)
+        if self.kind == "number" and self.step.denominator != 1:
+            return float(code * self.step)  # also if it is whole: no type depends on the choice
+        return label(self.kind, self.labels, self.step, code)
 
     def lattice(self, candidate: int) -> int:
         """The lattice integer that a candidate stands for, inside the bounds.
