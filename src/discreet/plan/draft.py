@@ -101,7 +101,8 @@ def resolve(draft: Draft) -> Draft:
     groups(domains, limit=draft.limit)
     if draft.query.where is not None:
         condition(draft.query.where, columns)
-    return replace(draft, domains=domains)
+    private = any(each.private for each in domains)
+    return replace(draft, domains=domains, delta=draft.delta if private else None)
 
 
 def bound_contribution(draft: Draft) -> Draft:
@@ -231,8 +232,10 @@ def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
 
 def _thresholded(draft: Draft) -> int | None:
     """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
+    single = draft.table.rows_per_unit == 1  # then rows are units
+    counted = (draft.counted, "COUNT(*)") if single else (draft.counted,)
     for place, each in enumerate(draft.measures):
-        if each.terms == ((1, draft.counted),):
+        if each.terms in [((1, sql),) for sql in counted]:
             return place
     return None
 
@@ -277,7 +280,7 @@ def _selection(draft: Draft, price: Price) -> Selection | None:
         draft.measures[place],
         place,
         draft.noises[place],
-        counted=draft.counted,
+        counted=draft.measures[place].terms[0][1],
         delta=draft.delta,
     )
 
