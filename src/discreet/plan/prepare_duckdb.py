@@ -94,8 +94,9 @@ def _exact(column: Column, value: str, kind: str) -> Reading | None:
     width, digits = map(int, found.groups())
     if width + digits + 1 > _DIGITS:
         return None
-    ten = f"CAST({10**digits} AS DECIMAL({digits + 1},0))"
-    return scaled(column, f"CAST({value} * {ten} AS HUGEINT)", digits, DUCKDB)
+    product = f"CAST({value} AS DECIMAL({_DIGITS},{digits})) * "
+    product += f"CAST({10**digits} AS DECIMAL({digits + 1},0))"
+    return scaled(column, f"CAST({product} AS HUGEINT)", digits, DUCKDB)
 
 
 def _is_integer(kind: str) -> bool:

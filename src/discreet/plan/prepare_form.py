@@ -121,7 +121,8 @@ def half_even(above_lower: str, divisor: int, column: Column, dialect: Dialect) 
     """
     quotient = dialect.quotient(above_lower, divisor, column.upper - column.lower)
     floor = f"({column.lower} + {quotient})"
-    twice = f"2 * ({above_lower} - {quotient} * {divisor})"
+    whole = f"CAST({quotient} AS {dialect.wide}) * {divisor}"
+    twice = f"2 * ({above_lower} - {whole})"
     return (
         f"{floor} + CASE WHEN {twice} > {divisor} THEN 1 "
         f"WHEN {twice} = {divisor} AND {floor} % 2 <> 0 THEN 1 ELSE 0 END"

