@@ -36,8 +36,7 @@ _KINDS = MappingProxyType(
 class Visible:
     """A column that can be named; `typed` is None for a unit.
 
-    `reach` is "bare" where the name alone finds it, "qualified" where its table must be named,
-    and "never" where it is in the source but cannot be named.
+    `reach` is "bare" where the name alone finds it, "qualified" where its table must be named.
     Privacy: none (touches no data).
     >>> Visible("v", "age", Typed(Field("age"), Kind.INTEGER)).reach
     'bare'
@@ -132,7 +131,7 @@ class Relation:
         'id'
         """
         name, table = _written(node)
-        known = dict.fromkeys(each.table for each in self.columns if each.reach != "never")
+        known = dict.fromkeys(each.table for each in self.columns)
         if table and table.casefold() not in {each.casefold() for each in known}:
             listed = " or ".join(f"{each}.{name[:60]}" for each in known if each)
             raise UnsafeQuery(
@@ -147,7 +146,7 @@ class Relation:
             )
         if found:
             return found[0]
-        columns = [each.name for each in self.columns if each.reach != "never"]
+        columns = [each.name for each in self.columns]
         raise UnsafeQuery(
             f"{described(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
             f"{nearest(name[:60], columns)}"
@@ -234,9 +233,8 @@ def renamed(right: Relation, taken: Iterable[str]) -> Relation:
     for name in clashing:
         names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
         kept.append(names[name])
-    shown = [each for each in right.columns if each.reach != "never"]
-    source = _with_names(right.source, [_field(each) for each in shown if each.typed], names)
-    return replace(right, source=source, columns=tuple(_moved(each, names) for each in shown))
+    columns = tuple(_moved(each, names) for each in right.columns)
+    return replace(right, source=_with_names(right.source, names), columns=columns)
 
 
 def _moved(column: Visible, names: Mapping[str, str]) -> Visible:
@@ -246,12 +244,11 @@ def _moved(column: Visible, names: Mapping[str, str]) -> Visible:
     return replace(column, typed=replace(column.typed, expression=Field(names.get(name, name))))
 
 
-def _with_names(source: Source, shown: list[str], names: Mapping[str, str]) -> Source:
+def _with_names(source: Source, names: Mapping[str, str]) -> Source:
     match source:
+        case Rows(columns=columns) | PerUnit(columns=columns):
+            renamed_columns = tuple((names.get(name, name), value) for name, value in columns)
+            return replace(source, columns=renamed_columns)
         case Scan(table):
             return Scan(table, tuple(names.items()))
-        case Rows(inner, where, columns):
-            return Rows(
-                inner, where, tuple((names.get(name, name), value) for name, value in columns)
-            )
-    return Rows(source, None, tuple((names.get(name, name), Field(name)) for name in shown))
+    raise AssertionError("a join stands only on the left")

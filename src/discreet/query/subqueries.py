@@ -43,19 +43,17 @@ class _Shown:
     columns: list[Visible] = field(default_factory=list)
     made: list[tuple[str, Expression]] = field(default_factory=list)
 
-    def show(self, name: str, typed: Typed | None, node: "Expr") -> None:
+    def add(self, name: str, typed: Typed | None, node: "Expr") -> None:
         if name.casefold() in {each.name.casefold() for each in self.columns}:
             raise UnsafeQuery(
                 f"a subquery shows two columns called {name[:60]!r}{where_in_text(node)}. "
                 "Name the columns, and give one of them an alias."
             )
-        self.columns.append(Visible("", _checked(name, node), typed))
-
-    def add(self, name: str, typed: Typed | None, node: "Expr") -> None:
+        name = _checked(name, node)
         if typed is not None:
             self.made.append((name, typed.expression))
             typed = replace(typed, expression=Field(name))
-        self.show(name, typed, node)
+        self.columns.append(Visible("", name, typed))
 
 
 def _checked(name: str, node: "Expr") -> str:
@@ -198,26 +196,37 @@ def _per_unit(
     relation, shown = rows.relation, _Shown()
     others = tuple(item for item in listed if not _is_unit(item.node, relation))
     results = scope(others, _keys(group, listed, rows), rows)
-    hidden = dict.fromkeys(results.keys.values())
+    keys = _inside(results.keys, relation)
+    place = Unit(rows, keys)
     unnamed: list[tuple[Item, Typed]] = []
     for item in listed:
         key = results.key(item.node)
         if item not in others:
             shown.add(item.alias or relation.find(item.node).name, None, item.node)
         elif key is not None:
-            shown.show(_label(key), key, item.node)
-            del hidden[key]
+            shown.add(_label(key), place.read(item.node), item.node)
         elif item.alias is not None:
-            shown.add(
-                item.alias, _usable(Unit(rows, results.keys).read(item.node), item), item.node
-            )
+            shown.add(item.alias, _usable(place.read(item.node), item), item.node)
         else:
-            unnamed.append((item, _usable(Unit(rows, results.keys).read(item.node), item)))
-    shown.columns += [Visible("", _label(key), key, "never") for key in hidden]
+            unnamed.append((item, _usable(place.read(item.node), item)))
     _name(shown, unnamed, relation)
-    keys = tuple((_label(key), expression) for expression, key in results.keys.items())
-    source = PerUnit(relation.source, where, keys, tuple(shown.made))
+    named = tuple((_label(key), expression) for expression, key in keys.items())
+    source = PerUnit(relation.source, where, named, tuple(shown.made))
     return Relation(source, tuple(shown.columns), relation.population, relation.unit)
+
+
+def _inside(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
+    """The keys under names that mean no other column of the source."""
+    taken = list(relation.spellings)
+    inside: dict[Expression, Typed] = {}
+    for expression, key in keys.items():
+        if not isinstance(expression, Field):
+            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], taken)
+            taken.append(name)
+            inside[expression] = replace(key, expression=Field(name))
+        else:
+            inside[expression] = replace(key, expression=expression)
+    return inside
 
 
 def _label(key: Typed) -> str:

@@ -7,6 +7,7 @@ from discreet.errors import UnsafeQuery
 from discreet.query.algebra import (
     Aggregate,
     Case,
+    DatePart,
     DateTrunc,
     Expression,
     Extreme,
@@ -65,12 +66,19 @@ ACCEPTED: list[tuple[str, Source]] = [
     ("SELECT patient_id, SUM(income) AS s FROM visits WHERE smoker GROUP BY patient_id", PerUnit(SCAN, SMOKER, (), (("s", TOTAL),))),
     ("SELECT SUM(income) FROM visits GROUP BY patient_id", PerUnit(SCAN, None, (), (("sum_income", TOTAL),))),
     ("SELECT patient_id, region, COUNT(*) AS n FROM visits GROUP BY patient_id, region",
-     PerUnit(SCAN, None, (("region", REGION),), (("n", ROWS),))),
-    ("SELECT region AS r, COUNT(*) AS n FROM visits GROUP BY patient_id, r", PerUnit(SCAN, None, (("r", REGION),), (("n", ROWS),))),
+     PerUnit(SCAN, None, (("region", REGION),), (("region", REGION), ("n", ROWS)))),
+    ("SELECT region AS r, COUNT(*) AS n FROM visits GROUP BY patient_id, r", PerUnit(SCAN, None, (("region", REGION),), (("r", REGION), ("n", ROWS)))),
+    ("SELECT region AS age, SUM(age) AS s FROM visits GROUP BY patient_id, region",
+     PerUnit(SCAN, None, (("region", REGION),), (("age", REGION), ("s", Aggregate(Statistic.SUM, AGE))))),
+    ("SELECT YEAR(day) AS age, SUM(age) AS s FROM visits GROUP BY patient_id, 1",
+     PerUnit(SCAN, None, (("year_day", DatePart("year", DAY)),), (("age", Field("year_day")), ("s", Aggregate(Statistic.SUM, AGE))))),
+    ("SELECT s.age, SUM(v.age) AS t FROM visits v JOIN stays s USING (patient_id) GROUP BY v.patient_id, s.age",
+     PerUnit(Join("inner", SCAN, Scan("stays", (("age", "stays_age"),)), ()), None, (("stays_age", Field("stays_age")),),
+             (("age", Field("stays_age")), ("t", Aggregate(Statistic.SUM, AGE))))),
     ("SELECT COUNT(*) AS n FROM visits GROUP BY DATE_TRUNC('month', day), patient_id, region",
      PerUnit(SCAN, None, (("month_day", MONTH), ("region", REGION)), (("n", ROWS),))),
     ("SELECT COUNT(*) + 1 FROM visits GROUP BY age > 40, patient_id",
-     PerUnit(SCAN, None, (("value", compare(AGE, ">", 40)),), (("value_2", combine(ROWS, "+", 1)),))),
+     PerUnit(SCAN, None, (("value", compare(AGE, ">", 40)),), (("value", combine(ROWS, "+", 1)),))),
     ("SELECT LEAST(SUM(income), 500) AS s FROM visits GROUP BY patient_id",
      PerUnit(SCAN, None, (), (("s", Extreme("least", (TOTAL, number(500)))),))),
     ("SELECT MAX(day) AS last, MIN(age) AS young, COUNT(income) AS n FROM visits GROUP BY patient_id",
@@ -101,7 +109,7 @@ def test_the_outer_question_sees_only_what_the_subquery_shows() -> None:
         "WHERE s BETWEEN 0 AND 9 GROUP BY region"
     )
     assert question.source == PerUnit(
-        SCAN, compare(AGE, ">", 1), (("region", REGION),), (("s", TOTAL),)
+        SCAN, compare(AGE, ">", 1), (("region", REGION),), (("region", REGION), ("s", TOTAL))
     )
     assert question.keys == (Key("region", REGION),)
     assert question.outputs == (
@@ -129,16 +137,19 @@ def test_subqueries_are_joined_on_the_unit() -> None:
     assert question.outputs[1].expression == Aggregate(Statistic.AVERAGE, Field("visits_s"))
 
 
-def test_a_grouped_subquery_whose_names_are_taken_is_wrapped() -> None:
+def test_a_grouped_subquery_whose_names_are_taken_is_renamed() -> None:
     question = ask(
-        "SELECT AVG(p.age), AVG(v.age) FROM visits v JOIN (SELECT patient_id, SUM(age) AS age, COUNT(*) AS n "
-        "FROM visits GROUP BY patient_id, region) p ON p.patient_id = v.patient_id"
-    )
-    inner = PerUnit(
-        SCAN, None, (("region", REGION),), (("age", Aggregate(Statistic.SUM, AGE)), ("n", ROWS))
+        "SELECT AVG(p.age), AVG(v.age) FROM visits v JOIN (SELECT patient_id, region, SUM(age) AS age, "
+        "COUNT(*) AS n FROM visits GROUP BY patient_id, region, day) p ON p.patient_id = v.patient_id"
     )
     assert isinstance(question.source, Join)
-    assert question.source.right == Rows(inner, None, (("visits_age", AGE), ("n", Field("n"))))
+    total = Aggregate(Statistic.SUM, AGE)
+    assert question.source.right == PerUnit(
+        SCAN,
+        None,
+        (("region", REGION), ("day", DAY)),
+        (("visits_region", REGION), ("visits_age", total), ("n", ROWS)),
+    )
     assert question.columns == ("avg_age", "avg_age_2")
 
 
