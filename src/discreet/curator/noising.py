@@ -61,9 +61,7 @@ def _selected(
     if isinstance(selection, Leading):
         exact = np.array([found[group][place] if group in found else 0 for group in plan.groups])
         return tuple(plan.groups[each] for each in selection.release(exact, bits)), {}
-    # In the order of the keys themselves: that of the engine's rows may depend on data.
-    known = [frozenset(domain.codes) for domain in plan.domains]
-    groups = sorted(group for group, row in found.items() if row[place] and _named(group, known))
+    groups = _named(plan, [group for group, row in found.items() if row[place]])
     exact = np.array([found[group][place] for group in groups], dtype=np.int64)
     if isinstance(selection, Kept):
         return tuple(groups[each] for each in selection.release(exact, bits)), {}
@@ -71,12 +69,17 @@ def _selected(
     return tuple(groups[each] for each in chosen), {selection.place: noisy}
 
 
-def _named(group: Group, known: list[frozenset[int]]) -> bool:
-    """Whether a group is made of declared keys, and of private keys that are not missing."""
-    return all(
-        code in codes if codes else code is not None
-        for code, codes in zip(group, known, strict=True)
-    )
+def _named(plan: Plan, groups: list[Group]) -> list[Group]:
+    """The groups made of declared keys, and of private keys that are not missing.
+
+    In the order of the keys themselves: that of the engine's rows may depend on data.
+    """
+    groups = [group for group in groups if None not in group]
+    for place, domain in enumerate(plan.domains):
+        if not domain.private:
+            known = frozenset(domain.codes)
+            groups = [group for group in groups if group[place] in known]
+    return sorted(groups)
 
 
 def _measures(
