@@ -1,4 +1,4 @@
-"""Questions and the SQL that is emitted for them, pair by pair, for the DuckDB dialect.
+"""Questions and the SQL that is emitted for them, pair by pair, in every dialect.
 A pair is changed by hand, after reading the new statement.
 """
 
@@ -16,7 +16,11 @@ from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-PAIRS = tomllib.loads((Path(__file__).parent / "duckdb.toml").read_text())
+DIALECTS = ("duckdb", "postgresql", "spark")
+PAIRS = {
+    dialect: tomllib.loads((Path(__file__).parent / f"{dialect}.toml").read_text())
+    for dialect in DIALECTS
+}
 TABLE = Table(
     "visits",
     unit="patient",
@@ -37,26 +41,49 @@ TYPES = {
     "insured": "BOOLEAN",
     "day": "DATE",
 }
+SPELT = {
+    "duckdb": {},
+    "postgresql": {"VARCHAR": "text", "DOUBLE": "double precision"},
+    "spark": {"VARCHAR": "string"},
+}
+CASES = [(dialect, question) for dialect in DIALECTS for question in PAIRS[dialect]["statements"]]
 
 
-@pytest.mark.parametrize("question", PAIRS["statements"])
-def test_the_emitted_statement_is_the_one_written_down(question):
+def types(dialect):
+    return {name: SPELT[dialect].get(kind, kind) for name, kind in TYPES.items()}
+
+
+def emitted(dialect, question):
     query = parse(question, {"visits": TABLE})
-    made = plan(Draft(query=query, table=TABLE, price=Pure(epsilon=1), question=question))
-    assert made.sql == PAIRS["statements"][question]
+    price = Pure(epsilon=1)
+    return plan(
+        Draft(query=query, table=TABLE, price=price, question=question, dialect=dialect)
+    ).sql
 
 
-def test_the_emitted_preparation_is_the_one_written_down():
-    assert lattice_rows(TABLE, "source", TYPES) == PAIRS["preparation"]["unit"]
+@pytest.mark.parametrize(("dialect", "question"), CASES)
+def test_the_emitted_statement_is_the_one_written_down(dialect, question):
+    assert emitted(dialect, question) == PAIRS[dialect]["statements"][question]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_emitted_preparation_is_the_one_written_down(dialect):
+    pairs = PAIRS[dialect]["preparation"]
+    assert lattice_rows(TABLE, "source", types(dialect), dialect) == pairs["unit"]
     rows = Table("visits", columns=TABLE.columns)
-    assert lattice_rows(rows, "source", TYPES) == PAIRS["preparation"]["row"]
+    assert lattice_rows(rows, "source", types(dialect), dialect) == pairs["row"]
+
+
+def test_every_dialect_answers_the_same_questions():
+    assert len({tuple(PAIRS[dialect]["statements"]) for dialect in DIALECTS}) == 1
 
 
 def test_every_statement_runs_on_an_empty_table():
+    pairs = PAIRS["duckdb"]
     with duckdb.connect() as connection:
         named = ", ".join(f'"{name}" {kind}' for name, kind in TYPES.items())
         connection.execute(f"CREATE TABLE source ({named})")
-        connection.execute(f"CREATE TABLE prepared AS {PAIRS['preparation']['unit']}")
-        for statement in PAIRS["statements"].values():
+        connection.execute(f"CREATE TABLE prepared AS {pairs['preparation']['unit']}")
+        for statement in pairs["statements"].values():
             for row in connection.execute(statement).fetchall():
                 assert all(value in (0, None) for value in row)
