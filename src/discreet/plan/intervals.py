@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Estimate",
+    "Floats",
     "at_least",
     "box",
     "corrected",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+"""One number for each group."""
 
 
 @dataclass(frozen=True, slots=True)

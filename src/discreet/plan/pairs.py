@@ -14,6 +14,7 @@ import numpy as np
 from discreet.plan.bounds import Bounded
 from discreet.plan.intervals import (
     Estimate,
+    Floats,
     at_least,
     box,
     corrected,
@@ -40,6 +41,7 @@ PAIRED: Mapping[Statistic, tuple[str, ...]] = MappingProxyType(
 VARYING: tuple[Statistic, ...] = (Statistic.SLOPE, Statistic.INTERCEPT, Statistic.CORRELATION)
 """Those that equal values do not have, so that no count of rows bounds their error."""
 
+_ROUNDING = 1e-14  # relative: a few dozen roundings of floats
 _COVARIANCES = (Statistic.COVARIANCE_POPULATION, Statistic.COVARIANCE_SAMPLE)
 
 
@@ -170,7 +172,7 @@ def error_of_pair(
     """
     if statistic in VARYING:
         return None
-    least, most = max(count - widths[0], 1.0), y.half * x.half
+    least, most = max(count - widths[0], 1.0), _largest(y, x)
     mean_y = (widths[1] + y.reach * widths[0]) / least
     mean_x = (widths[2] + x.reach * widths[0]) / least
     product = (widths[3] + y.reach * x.reach * widths[0]) / least
@@ -196,8 +198,8 @@ def paired(statistic: Statistic, parts: Sequence[Estimate], y: Axis, x: Axis) ->
     rows = at_least(1.0 if statistic is Statistic.COVARIANCE_POPULATION else 2.0, sums["n"])
     mean_y = held(box(np.divide, sums["y"], rows), sums["n"], y.low, y.high)
     mean_x = held(box(np.divide, sums["x"], rows), sums["n"], x.low, x.high)
-    covariance = difference(box(np.divide, sums["xy"], rows), box(np.multiply, mean_y, mean_x))
-    most = y.half * x.half  # by Cauchy-Schwarz
+    covariance = _apart(box(np.divide, sums["xy"], rows), box(np.multiply, mean_y, mean_x))
+    most = _largest(y, x)
     if statistic is Statistic.COVARIANCE_SAMPLE:
         covariance, most = corrected(covariance, rows), 2 * most
     covariance = held(covariance, sums["n"], -most, most)
@@ -211,7 +213,24 @@ def paired(statistic: Statistic, parts: Sequence[Estimate], y: Axis, x: Axis) ->
     if statistic is Statistic.SLOPE:
         return finite(slope)
     mean_x, mean_y = _moved(mean_x, x.middle), _moved(mean_y, y.middle)
-    return finite(difference(mean_y, box(np.multiply, slope, mean_x)))
+    return finite(_apart(mean_y, box(np.multiply, slope, mean_x)))
+
+
+def _largest(y: Axis, x: Axis) -> float:
+    """The largest covariance, by Cauchy-Schwarz: half of the values at each end of the bounds."""
+    return float((y.upper - y.lower) * y.step * (x.upper - x.lower) * x.step / 4)
+
+
+def _apart(left: Estimate, right: Estimate) -> Estimate:
+    """A difference whose interval has room for the rounding of both sides, however near."""
+    sizes = [np.maximum(np.abs(side.low), np.abs(side.high)) for side in (left, right)]
+    return _wider(difference(left, right), sizes[0] + sizes[1])
+
+
+def _wider(estimate: Estimate, size: Floats) -> Estimate:
+    """With room for the rounding of numbers of this size: noise may be just at its limit."""
+    slack = _ROUNDING * size
+    return Estimate(estimate.value, estimate.low - slack, estimate.high + slack)
 
 
 def _moved(estimate: Estimate, distance: float) -> Estimate:
@@ -226,8 +245,8 @@ def _spread(
     Where all values are the same neither a line nor a correlation exists. Else n lattice values
     have a variance of at least that of one of them a step away from the others.
     """
-    variance = difference(box(np.divide, squares, rows), square(mean))
-    variance = held(variance, count, 0.0, axis.half**2)
+    variance = _apart(box(np.divide, squares, rows), square(mean))
+    variance = held(variance, count, 0.0, _largest(axis, axis))
     least = float(axis.step) * np.sqrt(rows.high - 1) / rows.high
     return Estimate(
         np.sqrt(variance.value),
@@ -239,6 +258,7 @@ def _spread(
 def _divided(covariance: Estimate, divisor: Estimate, most: Estimate) -> Estimate:
     """A ratio inside its limits; where the noisy divisor is not positive its value is zero."""
     ratio = box(np.divide, covariance, divisor)
+    ratio = _wider(ratio, np.maximum(np.abs(ratio.low), np.abs(ratio.high)))
     low, high = (np.clip(end, -most.high, most.high) for end in (ratio.low, ratio.high))
     value = np.where(divisor.value > 0, np.clip(ratio.value, -most.value, most.value), 0.0)
     return Estimate(np.clip(value, low, high), low, high)
@@ -251,5 +271,6 @@ def _correlation(covariance: Estimate, spread_y: Estimate, spread_x: Estimate) -
 
 def _slope(covariance: Estimate, spread_x: Estimate, y: Axis) -> Estimate:
     """The covariance over the variance of x: at most the spread of y over that of x."""
-    half = Estimate(*(np.full_like(end, y.half) for end in (spread_x.value,) * 3))
-    return _divided(covariance, square(spread_x), box(np.divide, half, spread_x))
+    half = np.full_like(spread_x.value, y.half * (1 + _ROUNDING))
+    most = box(np.divide, Estimate(half, half, half), spread_x)
+    return _divided(covariance, square(spread_x), most)

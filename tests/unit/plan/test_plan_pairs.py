@@ -221,7 +221,36 @@ def test_errors_are_told_for_a_supposed_count_or_not_at_all():
     assert "suppose a count" not in "\n".join(warnings_of(lines))
 
 
-SPREAD = [(k, 100 + (7 * k) % 41, 0) for k in range(-6, 32)]
+SPREAD = [(k, 100 + (k + 6) * 41 // 38 + k % 3, 0) for k in range(-6, 32)]
+LIMITS = {
+    "many rows": (SPREAD * 20, Pure(epsilon=20)),
+    "few rows": (SPREAD[::9], Pure(epsilon=60)),
+    "almost all x the same": (
+        [*((3, 100 + k % 42, 0) for k in range(60)), (4, 141, 0)],
+        ZCDP(rho=200),
+    ),
+    "no noise": (SPREAD, Pure(epsilon=10**9)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("data", LIMITS)
+def test_noise_inside_its_limits_never_leaves_the_interval(name, data):
+    """Every sum as far off as its limit says, either way: the truth is in all intervals."""
+    rows, price = LIMITS[data]
+    made = planned(f"SELECT {name}(y, x) AS o FROM t", price=price)
+    level = 1 - Fraction(5, 100) / len(made.measures)
+    limits = [int(noise.error(level)) for noise in made.noises]
+    signs = np.array(list(itertools.product((-1, 0, 1), repeat=len(limits)))).T
+    exactly = [column[0] for column in exact(made, rows)]
+    noisy = tuple(
+        sign * limit + value for sign, limit, value in zip(signs, limits, exactly, strict=True)
+    )
+    column = estimates(Released(made, ((),) * signs.shape[1], noisy))["o"]
+    truth = float(aggregate(made.query.outputs[0].expression, decoded(rows)))
+    assert bool(np.all((column.low <= truth) & (truth <= column.high)))
+    off = np.max(np.abs(column.value - truth) / (column.high - column.low))
+    assert data == "no noise" or off > 0.25  # an interval of half the length would not do
 
 
 @pytest.mark.parametrize("statistic", PAIRED)
