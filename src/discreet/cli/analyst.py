@@ -48,6 +48,12 @@ _Error = Annotated[
         help="Pay the least whose 95% error is at most X, or COLUMN=X; may be repeated.",
     ),
 ]
+_Delta = Annotated[
+    Decimal | None,
+    typer.Option(
+        "--delta", parser=number, metavar="D", help="The most that private keys may cost in delta."
+    ),
+]
 _Count = Annotated[
     int | None,
     typer.Option(
@@ -114,6 +120,7 @@ def _explain(
     rho: _Rho = None,
     error: _Error = None,
     count: _Count = None,
+    delta: _Delta = None,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
@@ -123,7 +130,7 @@ def _explain(
 
     with existing_vault(folder) as curator:
         plan = curator.session(analyst).explain(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count
+            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta
         )
         population, account = _accounts(curator, plan, analyst)
     refusal = refusal_of(plan.cost, population, account)
@@ -147,6 +154,7 @@ def _query(
     rho: _Rho = None,
     error: _Error = None,
     count: _Count = None,
+    delta: _Delta = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Also draw the answer, as .svg or .png."),
@@ -160,7 +168,9 @@ def _query(
         _check_plot(plot)
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
-        answer = session.sql(sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count)
+        answer = session.sql(
+            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta
+        )
         population, account = _accounts(curator, answer.plan, analyst)
     if as_json:
         print_json({**answer_values(answer), "remaining": _remaining(population, account)})

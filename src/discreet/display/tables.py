@@ -14,14 +14,17 @@ from discreet.display.words import (
     interval_text,
     left_text,
     number_text,
+    off_text,
+    places_of,
     protected_text,
     sensitivity_text,
 )
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, account_of
 from discreet.plan.draft import Plan
+from discreet.plan.evaluate import picked
 from discreet.plan.explain import explained
-from discreet.query.algebra import IntervalEnd
+from discreet.query.algebra import Expression, IntervalEnd
 
 __all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
 
@@ -29,23 +32,23 @@ __all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "
 def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     """One row for each group: keys, noisy values, and the 95% interval of each.
 
-    The interval stands beside its value, or below it where `width` characters are too few.
+    The interval stands beside its value, or below it where `width` characters are too few. A
+    quantile or a mode has there how many ranks or rows it may be off.
     Privacy: post-processing.
     >>> answer_table.__name__
     'answer_table'
     """
-    intervals = answer.intervals()
+    rows, intervals = answer.to_dicts(), answer.intervals()
     noisy = {output.name: output.expression for output in answer.plan.query.outputs}
     cells: dict[str, list[str]] = {}
     for name in answer.columns:
         if name not in noisy:
-            cells[name] = [number_text(row[name]) for row in answer]
+            cells[name] = [number_text(row[name]) for row in rows]
             continue
-        own = [row[name] for row in intervals]
-        places = decimals(own)
-        cells[name] = [number_text(row[name], places) for row in answer]
+        places, ends = _ends(answer.plan, noisy[name], [row[name] for row in intervals])
+        cells[name] = [number_text(row[name], places) for row in rows]
         if not isinstance(noisy[name], IntervalEnd):
-            cells[f"{name} "] = [interval_text(each, places) for each in own]
+            cells[f"{name} "] = ends
     if sum(3 + max(map(len, [name, *texts])) for name, texts in cells.items()) > width:
         for name in [name for name in cells if f"{name} " in cells]:
             pairs = zip(cells[name], cells.pop(f"{name} "), strict=True)
@@ -60,6 +63,18 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     for row in zip(*cells.values(), strict=True):
         grid.add_row(*map(Text, row))
     return grid
+
+
+def _ends(
+    plan: Plan, expression: Expression, intervals: list[tuple[float, float]]
+) -> tuple[int, list[str]]:
+    """The decimals of a noisy column, and what stands beside its values."""
+    chosen = picked(plan, expression)
+    if chosen is None:
+        places = decimals(intervals)
+        return places, [interval_text(each, places) for each in intervals]
+    step = plan.picks[chosen.pick].step
+    return places_of(step), [off_text(most, chosen.statistic) for _, most in intervals]
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
@@ -82,12 +97,17 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
         ("protects", protected_text(plan.table)),
-        ("groups", str(facts["groups"])),
+        ("groups", _groups(facts["groups"], facts["selection"])),
     ]
+    outputs = {output.name: output.expression for output in plan.query.outputs}
     label = "error, 95%"
     for name, error in facts["error"].items():
         depends = plan.error[name] is None
-        rows.append((label, f"{name} " + _error(error, count if depends else None)))
+        chosen = picked(plan, outputs[name])
+        said = _error(error, count if depends else None)
+        if chosen is not None and error is not None:
+            said = off_text(error, chosen.statistic)
+        rows.append((label, f"{name} {said}"))
         label = ""
     label = "noise"
     for measure in facts["measures"]:
@@ -100,6 +120,11 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         rows.append((label, warning))
         label = ""
     return _pairs([*rows, ("SQL to be run", plan.sql)])
+
+
+def _groups(count: int | None, selection: str | None) -> str:
+    known = "private keys" if count is None else f"{count:,}"
+    return known if selection is None else f"{known}; {selection}"
 
 
 def _error(error: float | None, count: int | None) -> str:

@@ -25,6 +25,7 @@ def _plain(value: Any) -> Any:
 def answer_values(answer: Answer) -> dict[str, Any]:
     """An answer with its intervals and its receipt; an end that is not finite is null.
 
+    The intervals of the columns `in_ranks` are how many ranks or rows a value may be off.
     Privacy: post-processing.
     >>> answer_values.__name__
     'answer_values'
@@ -36,6 +37,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             {name: [_plain(end) for end in ends] for name, ends in row.items()}
             for row in answer.intervals()
         ],
+        "in_ranks": list(answer.in_ranks),
         "confidence": 0.95,
         "free": answer.free,
         "receipt": asdict(answer.receipt),

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon
+from discreet.curator.chart import printable
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest, UnsafeQuery
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Approximate, Loss
+from discreet.query.algebra import Statistic
 from discreet.rationals import ceil_decimal, floor_decimal
 from discreet.schema.table import Table
 
@@ -19,6 +21,8 @@ __all__ = [
     "interval_text",
     "left_text",
     "number_text",
+    "off_text",
+    "places_of",
     "protected_text",
     "refusal_of",
     "refusal_text",
@@ -69,6 +73,9 @@ def left_text(account: Account) -> str:
     if left.rho is None:
         return text
     rho = f"rho {_down(left.rho)} of {_down(account.limit)}"
+    if account.spent_delta:
+        kept = account.delta - account.conversion_delta
+        rho += f"; for private keys delta {_down(left.delta)} of {_down(kept)}"
     return f"{text} at delta {_up(account.delta)} ({rho})"
 
 
@@ -152,10 +159,34 @@ def number_text(value: object, places: int | None = None) -> str:
     ('1,234.6', '1,234', 'north', '2024')
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return printable(str(value))
     if places is None:
         return str(value) if isinstance(value, int) else f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
+
+
+def places_of(step: Fraction) -> int:
+    """How many decimals show every multiple of a step, up to six.
+
+    Privacy: none (touches no data).
+    >>> places_of(Fraction(1, 2)), places_of(Fraction(10)), places_of(Fraction(1, 3))
+    (1, 0, 6)
+    """
+    exact = (n for n in range(_LARGEST_PLACES) if (step * 10**n).denominator == 1)
+    return next(exact, _LARGEST_PLACES)
+
+
+def off_text(rows: float, statistic: Statistic) -> str:
+    """How far off a picked value may be: a quantile in ranks, a mode in rows.
+
+    Privacy: none (touches no data).
+    >>> off_text(138.2, Statistic.QUANTILE), off_text(3.5, Statistic.MODE)
+    ('± 139 ranks', 'at most 4 rows behind')
+    """
+    most = f"{math.ceil(rows):,}"
+    if statistic is Statistic.MODE:
+        return f"at most {most} rows behind"
+    return f"± {most} ranks"
 
 
 def interval_text(interval: tuple[float, float], places: int) -> str:
