@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.mechanisms import DiscreteLaplace
-from support.command_line import write_desk
+from support.command_line import Desk, write_desk
+from support.trips import PURE, riders, trips_of
 
 COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 AVERAGE = "SELECT AVG(age) AS age FROM visits"
@@ -194,3 +195,104 @@ def test_without_the_plots_extra_nothing_is_charged(desk, ana, tmp_path, monkeyp
     )
     assert outcome.status == 1
     assert "discreet[plots]" in outcome.err
+
+
+PICKED = (
+    "SELECT city, COUNT(DISTINCT rider) AS n, MEDIAN(fare) AS m, MODE(region) AS o, "
+    "MAX(day) AS last FROM trips GROUP BY city"
+)
+LEADING = (
+    "SELECT day, AVG(age) AS a FROM trips GROUP BY day ORDER BY COUNT(DISTINCT rider) DESC LIMIT 3"
+)
+NOISED = "SELECT region, COUNT(*) AS n FROM trips GROUP BY region ORDER BY n DESC LIMIT 2"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """Trips by cities that are not public."""
+    folder = tmp_path_factory.mktemp("house")
+    trips_of(folder, riders(2000, ("Ulm", "Bern", "\x1b[2J")), rows_per_unit=2).close()
+    return Desk(folder)
+
+
+def words(outcome):
+    return " ".join(re.sub("[│╭╰─╮╯┃]", " ", outcome.out + outcome.err).split())
+
+
+def asked(house, command, sql, *more):
+    return house.run(command, sql, "--as", "ana", "--epsilon", "4", *more)
+
+
+def test_explain_shows_ranks_rows_private_keys_and_delta(house):
+    said = words(asked(house, "explain", PICKED, "--delta", "1e-9"))
+    assert re.search(r"cost rho [\d.]+, delta [\d.]+e-\d+ \(alone", said)
+    assert re.search(r"groups private keys; keys from a noisy number of units of \d+ on", said)
+    assert re.search(r"m ± \d+ ranks", said)
+    assert re.search(r"o at most \d+ rows behind", said)
+    assert re.search(r"last ± \d+ ranks", said)
+    assert "MIN and MAX are answered as quantiles a few rows inside the extremes" in said
+    assert re.search(r"Keys with clearly fewer than \d+ people are not shown", said)
+
+
+def test_explain_says_which_way_leading_groups_are_answered_and_why(house, tmp_path):
+    trips_of(tmp_path / "many", riders(9), rows_per_unit=60).close()
+    first = words(asked(Desk(tmp_path / "many"), "explain", LEADING))
+    assert "groups 366; one-shot top 3, scale" in first
+    assert re.search(r"3 leading of 366 groups are chosen first: on public facts .* as well", first)
+    every = words(asked(house, "explain", NOISED))
+    assert "Each of the 4 groups gets noise and the 2 largest are shown: on public" in every
+
+
+def test_query_prints_picked_values_and_keys_as_text(house):
+    outcome = asked(house, "query", PICKED, "--delta", "1e-9")
+    assert outcome.status == 0
+    assert "\x1b" not in outcome.out
+    for text in ("Bern", "Ulm", r"\x1b[2J", "south", "2024-"):
+        assert text in outcome.out
+    assert outcome.out.count("ranks") == 6
+    assert "Cost: rho" in outcome.out
+    assert ", delta" in outcome.out.split("Cost: ")[1].splitlines()[0]
+    assert "for private keys delta" in words(outcome)
+    again = asked(house, "query", PICKED, "--delta", "1e-9")
+    assert "Free: asked before" in again.out
+    assert again.out.split("Free")[0] == outcome.out.split("Cost")[0]
+
+
+def test_json_of_picked_values_says_which_intervals_are_ranks(house):
+    made = asked(house, "query", PICKED, "--delta", "1e-9", "--json").json
+    assert made["in_ranks"] == ["m", "o", "last"]
+    assert [row["city"] for row in made["rows"]] == ["\x1b[2J", "Bern", "Ulm"]
+    for row, interval in zip(made["rows"], made["intervals"], strict=True):
+        assert row["o"] in ("north", "south", "east", "other")
+        assert row["last"].startswith("2024-")
+        assert 0 <= row["m"] <= 100
+        low, high = interval["m"]
+        assert low == -high < 0
+    assert set(made["receipt"]["cost"]) == {"rho", "delta"}
+    told = asked(house, "explain", PICKED, "--delta", "1e-9", "--json").json
+    assert told["groups"] is None
+    assert told["selection"].startswith("keys from a noisy number of units of")
+    assert len(told["measures"]) == 4
+
+
+def test_a_chart_takes_the_first_column_that_has_an_interval(house, tmp_path):
+    chart = tmp_path / "chart.svg"
+    outcome = asked(house, "query", PICKED, "--delta", "1e-9", "--plot", chart)
+    assert outcome.status == 0
+    assert "with 95% intervals" in chart.read_text()
+    numbers = "SELECT region, MEDIAN(fare) AS m FROM trips GROUP BY region"
+    assert asked(house, "query", numbers, "--plot", chart).status == 0
+    assert "intervals" not in chart.read_text()
+    texts = "SELECT MODE(region) AS o FROM trips"
+    refused = asked(house, "query", texts, "--plot", chart)
+    assert refused.status == 2
+    assert "south" in refused.out  # the answer is there, it was paid for
+    assert "o is not a number" in refused.err
+
+
+def test_a_pure_budget_names_the_remedy_for_private_keys(tmp_path):
+    trips_of(tmp_path / "pure", riders(9), budget=PURE).close()
+    for command in ("explain", "query"):
+        outcome = asked(Desk(tmp_path / "pure"), command, PICKED)
+        assert outcome.status == 1
+        assert "Ask the custodian for a grant with delta" in words(outcome)

@@ -11,6 +11,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.quantiles import Quantiles
+from discreet.plan.aggregates import ordering
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import picked, simple_measure
 from discreet.plan.measures import Estimator
@@ -174,6 +175,12 @@ def _about_groups(plan: Plan) -> list[str]:
         if isinstance(plan.selection, Shown):
             said.append("Counts near that threshold are shown only if noise raised them.")
         return said
+    most = plan.query.limit
+    if ordering(plan.query) is not None and most and most < len(plan.groups):
+        return [
+            f"Each of the {len(plan.groups):,} groups gets noise and the {most} largest are shown: "
+            "on public facts alone that is at least as exact as choosing them first."
+        ]
     return []
 
 
