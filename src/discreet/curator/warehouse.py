@@ -12,13 +12,13 @@ from typing import Any
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
-from discreet.engines.preparation import TABLE, TOTALS, prepare, write_frame
+from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import Engine
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
-from discreet.plan.rollup import rolled_rows
+from discreet.plan.rollup import TOTALS, kept_tables
 from discreet.rationals import Number
 from discreet.schema.file import read_schema
 from discreet.schema.table import Table
@@ -28,7 +28,7 @@ __all__ = ["Warehouse"]
 Progress = Callable[[float], None]
 
 _REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
-_WITH_TOTALS = ".totals.duckdb"
+_WITH_TOTALS = ".kept.duckdb"
 _ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 
 
@@ -194,7 +194,7 @@ class Warehouse:
         prepare(
             source=origin.source,
             select_sql=prepared_rows(table, "source", types),
-            totals_sql=rolled_rows(table, TABLE),
+            kept=kept_tables(table, TABLE),
             target=self._folder / file,
             on_progress=on_progress,
         )
@@ -271,15 +271,15 @@ class Warehouse:
             self._relations[name] = (known.data_version, shown)
         return self._relations[name][1]
 
-    def rolled(self, name: str) -> str:
-        """The name of the totals kept beside a prepared table; empty if there are none.
+    def kept(self, name: str) -> str:
+        """Which form of totals is kept beside a prepared table; empty if there are none.
 
         Privacy: none (touches no data).
-        >>> Warehouse.rolled.__name__
-        'rolled'
+        >>> Warehouse.kept.__name__
+        'kept'
         """
         file = self._vault.catalogue.table(name).prepared
-        return f'"{TOTALS}"' if file is not None and file.endswith(_WITH_TOTALS) else ""
+        return TOTALS if file is not None and file.endswith(_WITH_TOTALS) else ""
 
     def _in_place(self, known: Registration, view: str) -> str:
         table = self._schema(known)

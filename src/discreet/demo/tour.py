@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from discreet.curator.answer import Answer
-from discreet.curator.service import Curator, Session
+from discreet.curator.service import Curator
+from discreet.curator.session import Session
 from discreet.demo.clinic import PATIENTS, SCHEMA, write_clinic
 from discreet.display.tables import answer_table
 from discreet.display.words import cost_text, left_text, refusal_text

@@ -1,7 +1,7 @@
 """Engines: run one emitted statement, return exact integers. They know SQL and no privacy."""
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.preparation import TABLE, TOTALS, prepare, write_frame
+from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import MESSAGE, Engine
 from discreet.engines.scratch import sweep
 from discreet.engines.sources import changed, describe, fingerprint, opening, relation
@@ -11,7 +11,6 @@ __all__ = [
     "Engine",
     "MESSAGE",
     "TABLE",
-    "TOTALS",
     "changed",
     "describe",
     "fingerprint",

@@ -3,21 +3,19 @@ A custodian's step; nothing here is released. Messages never quote a row.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from discreet.engines.child import Child, Failed, Order
+from discreet.engines.child import Child, Failed, Order, quoted
 from discreet.engines.scratch import Scratch
 from discreet.engines.sources import opening
 from discreet.errors import InvalidValue, SchemaError
 
-__all__ = ["TABLE", "TOTALS", "prepare", "write_frame"]
+__all__ = ["TABLE", "prepare", "write_frame"]
 
 TABLE = "prepared"
 """The rows in a prepared file."""
-
-TOTALS = "totals"
-"""The totals kept beside them, if any are."""
 
 _PROGRESS = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
 
@@ -50,8 +48,8 @@ def prepare(
     *,
     source: str,
     select_sql: str,
-    totals_sql: str | None = None,
     target: Path,
+    kept: Mapping[str, str] = MappingProxyType({}),
     on_progress: Callable[[float], None] | None = None,
     on_failure: Callable[[str], None] | None = None,
     memory_limit: str | None = None,
@@ -59,7 +57,7 @@ def prepare(
 ) -> None:
     """Write `CREATE TABLE prepared AS select_sql` to `target`, with the source read as `source`.
 
-    `totals_sql` makes the table of totals from the prepared rows.
+    `kept` names further tables, each with a SELECT from the prepared rows.
     `on_progress` gets the share done, up to 1; `on_failure` the engine's own reason, which may
     quote rows and is for the custodian alone.
     Privacy: none: the file is exact, of mode 0600. The child may read the source and nothing else.
@@ -78,10 +76,9 @@ def prepare(
         order = Order(
             database=str(made), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
-        statement = f"CREATE TABLE {TABLE} AS {select_sql}"
-        if totals_sql is not None:
-            statement += f"; CREATE TABLE {TOTALS} AS {totals_sql}"
-        reason = _build(order, statement, on_progress)
+        tables = {TABLE: select_sql, **kept}
+        made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
+        reason = _build(order, made_by, on_progress)
         if reason is None and (log := Path(f"{made}.wal")).exists() and log.stat().st_size:
             reason = "the write-ahead log was not emptied"
         if reason is None:

@@ -17,10 +17,14 @@ if TYPE_CHECKING:  # what type checkers see; a mechanism that is not listed is s
     from discreet.mechanisms.metric import MetricNoise as MetricNoise
     from discreet.mechanisms.noisy_max import MaxNoise as MaxNoise
     from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
+    from discreet.mechanisms.partition import Partition as Partition
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from discreet.mechanisms.protocol import Mechanism as Mechanism
+    from discreet.mechanisms.quantiles import Quantiles as Quantiles
+    from discreet.mechanisms.quantiles_nested import NestedQuantiles as NestedQuantiles
     from discreet.mechanisms.randomized_response import Estimate as Estimate
     from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from discreet.mechanisms.threshold import Threshold as Threshold
     from discreet.mechanisms.top_k import TopK as TopK
 
     def __getattr__(name: str) -> Any: ...

@@ -64,12 +64,13 @@ def read(draft: Draft) -> Draft:
     'read'
     """
     tables = (draft.table, *(table for table, _ in draft.others))
-    most = draft.query.options.max_rows_contributed
-    if isinstance(draft.query.source, Scan) and (most is None or most >= tables[0].rows_per_unit):
+    source, most = draft.query.source, draft.query.options.max_rows_contributed
+    plain = isinstance(source, Scan) and not source.names
+    if plain and (most is None or most >= draft.table.rows_per_unit):
         return replace(draft, tables=tables)
     relations = (draft.relation, *(relation for _, relation in draft.others))
     known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
-    rows = rowset(draft.query.source, known, draft.dialect)
+    rows = rowset(source, known, draft.dialect)
     if most is not None:
         rows = limited_rows(rows, most, draft.dialect)
     if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
@@ -86,7 +87,7 @@ def read(draft: Draft) -> Draft:
         columns=rows.columns,
     )
     relation = dialect_of(draft.dialect).derived(rows.select, "source")
-    return replace(draft, tables=tables, table=made, relation=relation, rolled="")
+    return replace(draft, tables=tables, table=made, relation=relation, kept="")
 
 
 def resolve(draft: Draft) -> Draft:
@@ -302,8 +303,8 @@ def emit(draft: Draft) -> Draft:
         relation=draft.relation,
         domains=draft.domains,
         columns=columns,
-        picks=tuple(each.sql for each in draft.picks),
-        rolled=draft.rolled,
+        picks=draft.picks,
+        kept=draft.kept,
         dialect=draft.dialect,
     )
     return replace(draft, engine_columns=columns, sql=sql)
@@ -351,7 +352,7 @@ def remade(
     table: Table,
     relation: str,
     others: tuple[tuple[Table, str], ...] = (),
-    rolled: str = "",
+    kept: str = "",
     dialect: str = "duckdb",
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
@@ -368,7 +369,7 @@ def remade(
             delta=made.delta,
             relation=relation,
             others=others,
-            rolled=rolled,
+            kept=kept,
             question=made.question,
             behind=made.behind,
             dialect=dialect,

@@ -5,7 +5,8 @@ No text of an analyst is ever part of it.
 from discreet.plan.dialect import Dialect, dialect_of
 from discreet.plan.expressions import condition, scope
 from discreet.plan.keys import Domain
-from discreet.plan.rollup import rolled_totals
+from discreet.plan.picks import Pick
+from discreet.plan.rollup import TOTALS, histogram_for, totals_for
 from discreet.query.algebra import Query
 from discreet.schema.table import Table
 
@@ -19,15 +20,15 @@ def statement(
     relation: str,
     domains: tuple[Domain, ...],
     columns: tuple[str, ...],
-    picks: tuple[str, ...] = (),
-    rolled: str = "",
+    picks: tuple[Pick, ...] = (),
+    kept: str = "",
     dialect: str = "duckdb",
 ) -> str:
     """Group codes and exact integers, one row for each group that has rows.
 
-    `rolled` names the table of kept totals, if there is one: sums that it can give are read from
-    it. With picks there is a branch for each beside the one of the sums. A row then begins with the
-    number of its branch, and its group is followed by a candidate and how many rows have it.
+    Where totals are `kept`, what they can give is read from them. With picks there is a branch for
+    each beside the one of the sums: a row then begins with the number of its branch, and its group
+    is followed by a candidate and how many rows have it.
     Privacy: none (touches no data); what it returns is exact and must not leave.
     >>> statement.__name__
     'statement'
@@ -39,11 +40,11 @@ def statement(
     most = query.options.max_groups_contributed
     if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
         relation, where = _limited(relation, where, domains, most, dialect_of(dialect)), ""
-        keys, rolled = _names(domains), ""
+        keys, kept = _names(domains), ""
     rows = totals = f" FROM {relation}{where}"
-    kept = rolled_totals(query, table) if rolled else None
-    if kept is not None and all(sql in kept for sql in columns):
-        totals, columns = f" FROM {rolled}{where}", tuple(kept[sql] for sql in columns)
+    known = totals_for(query, table) if kept else {}
+    if known and all(sql in known for sql in columns):
+        totals, columns = f' FROM "{TOTALS}"{where}', tuple(known[sql] for sql in columns)
     sums = [f'{sql} AS "$s{place}"' for place, sql in enumerate(columns)]
     if not picks:
         return f"SELECT {', '.join([*keys, *sums])}{totals}{_grouping(1, len(keys))}"
@@ -51,10 +52,14 @@ def statement(
     if columns:
         listed = ['0 AS "$b"', *keys, '0 AS "$c"', '0 AS "$n"', *sums]
         branches.append(f"SELECT {', '.join(listed)}{totals}{_grouping(2, len(keys))}")
-    for place, sql in enumerate(picks, 1):
+    for place, pick in enumerate(picks, 1):
+        found = histogram_for(query, table, pick) if kept else None
+        sql, count, source = pick.sql, "COUNT(*)", rows
+        if found is not None:
+            sql, count, source = found[1], found[2], f" FROM {found[0]}{where}"
         none = [f'0 AS "$s{place}"' for place in range(len(columns))]
-        listed = [f'{place} AS "$b"', *keys, f'{sql} AS "$c"', 'COUNT(*) AS "$n"', *none]
-        branches.append(f"SELECT {', '.join(listed)}{rows}{_grouping(2, len(keys) + 1)}")
+        listed = [f'{place} AS "$b"', *keys, f'{sql} AS "$c"', f'{count} AS "$n"', *none]
+        branches.append(f"SELECT {', '.join(listed)}{source}{_grouping(2, len(keys) + 1)}")
     return " UNION ALL ".join(branches)
 
 

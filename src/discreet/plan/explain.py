@@ -11,6 +11,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.plan.aggregates import ordering
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import picked, simple_measure
@@ -114,6 +115,8 @@ def noise_of(noise: Noise | Choice | Selection) -> str:
             return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
         case Quantiles():
             return f"exponential mechanism on rank distances, scale {float(noise.scale):.6g}"
+        case NestedQuantiles():
+            return f"nested choices on rank distances, scale {float(noise.scale):.6g}"
         case Exponential():
             return f"exponential mechanism on counts, scale {float(noise.scale):.6g}"
         case PermuteAndFlip():

@@ -14,13 +14,14 @@ from discreet.loss import BoundedRange, Pure, Sensitivity
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.noise.bits import BitSource
 from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import bounded
 from discreet.plan.keys import Label, label
 from discreet.plan.measures import Contribution, noticeable
 from discreet.plan.price import Price
-from discreet.query.algebra import Aggregate, Statistic
+from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.rationals import ceil_decimal, sqrt_up
 from discreet.schema.column import Column
 
@@ -30,12 +31,14 @@ __all__ = [
     "Pick",
     "choice_loss",
     "chooser",
+    "coarse",
     "fraction_of",
     "moved_counts",
     "pick",
+    "width_of",
 ]
 
-Choice = Quantiles | Exponential | PermuteAndFlip
+Choice = Quantiles | NestedQuantiles | Exponential | PermuteAndFlip
 """The mechanisms that choose a value."""
 
 MOST_CELLS = 65_536
@@ -43,6 +46,7 @@ MOST_CELLS = 65_536
 
 _FINEST, _COARSEST = 4096, 32  # candidates in one group, however many groups there are
 _UNKNOWN_GROUPS = 64  # what private keys count as: how many are shown is not known before
+_MANY_PURE, _MANY = 5, 16  # fractions from which recursion is usually better, by simulation
 _ORDERED = ("number", "date", "datetime")
 _COUNTABLE = ("number", "category", "boolean", "date")
 
@@ -52,8 +56,9 @@ class Pick:
     """A public list of candidates, and what is chosen from it: quantiles, or without any the mode.
 
     Candidate i stands for the lattice integers k with k // width = lower // width + i, and is
-    called by the middle one of them. `sql` is the engine's k // width of a row, or NULL. The
-    sensitivity is that of the counts by candidate and group.
+    called by the middle one of them. `sql` is the engine's k // width of a row, or NULL; `column`
+    the column that is picked from, if it is one. The sensitivity is that of the counts by
+    candidate and group.
     Privacy: none (touches no data).
     >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
     3
@@ -69,6 +74,7 @@ class Pick:
     labels: tuple[str, ...]
     fractions: tuple[Fraction, ...]
     sensitivity: Sensitivity
+    column: str = ""
 
     @property
     def first(self) -> int:
@@ -129,7 +135,7 @@ class Pick:
         >>> Pick.release.__name__
         'release'
         """
-        if isinstance(choice, Quantiles):
+        if isinstance(choice, Quantiles | NestedQuantiles):
             return choice.release(exact, bits)
         return [choice.release(exact, bits)]
 
@@ -187,9 +193,7 @@ def pick(
         raise UnsafeQuery(f"{first.statistic.upper()} needs {wanted}, not a {value.kind}.")
     known = groups or _UNKNOWN_GROUPS
     most = max(_COARSEST, min(_FINEST, MOST_CELLS // known))
-    width = 1
-    while value.upper // width - value.lower // width + 1 > most:
-        width *= 2
+    width = width_of(value.lower, value.upper, most)
     if mode and width > 1:
         raise UnsafeQuery(
             f"MODE has {value.upper - value.lower + 1:,} public values in each group; with so many "
@@ -198,7 +202,7 @@ def pick(
         )
     return Pick(
         name=f"{'mode' if mode else 'quantiles'} of {value.sql}",
-        sql=_coarse(value, width),
+        sql=coarse(value, width),
         kind=value.kind,
         step=value.step,
         lower=value.lower,
@@ -207,10 +211,30 @@ def pick(
         labels=value.labels,
         fractions=() if mode else tuple(sorted({fraction_of(each) for each in aggregates})),
         sensitivity=sensitivity,
+        column=first.argument.name if isinstance(first.argument, Field) else "",
     )
 
 
-def _coarse(value: Bounded, width: int) -> str:
+def width_of(lower: int, upper: int, most: int = _FINEST) -> int:
+    """The least power of two that leaves at most `most` candidates between two bounds.
+
+    Privacy: none (touches no data).
+    >>> width_of(0, 9, 4)
+    4
+    """
+    width = 1
+    while upper // width - lower // width + 1 > most:
+        width *= 2
+    return width
+
+
+def coarse(value: Bounded, width: int) -> str:
+    """The engine's k // width for a bounded k.
+
+    Privacy: none (touches no data).
+    >>> coarse(Bounded('"x"', "number", Fraction(1), 0, 9, (), "never"), 4)
+    '((CAST("x" AS BIGINT) - 0) // 4 + 0)'
+    """
     if width == 1:
         return value.sql
     low = value.lower // width
@@ -228,7 +252,10 @@ def chooser(pick: Pick, price: Price) -> Choice:
     """
     sensitivity = noticeable(pick.sensitivity)
     if pick.fractions:
-        return Quantiles.of_price(
+        few = len(pick.fractions) < (_MANY_PURE if isinstance(price, Pure) else _MANY)
+        inside = all(0 < fraction < 1 for fraction in pick.fractions)
+        kind = NestedQuantiles if inside and not few else Quantiles
+        return kind.of_price(
             fractions=pick.fractions,
             sensitivity=sensitivity,
             price=price,
@@ -254,7 +281,7 @@ def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
     Pure(epsilon=Fraction(1, 2))
     """
     sensitivity = noticeable(pick.sensitivity)
-    if isinstance(choice, Quantiles):
+    if isinstance(choice, Quantiles | NestedQuantiles):
         if isinstance(price, Pure):
             return choice.pure_loss(sensitivity)
         return choice.loss(sensitivity)

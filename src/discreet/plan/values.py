@@ -81,8 +81,8 @@ class Plan:
 class Draft:
     """A plan in the making: each rule fills in what it decides.
 
-    `table` and `relation` are those of the first table the question reads, `rolled` names its
-    kept totals, if there are any; `others` are those of the rest. `delta` is what private keys
+    `table` and `relation` are those of the first table the question reads, `kept` says
+    whether totals are kept beside it; `others` are those of the rest. `delta` is what private keys
     may cost.
     Privacy: none (touches no data).
     >>> Draft.__name__
@@ -95,7 +95,7 @@ class Draft:
     delta: Fraction | None = None
     limit: int = GROUP_LIMIT
     relation: str = '"prepared"'
-    rolled: str = ""
+    kept: str = ""
     others: tuple[tuple[Table, str], ...] = ()
     question: str = ""
     behind: str = ""

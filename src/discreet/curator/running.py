@@ -1,0 +1,112 @@
+"""How a plan is run: charge, then the engine, then noise, then the release is stored.
+It is the only place where exact integers and noise meet; reviewed hardest.
+"""
+
+from collections.abc import Callable, Iterable
+
+from discreet.curator.answer import Answer
+from discreet.curator.noising import noised
+from discreet.curator.recall import recall, receipt_of, release_body, release_key
+from discreet.curator.warehouse import Warehouse
+from discreet.engines.protocol import Engine
+from discreet.errors import InvalidValue
+from discreet.ledger.entry import Receipt as Charge
+from discreet.ledger.vault import Vault
+from discreet.noise.bits import BitSource, system
+from discreet.plan.draft import Plan
+from discreet.plan.released import Released
+from discreet.schema.table import Table
+
+__all__ = ["answer", "data_versions", "paying", "read_tables", "run_plan"]
+
+
+def answer(
+    plan: Plan,
+    engine: Engine,
+    charge: Callable[[], Charge],
+    bits: BitSource = system,
+) -> tuple[Charge, Released]:
+    """Charge, run one statement, add noise: the receipt and what is released.
+
+    Privacy: the plan's cost for its table's unit and relation, charged before a row is read.
+    A failure after the charge keeps it. Exact integers live in this function only.
+    >>> answer.__name__
+    'answer'
+    """
+    receipt = charge()  # durable before the engine runs
+    return receipt, noised(plan, engine.rows(plan.sql), bits)
+
+
+def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:
+    """The tables a question reads, each with what stands after FROM.
+
+    Privacy: none (touches no data).
+    >>> read_tables.__name__
+    'read_tables'
+    """
+    relations = warehouse.relations(names)
+    tables = warehouse.tables()
+    return [(tables[name], relations[name]) for name in names]
+
+
+def paying(tables: Iterable[Table]) -> Table:
+    """The table whose population pays; all private tables of one question share it.
+
+    Privacy: none (touches no data).
+    >>> paying([Table("codes", kind="public"), Table("visits")]).name
+    'visits'
+    """
+    return next(table for table in tables if table.kind != "public")
+
+
+def data_versions(warehouse: Warehouse, plan: Plan) -> tuple[int, ...]:
+    """The states of the plan's tables; refused if one has another schema than the plan knows.
+
+    Privacy: none (touches no data).
+    >>> data_versions.__name__
+    'data_versions'
+    """
+    known = [warehouse.current(table.name) for table in plan.tables]
+    for each, table in zip(known, plan.tables, strict=True):
+        if each.schema_version != table.version:
+            raise InvalidValue(
+                f"{table.name} has another schema now; explain the question again. "
+                "Nothing was run or charged."
+            )
+    return tuple(each.data_version for each in known)
+
+
+def run_plan(
+    vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: BitSource
+) -> Answer:
+    """Run a plan that was made from the catalogue as it is, or as it was a moment ago.
+
+    The stored release if this was asked before, else charge, run, noise, store.
+    Privacy: the plan's cost; a stored release is post-processing [DR14, Prop. 2.1].
+    >>> run_plan.__name__
+    'run_plan'
+    """
+    versions = data_versions(warehouse, plan)
+    key = release_key(plan, versions)
+    payer = paying(plan.tables)
+    sharing = payer.budget is not None and payer.budget.sharing
+    stored = vault.releases.find(key, analyst=None if sharing else analyst)
+    if stored is not None:
+        return recall(stored)
+    names = tuple(table.name for table in plan.tables)
+    memo = {
+        "label": f"The question about {' and '.join(names)}",
+        "table": ", ".join(names),
+        "question": plan.question,
+        "data_version": ", ".join(map(str, versions)),
+    }
+
+    def charge() -> Charge:
+        return vault.ledger.charge(
+            population=payer.population, analyst=analyst, loss=plan.cost, memo=memo
+        )
+
+    engine = warehouse.engine(names, data_versions=versions)
+    receipt, released = answer(plan, engine, charge, bits)
+    vault.releases.store(key, receipt, release_body(released, versions))
+    return Answer(released, receipt_of(plan, receipt, versions), free=False)

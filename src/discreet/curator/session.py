@@ -1,0 +1,200 @@
+"""One analyst's conversation with the curator: questions, prices, answers.
+Everything that touches data goes through `running`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.curator.answer import Answer
+from discreet.curator.bounds import Bounds, Buckets
+from discreet.curator.pricing import delta_of, price_in_text, price_of
+from discreet.curator.recall import recall
+from discreet.curator.running import data_versions, paying, read_tables, run_plan
+from discreet.curator.warehouse import Warehouse
+from discreet.errors import DiscreetError, InvalidValue
+from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.vault import Vault
+from discreet.loss import ZCDP, Pure
+from discreet.noise.bits import system
+from discreet.plan.draft import Draft, Plan, plan, remade
+from discreet.plan.price import Price
+from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
+from discreet.query.parse import parse
+from discreet.rationals import Number
+
+__all__ = ["Session"]
+
+_COUNT_EPSILON = Fraction(1, 20)  # what a count bought for an error target costs
+
+
+class Session:
+    """One analyst's conversation with the curator.
+
+    Privacy: every answer is charged to the analyst's and the population's budget.
+    >>> Session.__name__
+    'Session'
+    """
+
+    __slots__ = ("_vault", "_warehouse", "name")
+
+    def __init__(self, vault: Vault, warehouse: Warehouse, name: str) -> None:
+        self._vault = vault
+        self._warehouse = warehouse
+        self.name = name
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the analyst's own budget still admits.
+
+        Privacy: none (touches no data).
+        >>> Session.remaining.fget is not None
+        True
+        """
+        return self._vault.ledger.remaining(Holder.ANALYST, self.name)
+
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+        delta: Number | None = None,
+    ) -> Plan:
+        """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
+
+        Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
+        column); `count` supposes how many rows a group has, for averages; `delta` is what keys
+        that are not public may cost, a tenth of what the accounts keep for such steps by default.
+        Privacy: none (touches no data).
+        >>> Session.explain.__name__
+        'explain'
+        """
+        draft, analyst, kind = self._draft(sql, delta)
+        epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
+        if error is not None:
+            if epsilon is not None or rho is not None:
+                raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+            return priced_for_error(draft, error, kind, count)
+        return plan(replace(draft, price=price_of(analyst, kind, epsilon=epsilon, rho=rho)))
+
+    def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
+        """The question without a price, the account that pays, and the terms it pays in."""
+        query = parse(sql, self._warehouse.tables())
+        (table, relation), *others = read_tables(self._warehouse, query.tables)
+        analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
+        payer = paying((table, *(each for each, _ in others)))
+        population = self._vault.ledger.account(Holder.POPULATION, payer.population)
+        pure = analyst.pure or population.pure
+        draft = Draft(
+            query=query,
+            table=table,
+            price=Pure(epsilon=1) if pure else ZCDP(rho=1),
+            delta=delta_of(analyst, population, delta=delta),
+            relation=relation,
+            kept=self._warehouse.kept(table.name),
+            others=tuple(others),
+            question=sql,
+            dialect=self._warehouse.dialect(query.tables[0]),
+        )
+        return draft, analyst, Pure if pure else ZCDP
+
+    def sql(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+        delta: Number | None = None,
+    ) -> Answer:
+        """Ask a question and pay for it; the same question again is free.
+
+        An error wanted of an average, without a supposed count, buys a noisy count first for
+        epsilon 0.05 (`answer.bought`) and takes the low end of its interval in the smallest group
+        that is not too near to empty to tell; nearly empty groups show their own wide intervals.
+        Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
+        count is a charge of its own.
+        >>> Session.sql.__name__
+        'sql'
+        """
+        bought = None
+        if error is not None and count is epsilon is rho is None:
+            bought = self._bought_count(sql, error, delta)
+            if bought is not None:
+                count = supposed_count([row[COUNTED] for row in bought.intervals()])
+        try:
+            made = self.explain(
+                sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
+            )
+            found = run_plan(self._vault, self._warehouse, self.name, made, system)
+        except DiscreetError as refusal:
+            if bought is None or bought.free:
+                raise
+            raise type(refusal)(
+                f"A noisy count was bought first, for epsilon {float(_COUNT_EPSILON):g}, and stays "
+                f"charged; asked again it is free. Then: {refusal}"
+            ) from None
+        found.bought = bought
+        return found
+
+    def _bought_count(
+        self, sql: str, error: Number | Mapping[str, Number], delta: Number | None
+    ) -> Answer | None:
+        draft, analyst, kind = self._draft(sql, delta)
+        price_in_text(draft.query.options, analyst, epsilon=None, rho=None, error=error)
+        counted = count_behind(draft, error)
+        if counted is None:
+            return None
+        price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
+        return self.run(plan(replace(counted, price=price)))
+
+    def bounds(
+        self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None
+    ) -> Bounds:
+        """Estimate the bounds of a number column from a noisy histogram of powers of two.
+
+        Privacy: the histogram's, one charged question; the bounds are post-processing.
+        >>> Session.bounds.__name__
+        'bounds'
+        """
+        buckets = Buckets.of(self._warehouse.tables(), table, column)
+        return buckets.bounds(self.sql(buckets.question, epsilon=epsilon, rho=rho))
+
+    def run(self, plan: Plan) -> Answer:
+        """Run a plan: the stored release if this was asked before, else charge, run, noise.
+
+        Privacy: the plan's cost; a stored release is post-processing.
+        >>> Session.run.__name__
+        'run'
+        """
+        data_versions(self._warehouse, plan)
+        names = tuple(table.name for table in plan.tables)
+        (table, relation), *others = read_tables(self._warehouse, names)
+        now = remade(
+            plan,
+            table=table,
+            relation=relation,
+            kept=self._warehouse.kept(table.name),
+            others=tuple(others),
+            dialect=self._warehouse.dialect(table.name),
+        )
+        if plan != now:
+            raise InvalidValue(
+                f"this is not the plan that {table.name} gives now; explain the question again. "
+                "Nothing was run or charged."
+            )
+        return run_plan(self._vault, self._warehouse, self.name, plan, system)
+
+    @property
+    def transcript(self) -> list[Answer]:
+        """Everything this analyst paid for, in order.
+
+        Privacy: post-processing.
+        >>> Session.transcript.fget is not None
+        True
+        """
+        return [recall(release) for release in self._vault.releases.transcript(self.name)]
