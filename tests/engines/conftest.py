@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from support.engine_houses import DuckDBHouse, House, PostgreSQLHouse, SparkHouse
+from support.engine_houses import (
+    INTERPRETED,
+    SMALL,
+    DuckDBHouse,
+    House,
+    PostgreSQLHouse,
+    SparkHouse,
+)
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +47,8 @@ def postgresql(postgresql_folder: Path) -> Iterator[PostgreSQLHouse]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkHouse]:
-    """Spark with raw rows."""
+def spark_present() -> None:
+    """Skips where there is no Java or no Spark."""
     from discreet.engines.spark_session import java
     from discreet.errors import InvalidValue
 
@@ -50,7 +57,22 @@ def spark() -> Iterator[SparkHouse]:
     except InvalidValue as reason:
         pytest.skip(f"no Spark: {reason}")
     pytest.importorskip("pyspark", reason="no Spark: the package pyspark is not installed")
-    house = SparkHouse()
+
+
+@pytest.fixture(scope="session")
+def spark(spark_present: None) -> Iterator[SparkHouse]:
+    """Spark with raw rows."""
+    assert spark_present is None
+    house = SparkHouse(SMALL)
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="session")
+def interpreted_spark(spark_present: None) -> Iterator[SparkHouse]:
+    """Spark with raw rows, for many small statements."""
+    assert spark_present is None
+    house = SparkHouse(INTERPRETED)
     yield house
     house.close()
 
@@ -69,3 +91,11 @@ def houses(
 ) -> list[House]:
     """All three."""
     return [duckdb_house, postgresql, spark]
+
+
+@pytest.fixture(scope="session")
+def quick_houses(
+    duckdb_house: DuckDBHouse, postgresql: PostgreSQLHouse, interpreted_spark: SparkHouse
+) -> list[House]:
+    """All three, for many small statements."""
+    return [duckdb_house, postgresql, interpreted_spark]

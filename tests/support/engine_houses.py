@@ -3,6 +3,7 @@ temporary folder, a local Spark. Statements run through the engines of the packa
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -36,13 +37,11 @@ SPARK_TYPES = {
     "VARCHAR": "STRING",
     "TIMESTAMP": "TIMESTAMP_NTZ",
 }
-QUICK = {
-    "adaptive.enabled": "false",
-    "codegen.factoryMode": "NO_CODEGEN",
-    "codegen.wholeStage": "false",
-    "shuffle.partitions": "1",
-}
-"""Statements on a few rows, interpreted: compiling them would take most of the time."""
+SMALL = {"adaptive.enabled": "false", "shuffle.partitions": "1"}
+"""Settings of Spark for a few rows."""
+
+INTERPRETED = {**SMALL, "codegen.factoryMode": "NO_CODEGEN", "codegen.wholeStage": "false"}
+"""The same without compiling, which would take most of the time of a small statement."""
 
 LARGEST_DECIMAL = 10**38 - 1
 
@@ -145,6 +144,11 @@ class PostgreSQLHouse(House):
         self._admin.execute(sql)
         self._admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
 
+    def copy(self, sql: str, file: Path) -> None:
+        """Run a COPY from a file of this machine."""
+        with self._admin.cursor() as cursor, cursor.copy(sql) as stream:
+            stream.write(file.read_bytes())
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return _answered(self.engine, sql)
 
@@ -156,10 +160,10 @@ class PostgreSQLHouse(House):
 class SparkHouse(House):
     """A local Spark; its tables are views of constants, so that small statements are quick."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__("spark", SPARK_TYPES)
         self.engine = Spark({}, time_limit_seconds=120)
-        for name, value in QUICK.items():
+        for name, value in settings.items():
             self.session.conf.set(f"spark.sql.{name}", value)
 
     @property
