@@ -36,6 +36,7 @@ from discreet.schema.table import Table
 __all__ = ["Scope", "bounded", "condition", "scope"]
 
 
+_CONSTANT = "0"  # the code of a text constant, the only one of its labels
 _DAY = Fraction(86_400)
 
 
@@ -130,7 +131,7 @@ def _literal(literal: Literal, dialect: Dialect) -> Bounded:
         k = calendar.day_number(value)
         return Bounded(str(k), "date", Fraction(1), k, k, (), "never", dialect)
     if isinstance(value, str):
-        return Bounded("0", "category", Fraction(1), 0, 0, (value,), "never", dialect)
+        return Bounded(_CONSTANT, "category", Fraction(1), 0, 0, (value,), "never", dialect)
     k, step = value.numerator, Fraction(1, value.denominator)
     return Bounded(f"({k})", "number", step, k, k, (), "never", dialect)
 
@@ -359,7 +360,9 @@ def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
         return left.dialect.unknown  # SQL: a comparison with NULL is never true
     if {left.kind, right.kind} == {"date", "datetime"}:
         left, right = _moment(left), _moment(right)
-    if left.kind != right.kind or left.kind == "text":  # no text is ever compared
+    if "text" in (left.kind, right.kind):
+        return _same_text(operator, left, right)
+    if left.kind != right.kind:
         raise UnsafeQuery(f"a {left.kind} cannot be compared with a {right.kind}.")
     if left.kind == "category":
         if operator not in ("=", "<>"):
@@ -367,6 +370,24 @@ def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
         left, right = _relabelled([left, right])
     left, right = _aligned(left, right)
     return f"({left.sql} {operator} {right.sql})"
+
+
+def _same_text(operator: str, left: Bounded, right: Bounded) -> str:
+    """Texts with private keys, byte by byte: with one another, or with a constant."""
+    sides = []
+    for side in (left, right):
+        constant = side.kind == "category" and side.sql == _CONSTANT
+        if side.kind != "text" and not constant:
+            raise UnsafeQuery(
+                f"a text whose keys are private cannot be compared with a {side.kind}. "
+                "Compare it with a constant. Nothing was charged."
+            )
+        if constant and "\0" in side.labels[0]:
+            raise UnsafeQuery("a text constant holds a zero byte. Nothing was charged.")
+        sides.append(side.dialect.literal(side.labels[0]) if constant else side.sql)
+    if operator not in ("=", "<>"):
+        raise UnsafeQuery(f"'{operator}' on texts; use =, <> or IN.")
+    return f"({sides[0]} {operator} {sides[1]})"
 
 
 def _moment(value: Bounded) -> Bounded:
