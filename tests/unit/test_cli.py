@@ -46,8 +46,8 @@ def test_bad_input_is_status_2_and_says_so(arguments):
 def test_no_arguments_print_every_command():
     printed = CliRunner().invoke(cli.app, []).output
     names = typer.main.get_command(cli.app).commands
-    custodian = {"add", "grant", "init", "inspect", "ledger", "refresh", "verify"}
-    assert set(names) == custodian | {"demo", "explain", "query"}
+    custodian = {"add", "bounds", "grant", "import", "init", "inspect", "refresh"}
+    assert set(names) == custodian | {"demo", "explain", "ledger", "query", "verify"}
     assert [name for name in names if name not in printed] == []
 
 
@@ -132,6 +132,7 @@ def test_printed_commands_are_called_as_this_one_was(called, found, shown, monke
         ["verify"],
         ["inspect", "visits"],
         ["refresh", "visits"],
+        ["bounds", "visits", "age", "--as", "ana", "--epsilon", "1"],
         ["query", "SELECT COUNT(*) FROM visits", "--as", "ana", "--epsilon", "1"],
         ["explain", "SELECT COUNT(*) FROM visits", "--as", "ana", "--epsilon", "1"],
     ],

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import analyst, custodian, record
+from discreet.cli import analyst, bounds, custodian, metadata, record
 from discreet.cli.shared import refusing
 
 __all__ = ["app", "main"]
@@ -67,7 +67,9 @@ def _application() -> typer.Typer:
     made.callback(help=_HELP)(_root)
     custodian.register(made)
     analyst.register(made)
+    bounds.register(made)
     record.register(made)
+    metadata.register(made)
     made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
         _demo
     )
