@@ -136,6 +136,25 @@ class Answer:
             for row in self._rows
         ]
 
+    def counted(self, wanted: Plan) -> list[tuple[float, float]] | None:
+        """The 95% intervals of a count that this answer was made from, if it is the wanted one.
+
+        Privacy: post-processing.
+        >>> Answer.counted.__name__
+        'counted'
+        """
+        mine, other = self.plan, wanted
+        same = [
+            (each.tables, each.query.source, each.query.where, each.query.keys, each.query.options)
+            for each in (mine, other)
+        ]
+        needed = other.measures[0]
+        if same[0] != same[1] or mine.selection is not None or needed not in mine.measures:
+            return None
+        place = mine.measures.index(needed)
+        width = mine.noises[place].error(_CONFIDENCE)
+        return [(float(n) - width, float(n) + width) for n in self._released.noisy[place]]
+
     @property
     def in_ranks(self) -> dict[str, int]:
         """The columns whose intervals are numbers of rows: quantiles, extremes and modes.

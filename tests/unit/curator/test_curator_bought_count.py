@@ -92,3 +92,31 @@ def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
 )
 def test_nearly_empty_groups_do_not_set_the_price(intervals, count):
     assert supposed_count(intervals) == count
+
+
+def test_a_count_that_was_released_before_buys_nothing(session):
+    count = session.sql("SELECT COUNT(age) AS n, SUM(age) AS s FROM visits", epsilon=1)
+    before = spent(session)
+    answer = session.sql(AVERAGE, error=10)
+    assert answer.bought.receipt.id == count.receipt.id
+    assert spent(session) == before + answer.plan.cost.epsilon
+    assert session.sql(AVERAGE, error=10).free
+    low, high = count.intervals()[0]["n"]
+    assert count.counted(session.explain("SELECT COUNT(age) AS k FROM visits", epsilon=1)) == [
+        (low, high)
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "SELECT COUNT(age) AS n FROM visits WHERE age > 3",
+        "SELECT region, COUNT(age) AS n FROM visits GROUP BY region",
+        "SELECT COUNT(*) AS n FROM visits",
+    ],
+)
+def test_a_count_of_other_rows_does_not_serve(session, other):
+    old = session.sql(other, epsilon=1)
+    answer = session.sql(AVERAGE, error=10)
+    assert answer.bought.receipt.id != old.receipt.id
+    assert not answer.bought.free
