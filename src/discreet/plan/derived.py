@@ -3,13 +3,14 @@ Knows bounds, never data.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import Scope, bounded
-from discreet.query.algebra import Aggregate, Arithmetic, Expression, Extreme, Field, Statistic
+from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.schema.column import OTHER, Column
 
 __all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
@@ -97,15 +98,19 @@ def _free(used: set[str]) -> str:
     return f"aggregate_{number}"
 
 
-def _within(expression: Expression) -> list[Aggregate]:
-    match expression:
-        case Aggregate():
-            return [expression]
-        case Arithmetic(_, left, right):
-            return [*_within(left), *_within(right)]
-        case Extreme(_, parts):
-            return [each for part in parts for each in _within(part)]
-    return []
+def _within(part: object) -> list[Aggregate]:
+    if isinstance(part, Aggregate):
+        return [part]
+    return [found for each in _parts(part) for found in _within(each)]
+
+
+def _parts(part: object) -> list[object]:
+    """What an expression consists of: the fields of a node, or the members of a tuple."""
+    if isinstance(part, tuple):
+        return list(part)
+    if not is_dataclass(part):
+        return []
+    return [getattr(part, each.name) for each in fields(part)]
 
 
 def without_aggregates(expression: Expression, found: Aggregated) -> Expression:
@@ -115,16 +120,16 @@ def without_aggregates(expression: Expression, found: Aggregated) -> Expression:
     >>> without_aggregates(Field("k"), Aggregated({}))
     Field(name='k')
     """
-    match expression:
-        case Aggregate():
-            return Field(found.columns[expression][0].name)
-        case Arithmetic(operator, left, right):
-            return Arithmetic(
-                operator, without_aggregates(left, found), without_aggregates(right, found)
-            )
-        case Extreme(side, parts):
-            return Extreme(side, tuple(without_aggregates(part, found) for part in parts))
-    return expression
+    return cast(Expression, _replaced(expression, found))
+
+
+def _replaced(part: object, found: Aggregated) -> object:
+    if isinstance(part, Aggregate):
+        return Field(found.columns[part][0].name)
+    if not _within(part):
+        return part
+    parts = [_replaced(each, found) for each in _parts(part)]
+    return tuple(parts) if isinstance(part, tuple) else type(part)(*parts)
 
 
 def _value(aggregate: Aggregate, scope: Scope, rows: int) -> Bounded:

@@ -28,6 +28,7 @@ from discreet.plan.sources import MOST_ROWS, limited_rows, rowset
 from discreet.plan.split import Errors, least_product
 from discreet.plan.values import GROUP_LIMIT, Draft, Plan
 from discreet.query.algebra import Aggregate, Scan, Statistic
+from discreet.query.naming import free_name
 from discreet.schema.table import Table
 
 __all__ = [
@@ -82,7 +83,7 @@ def read(draft: Draft) -> Draft:
     made = replace(
         private,
         source=None,
-        unit=rows.unit,
+        unit=rows.unit and free_name(rows.unit, (column.name for column in rows.columns)),
         rows_per_unit=rows.rows_per_unit,
         columns=rows.columns,
     )

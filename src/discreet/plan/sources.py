@@ -34,7 +34,7 @@ class Rowset:
     """Rows with known columns; `select` is their SELECT, with "$unit" first if there is a unit.
 
     `rows_per_unit` is None where nothing bounds it: in public rows, and after a join with a
-    public table whose key is not declared.
+    public table whose key is not declared. Units of the same `form` are of one type.
     Privacy: none (touches no data).
     >>> Rowset("private", 'SELECT "age" FROM t', (), None, 1).rows_per_unit
     1
@@ -45,6 +45,8 @@ class Rowset:
     columns: tuple[Column, ...]
     unit: str | None
     rows_per_unit: int | None
+    population: str = ""
+    form: str = ""
 
     @property
     def public(self) -> bool:
@@ -139,7 +141,9 @@ class _Reader:
         )
         select = f"SELECT {', '.join(listed)} FROM {relation}"
         rows = None if table.kind == "public" else table.rows_per_unit
-        return Rowset(table.kind, select, columns, table.unit, rows)
+        return Rowset(
+            table.kind, select, columns, table.unit, rows, table.population, f"as in {table.name}"
+        )
 
     def _scope(self, columns: Iterable[Column]) -> Scope:
         return Scope({each.name: each for each in columns}, self.dialect)
@@ -199,10 +203,17 @@ class _Reader:
         rows = 1
         if keys:
             rows = min(inner.rows_per_unit, prod(_size(column) for column, _ in keys))
-        return Rowset("private", select, tuple(column for column, _ in made), inner.unit, rows)
+        return replace(
+            inner,
+            select=select,
+            columns=tuple(column for column, _ in made),
+            rows_per_unit=rows,
+        )
 
     def _join(self, join: Join) -> Rowset:
         left, right = self.read(join.left), self.read(join.right)
+        _check_people(join, left, right)
+        private = right if left.public else left
         if left.public and not right.public:
             left, many = self._matched(left, join.left, [name for name, _ in join.on])
             rows = _times(right.rows_per_unit, many)
@@ -211,9 +222,7 @@ class _Reader:
             rows = _times(left.rows_per_unit, many)
         else:  # of one population, joined on the unit; or both public
             rows = _times(left.rows_per_unit, right.rows_per_unit)
-        kind = "public" if left.public and right.public else "private"
-        unit = right.unit if left.public else left.unit
-        if kind == "private" and unit is None and rows != 1:
+        if not private.public and private.unit is None and rows != 1:
             raise UnsafeQuery(
                 "each row is one person, and a join could make several rows of one. Join on the "
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
@@ -222,14 +231,14 @@ class _Reader:
         if join.kind == "left":
             columns = (*left.columns, *map(missing_too, right.columns))
         listed = [_quoted(each) for each in columns]
-        if unit is not None:
+        if private.unit is not None:
             listed.insert(0, '"$unit"')
         select = (
             f"SELECT {', '.join(listed)} FROM {self.dialect.derived(left.select, 'l')} "
             f"{join.kind.upper()} JOIN {self.dialect.derived(self._aside(left, right), 'r')} "
             f"ON {self._on(join, left, right)}"
         )
-        return Rowset(kind, select, columns, unit, rows)
+        return replace(private, select=select, columns=columns, rows_per_unit=rows)
 
     def _aside(self, left: Rowset, right: Rowset) -> str:
         """The right side; its unit gets another name where the left has one."""
@@ -242,8 +251,11 @@ class _Reader:
         scope = self._scope((*left.columns, *right.columns))
         tests = [condition(Compare("=", Field(a), Field(b)), scope) for a, b in join.on]
         if left.unit is not None and right.unit is not None:
-            # As texts: two engines' types of a unit need not be comparable without an error.
-            tests.insert(0, " = ".join(self.dialect.text(name) for name in ('"$unit"', '"$r"')))
+            units = ['"$unit"', '"$r"']
+            if left.form != right.form:
+                # Of two types, not every pair can be compared without an error: as texts.
+                units = [self.dialect.text(name) for name in units]
+            tests.insert(0, " = ".join(units))
         return " AND ".join(tests)
 
     def _matched(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
@@ -251,14 +263,39 @@ class _Reader:
 
         None if the key is not declared, or not all of it is equated.
         """
-        if not isinstance(source, Scan):
-            return public, None
-        table, names = self.tables[source.table][0], dict(source.names)
-        key = [names.get(name, name) for name in table.key]
+        key, many = self._key(source)
         if not key or not set(key) <= set(on):
             return public, None
-        first = _first(public, [f'"{name}"' for name in key], table.rows_per_key, self.dialect)
-        return replace(public, select=first), table.rows_per_key
+        first = _first(public, [f'"{name}"' for name in key], many, self.dialect)
+        return replace(public, select=first), many
+
+    def _key(self, source: Source) -> tuple[list[str], int]:
+        """The declared key of a public source by its names here, and how many rows have one."""
+        if isinstance(source, Scan):
+            table, names = self.tables[source.table][0], dict(source.names)
+            return [names.get(name, name) for name in table.key], table.rows_per_key
+        if not isinstance(source, Rows):
+            return [], 1
+        inner, many = self._key(source.source)
+        shown = {each.name: name for name, each in source.columns if isinstance(each, Field)}
+        return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
+
+
+def _check_people(join: Join, left: Rowset, right: Rowset) -> None:
+    """Rows of different people never meet, and every row of a join is somebody's."""
+    if join.kind not in ("inner", "left") or (join.kind == "left" and not right.public):
+        raise UnsafeQuery(
+            "only an inner join and a left join with a public table on its right are supported. "
+            "Nothing was charged."
+        )
+    if left.public or right.public:
+        if not join.on:
+            raise UnsafeQuery("a join needs equal columns. Nothing was charged.")
+    elif left.unit is None or right.unit is None or left.population != right.population:
+        raise UnsafeQuery(
+            "two private tables are joined only where they share a unit and a population. "
+            "Nothing was charged."
+        )
 
 
 def _times(rows: int | None, many: int | None) -> int | None:

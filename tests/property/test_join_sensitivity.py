@@ -1,0 +1,213 @@
+"""Sensitivities after joins and subqueries against brute force: the emitted SQL on databases that
+differ in everything of one person, in all tables at once.
+"""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import UnsafeQuery
+from discreet.loss import Relation
+from discreet.plan import derived, sources
+from discreet.plan import draft as draft_rules
+from discreet.plan.draft import read
+from discreet.query.parse import parse
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+from support.join_bench import Bench, draft, planned
+from support.join_cases import Writer, lookups, people, placed, schemas
+
+SLOW = list(HealthCheck)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # only reported
+
+
+@st.composite
+def cases(draw):
+    """Tables, a question, everybody's rows, and what the first person has instead."""
+    tables = draw(schemas())
+    query = Writer(draw, tables).query(draw(st.sampled_from([1, 2, 2, 3])))
+    try:
+        planned(query, tables)
+    except UnsafeQuery:
+        assume(False)
+    public = draw(lookups(tables))
+    everybody, instead = draw(people(tables)), draw(people(tables, 1))
+    text = draw(st.sampled_from(["", "", "stays"]))
+    return tables, query, public, everybody, instead, text
+
+
+def neighbours(case):
+    """Two databases that differ in the first person, who is in all tables."""
+    tables, _, public, everybody, instead, text = case
+    one = {**placed(everybody, tables, text), **public}
+    if tables["visits"].neighbours is Relation.REPLACE:
+        changed = {name: [*instead[name], *rows[1:]] for name, rows in everybody.items()}
+    else:
+        changed = {name: [[], *rows[1:]] for name, rows in everybody.items()}
+    return one, {**placed(changed, tables, text), **public}
+
+
+def check_moves(made, one, other):
+    for measure, left, right in zip(made.measures, one[0], other[0], strict=True):
+        move = [abs(a - b) for a, b in zip(left, right, strict=True)]
+        bound = measure.sensitivity
+        assert sum(move) <= bound.l1, measure
+        assert sum(step**2 for step in move) <= bound.l2_squared, measure
+        assert max(move) <= bound.linf, measure
+        assert sum(step > 0 for step in move) <= bound.groups, measure
+    for pick, left, right in zip(made.picks, one[1], other[1], strict=True):
+        move = {cell: abs(left.get(cell, 0) - right.get(cell, 0)) for cell in left | right}
+        assert sum(move.values()) <= pick.sensitivity.l1, pick
+        assert len({group for (group, _), step in move.items() if step}) <= pick.sensitivity.groups
+
+
+def check_moved(case, check=None):
+    tables, query, *_, text = case
+    made = planned(query, tables)
+    bench = Bench(tables, {"stays": "VARCHAR"} if text else {})
+    try:
+        found = []
+        for data in neighbours(case):
+            bench.load(data)
+            found.append(bench.exact(made))
+            if check is not None:
+                check(bench, query)
+    finally:
+        bench.close()
+    check_moves(made, *found)
+
+
+def check_case(case):
+    check_moved(case, check_rows)
+
+
+def check_rows(bench, query):
+    """No unit has more rows than the plan believes, and no value lies outside its bounds."""
+    made = read(draft(query, bench.tables))
+    if made.table.unit is not None:
+        counts = bench.rows(f'SELECT count(*) FROM {made.relation} GROUP BY "$unit"')
+        assert all(count <= made.table.rows_per_unit for (count,) in counts)
+    names = ", ".join(f'"{column.name}"' for column in made.table.columns)
+    for row in bench.rows(f"SELECT {names} FROM {made.relation}"):
+        for column, code in zip(made.table.columns, row, strict=True):
+            inside = column.nullable if code is None else column.lower <= code <= column.upper
+            assert inside, column
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@given(cases())
+def test_no_person_moves_a_measure_further_than_its_sensitivity(case):
+    check_case(case)
+
+
+@pytest.mark.soak
+@settings(max_examples=5000, deadline=None, suppress_health_check=SLOW)
+@given(cases())
+def test_no_person_moves_a_measure_further_in_many_more_cases(case):
+    check_case(case)
+
+
+def _forgotten(rows, many):
+    """The rows of one side only."""
+    return None if rows is None or many is None else max(rows, many)
+
+
+_matched = sources._Reader._matched
+
+
+def _unenforced(self, public, source, on):
+    """What a public table declares about its key is believed."""
+    return public, _matched(self, public, source, on)[1]
+
+
+def _half_a_key(self, public, source, on):
+    """A part of the key is taken for all of it."""
+    key, many = self._key(source)
+    if not set(key) & set(on):
+        return public, None
+    first = sources._first(public, [f'"{name}"' for name in key], many, self.dialect)
+    return replace(public, select=first), many
+
+
+_value = derived._value
+
+
+def _of_one_row(aggregate, scope, _):
+    """The sum of one unit's rows is bounded like one of them."""
+    return _value(aggregate, scope, 1)
+
+
+def _unlimited(rows, most, _):
+    """max_rows_contributed is believed, but no row is left out."""
+    return replace(rows, rows_per_unit=most)
+
+
+def _strangers(self, join, left, right):
+    """Sources of one population are joined without their unit."""
+    units = '"$unit" IS NOT NULL AND "$r" IS NOT NULL'
+    return _on(self, join, left, right) if left.public or right.public else units
+
+
+_on = sources._Reader._on
+NUMBER = Column("n", "number", lower=0, upper=3)
+LABEL = Column("c", "category", upper=2, keys=("x", "y", "z"))
+TWO = Table("visits", unit="who", rows_per_unit=2, population="p", columns=(NUMBER, LABEL))
+FIXED = {
+    "visits": TWO,
+    "stays": replace(TWO, name="stays", unit="payer"),
+    "codes": Table("codes", kind="public", key=("c",), columns=(NUMBER, LABEL)),
+    "pairs": Table("pairs", kind="public", key=("n", "c"), columns=(NUMBER, LABEL)),
+}
+EVERYBODY = {
+    "visits": [[(3, 0), (3, 0)], *[[(1, 1)]] * 5],
+    "stays": [[(3, 0), (3, 0)], *[[(2, 2)]] * 5],
+}
+PUBLIC = {"codes": [(0, 0), (1, 0), (3, 0)], "pairs": [(1, 0), (2, 0), (3, 0), (3, 0)]}
+PLANTED = {
+    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (sources, "_times", _forgotten),
+    "SELECT COUNT(*) AS n FROM visits JOIN codes USING (c)": (
+        sources._Reader,
+        "_matched",
+        _unenforced,
+    ),
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=3) SUM(pairs.n) AS s "
+    "FROM visits JOIN pairs ON visits.c = pairs.c": (sources._Reader, "_matched", _half_a_key),
+    "WITH p AS (SELECT who, SUM(n) AS s FROM visits GROUP BY who) SELECT SUM(s) AS s FROM p": (
+        derived,
+        "_value",
+        _of_one_row,
+    ),
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) MEDIAN(n) AS m FROM visits": (
+        draft_rules,
+        "limited_rows",
+        _unlimited,
+    ),
+    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (
+        sources._Reader,
+        "_on",
+        _strangers,
+    ),
+}
+
+
+@pytest.mark.parametrize("question", PLANTED)
+@pytest.mark.parametrize("relation", Relation)
+def test_what_is_forgotten_is_noticed(question, relation):
+    """By the moves alone: a count of the rows would tell at once."""
+    tables = {
+        name: each if each.kind == "public" else replace(each, neighbours=relation)
+        for name, each in FIXED.items()
+    }
+    query, cases = parse(question, tables), []
+    for rows in ([], [(0, 1), (0, 1)]):
+        instead = {name: [rows] for name in EVERYBODY}
+        cases.append((tables, query, PUBLIC, EVERYBODY, instead, ""))
+        check_case(cases[-1])
+    place, name, forgotten = PLANTED[question]
+    with patch.object(place, name, forgotten), pytest.raises(AssertionError):
+        for case in cases:
+            check_moved(case)
