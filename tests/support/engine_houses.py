@@ -136,17 +136,17 @@ class PostgreSQLHouse(House):
     def __init__(self, folder: str) -> None:
         super().__init__("postgresql", POSTGRESQL_TYPES)
         server = f"postgresql://{{role}}@/postgres?host={folder}"
-        self._admin = psycopg.connect(server.format(role="postgres"), autocommit=True)
+        self.admin = psycopg.connect(server.format(role="postgres"), autocommit=True)
         self.source = f"{server.format(role='reader')}#source"
         self.engine = PostgreSQL(self.source, time_limit_seconds=60)
 
     def run(self, sql: str) -> None:
-        self._admin.execute(sql)
-        self._admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+        self.admin.execute(sql)
+        self.admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
 
     def copy(self, sql: str, file: Path) -> None:
         """Run a COPY from a file of this machine."""
-        with self._admin.cursor() as cursor, cursor.copy(sql) as stream:
+        with self.admin.cursor() as cursor, cursor.copy(sql) as stream:
             stream.write(file.read_bytes())
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -154,7 +154,7 @@ class PostgreSQLHouse(House):
 
     def close(self) -> None:
         self.engine.close()
-        self._admin.close()
+        self.admin.close()
 
 
 class SparkHouse(House):

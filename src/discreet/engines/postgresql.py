@@ -110,14 +110,13 @@ class PostgreSQL:
     def _run(self, connection: Any, sql: str) -> list[tuple[Cell, ...]]:
         # The limit is set before the statement starts, and its clock runs from its start: nothing
         # inside a statement can change it. The next statement sets its own.
-        limit = max(1, int(self._seconds * 1000))
         guard = threading.Timer(self._seconds + _GRACE_SECONDS, _cut, (connection.fileno(),))
         guard.daemon = True
         guard.start()
         try:
             with connection.cursor() as cursor:
                 cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                cursor.execute(f"SET LOCAL statement_timeout = {limit}")
+                cursor.execute(f"SET LOCAL statement_timeout = {_milliseconds(self._seconds)}")
                 cursor.execute("SET LOCAL jit = off")
                 # Binary results use the extended protocol, which takes one statement only.
                 cursor.execute(sql, binary=True)
@@ -127,6 +126,10 @@ class PostgreSQL:
         finally:
             guard.cancel()
         return rows
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))
 
 
 def _cut(descriptor: int) -> None:

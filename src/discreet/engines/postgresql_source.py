@@ -163,10 +163,8 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
                 connection.read_only = True
                 rows: list[tuple[Any, ...]] = connection.execute(sql, names).fetchall()
                 return rows
-        except psycopg.errors.UndefinedTable:
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
             reason = "there is no such table"
-        except psycopg.errors.InvalidSchemaName:
-            reason = "there is no such schema"
         except psycopg.OperationalError as error:
             # What libpq says about a connection: names of hosts and roles, never a row.
             reason = " ".join(str(error).split()) or "no connection"

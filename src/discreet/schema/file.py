@@ -68,6 +68,10 @@ def read_schema_text(text: str) -> Table:
 def _from_folder(source: str, folder: Path) -> str:
     if not source or "://" in source:
         return source
+    before, mark, name = source.partition("spark:")
+    if mark and not before:  # a path has a slash or an ending; anything else is a table's name
+        is_path = "/" in name or name.endswith(".parquet")
+        return f"spark:{os.path.abspath(folder / name)}" if is_path else source
     return os.path.abspath(folder / source)
 
 
