@@ -11,7 +11,15 @@ from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, shared, smallest_price
 from discreet.plan.split import for_targets
-from discreet.query.algebra import Aggregate, Expression, IntervalEnd, Output, Query, Statistic
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Expression,
+    IntervalEnd,
+    Output,
+    Query,
+    Statistic,
+)
 from discreet.rationals import Number, positive
 from discreet.schema.column import nearest
 
@@ -95,7 +103,8 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
     known = error_of(first)
     for output in first.query.outputs:
         wanted = output.name in _targets(first, error) and known[output.name] is None
-        if wanted and isinstance(output.expression, Aggregate):
+        helps = error_of(first, 1)[output.name] is not None
+        if wanted and helps and isinstance(output.expression, Aggregate):
             return counting(draft, output.name)
     return None
 
@@ -122,7 +131,10 @@ def counting(draft: Draft, name: str) -> Draft:
     query = draft.query
     made = next(output.expression for output in query.outputs if output.name == name)
     assert isinstance(made, Aggregate)
-    counted = Output(COUNTED, Aggregate(Statistic.VALUES, made.argument))
+    behind = made.argument
+    if made.second is not None and behind is not None:
+        behind = Arithmetic("*", behind, made.second)  # missing where either is
+    counted = Output(COUNTED, Aggregate(Statistic.VALUES, behind))
     keys = tuple(key.name for key in query.keys)
     return replace(
         draft,
