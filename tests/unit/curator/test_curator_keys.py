@@ -163,20 +163,30 @@ def test_results_can_be_filtered_and_ordered_by_private_keys(ana):
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT COUNT(*) AS n FROM trips WHERE city = 'a'",
         "SELECT MODE(city) AS n FROM trips",
         "SELECT MAX(city) AS n FROM trips",
         "SELECT COUNT(DISTINCT city) AS n FROM trips",
         "SELECT COUNT(CASE WHEN vip THEN city END) AS n FROM trips",
         "SELECT CASE WHEN vip THEN city END AS c, COUNT(*) AS n FROM trips GROUP BY 1",
         "SELECT COUNT(*) AS n FROM trips WHERE city < 'a'",
+        "SELECT COUNT(*) AS n FROM trips WHERE city = region",
+        "SELECT COUNT(*) AS n FROM trips WHERE city LIKE 'a%'",
     ],
 )
-def test_private_text_is_good_for_grouping_only(ana, text):
+def test_private_text_is_good_for_groups_and_constants_only(ana, text):
     before = ana.remaining
     with pytest.raises(UnsafeQuery):
         ana.sql(text, epsilon=1)
     assert ana.remaining == before
+
+
+@pytest.mark.parametrize("city", ["a", "東京", "a ", "e\u0301", "nobody's", "\\", "${env:HOME}"])
+def test_a_constant_finds_its_own_key_and_no_other(ana, city):
+    quoted = city.replace("'", "''")
+    answer = ask(ana, f"SELECT COUNT(*) AS n FROM trips WHERE city = '{quoted}'", 40)
+    [interval] = answer.intervals(1 - 1e-12)
+    assert interval["n"][0] <= (250 if city in CITIES else 0) <= interval["n"][1]
+    assert interval["n"][1] - interval["n"][0] < 100
 
 
 def test_control_characters_of_keys_reach_no_chart_and_no_page(ana):
