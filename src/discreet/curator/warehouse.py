@@ -152,6 +152,13 @@ class Warehouse:
                     f"far for {known.name} protects {known.unit or 'the row'}. Keep the unit; "
                     "another one needs another vault. Nothing was added."
                 )
+            same_people = known.name != table.name and known.population == table.population
+            if same_people and known.kind != table.kind:
+                raise SchemaError(
+                    f"{table.name}: {known.name} of the population {known.population!r} is "
+                    f"{known.kind}, and nobody is protected by half. Name another population. "
+                    "Nothing was added."
+                )
             if known.population == table.population and known.neighbours is not table.neighbours:
                 raise SchemaError(
                     f"{table.name}: neighbours is {table.neighbours}, but {known.name} of the same "
