@@ -54,7 +54,7 @@ def test_describe(folder: Path) -> None:
 def test_relation_quotes(folder: Path) -> None:
     path = os.path.realpath(folder / "t.parquet").replace("'", "''")
     assert relation(str(folder / "t.parquet")) == (
-        f"read_parquet('{path}', hive_partitioning = false)"
+        f"read_parquet('{path}', hive_partitioning = false, can_have_nan = true)"
     )
     assert relation(str(folder / "one.duckdb")) == 'origin."main"."t"'
     with duckdb.connect() as connection:
@@ -170,3 +170,16 @@ def test_fingerprint_of_a_table_is_that_of_its_file(folder: Path) -> None:
 def test_an_empty_key_is_refused(folder: Path) -> None:
     with pytest.raises(InvalidValue):
         fingerprint(str(folder / "t.parquet"), key=b"")
+
+
+def test_the_zone_of_the_machine_does_not_move_times(tmp_path, monkeypatch):
+    path = tmp_path / "zoned.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT TIMESTAMPTZ '2024-01-02 02:30:00+00' AS t) TO '{path}'")
+    found = set()
+    for zone in ("UTC", "America/New_York", "Pacific/Auckland"):
+        monkeypatch.setenv("TZ", zone)
+        with DuckDB.in_place(str(path), time_limit_seconds=30) as engine:
+            day = "date_diff('day', DATE '1970-01-01', TRY_CAST(t AS DATE))"
+            found.update(engine.rows(f"SELECT {day} FROM source"))
+    assert found == {(19_724,)}

@@ -142,6 +142,8 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
+            # Else the machine's zone would decide on which day a time falls.
+            env={**os.environ, "TZ": "UTC"},
             start_new_session=True,
         )
         self.owner = os.getpid()
