@@ -25,7 +25,6 @@ import contextlib, os, sys, time
 from fractions import Fraction
 from pathlib import Path
 from discreet.errors import BudgetExceeded, DiscreetError
-from discreet.ledger import sqlite
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import Act, describe_loss
 from discreet.ledger.vault import Vault
@@ -54,11 +53,11 @@ def pay(vault):
     holders = {Holder.POPULATION: "people", Holder.ANALYST: "ana"}
     after = tuple(vault.ledger.account(*each).admit(price) for each in holders.items())
     time.sleep(0.001)
-    with vault._database.writing() as connection:
-        entry = sqlite._append(connection, Act.CHARGE, after, describe_loss(price), "{}")
+    def write(book):
         for account in after:
-            sqlite._write(connection, account)
-    return entry.sequence
+            book.put(account)
+        return book.append(Act.CHARGE, after, describe_loss(price), "{}")[0].sequence
+    return vault._store.share(write)
 """
 
 
@@ -293,7 +292,7 @@ def test_an_edit_that_seals_itself_again_is_found(folder):
 def test_a_full_disk_charges_nothing(folder):
     make(folder, 10**5)
     with Vault.open(folder) as vault:
-        connection = vault._database._connection
+        connection = vault._store._database._writer.connected()
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
         done = 0
@@ -384,7 +383,7 @@ def test_a_held_lock_is_said_and_charges_nothing(folder):
     other = sqlite3.connect(folder / FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with Vault.open(folder) as vault:
-        vault._database._connection.execute("PRAGMA busy_timeout = 50")
+        vault._store._database._writer.connected().execute("PRAGMA busy_timeout = 50")
         with pytest.raises(Unavailable, match=r"another process holds it; try again. Nothing was"):
             vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
         assert vault.ledger.account("analyst", "ana").spent == Fraction(6, 10)  # readers go on

@@ -201,13 +201,12 @@ the budget is 1. Nothing was run or charged.
         """
         before = self.filter
         try:
-            cost, delta = price(loss, before.currency)
+            admitted = before.admits(loss)
         except UnprovableRequest as error:
             raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
-        if not before.admits(loss):
-            raise BudgetExceeded(
-                f"{label} would bring {self._reached(cost, delta)} Nothing was run or charged."
-            )
+        if not admitted:
+            reached = self._reached(*price(loss, before.currency))
+            raise BudgetExceeded(f"{label} would bring {reached} Nothing was run or charged.")
         after = before.charge(loss)
         return replace(self, spent=after.spent, spent_delta=after.delta_spent)
 

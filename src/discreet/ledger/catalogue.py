@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discreet.errors import SchemaError, Unavailable
-from discreet.ledger._database import Database
+from discreet.ledger._book import Book
+from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.sqlite import open_account
 from discreet.schema.column import nearest
@@ -65,10 +66,10 @@ class Catalogue:
     ()
     """
 
-    __slots__ = ("_database",)
+    __slots__ = ("_store",)
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def fingerprint(self, source: str | Path | Iterable[bytes]) -> bytes:
         """The keyed hash of a file's content, or of chunks of bytes.
@@ -81,7 +82,7 @@ class Catalogue:
         ...     len(Vault.open(folder).catalogue.fingerprint([b"some", b"bytes"]))
         32
         """
-        with self._database.reading() as connection:
+        with self._store.reading() as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
         digest = hmac.new(row[0], digestmod=hashlib.sha256)
         for chunk in _chunks(source) if isinstance(source, str | Path) else source:
@@ -130,19 +131,22 @@ write population = "patients". The same people have one budget. Nothing was chan
             stamp=stamp,
             registered=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         )
-        with self._database.writing() as connection:
-            known = _find(connection, name)
+
+        def write(book: Book) -> Registration:
+            now, known = made, _find(book.connection, name)
             if known is not None:
                 if known.population != population:
                     raise _belongs(name, "this table", known.population)
-                made = replace(made, data_version=known.data_version + 1)
-            _bind(connection, made)
+                now = replace(made, data_version=known.data_version + 1)
+            _bind(book.connection, now)
             if kind == "public":
-                _check_unprotected(connection, made)
+                _check_unprotected(book.connection, now)
             else:
-                _open_population(connection, made, budget)
-            _write(connection, made)
-        return made
+                _open_population(book, now, budget)
+            _write(book.connection, now)
+            return now
+
+        return self._store.share(write)
 
     def refresh(
         self, name: str, *, fingerprint: bytes, prepared: str | None = None, stamp: str = ""
@@ -159,8 +163,9 @@ write population = "patients". The same people have one budget. Nothing was chan
         ...     catalogue.refresh("visits", fingerprint=b"g").data_version
         2
         """
-        with self._database.writing() as connection:
-            known = _required(connection, name)
+
+        def write(book: Book) -> Registration:
+            known = _required(book.connection, name)
             made = replace(
                 known,
                 data_version=known.data_version + 1,
@@ -168,9 +173,11 @@ write population = "patients". The same people have one budget. Nothing was chan
                 prepared=prepared or known.prepared,
                 stamp=stamp or known.stamp,
             )
-            _bind(connection, made)
-            _write(connection, made)
-        return made
+            _bind(book.connection, made)
+            _write(book.connection, made)
+            return made
+
+        return self._store.share(write)
 
     def table(self, name: str) -> Registration:
         """A table by its name; an unknown one is refused with the nearest.
@@ -183,7 +190,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         Traceback (most recent call last):
         discreet.errors.SchemaError: there is no table 'visits'. There are none.
         """
-        with self._database.reading() as connection:
+        with self._store.reading() as connection:
             return _required(connection, name)
 
     def tables(self) -> tuple[Registration, ...]:
@@ -196,7 +203,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         ...     len(Vault.open(folder).catalogue.tables())
         0
         """
-        with self._database.reading() as connection:
+        with self._store.reading() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM tables ORDER BY name").fetchall()
         return tuple(Registration(*row) for row in rows)
 
@@ -256,14 +263,12 @@ def _check_unprotected(connection: sqlite3.Connection, made: Registration) -> No
         )
 
 
-def _open_population(
-    connection: sqlite3.Connection, made: Registration, budget: Budget | None
-) -> None:
+def _open_population(book: Book, made: Registration, budget: Budget | None) -> None:
     if budget is not None:
-        open_account(connection, Account.open(Holder.POPULATION, made.population, budget))
+        open_account(book, Account.open(Holder.POPULATION, made.population, budget))
         return
     query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
-    if connection.execute(query, (made.population,)).fetchone() is None:
+    if book.connection.execute(query, (made.population,)).fetchone() is None:
         raise SchemaError(
             f"{made.name}: the population {made.population!r} has no budget yet; add a [budget] "
             "with epsilon to the schema. Nothing was changed."

@@ -6,7 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from discreet.errors import InvalidValue
-from discreet.ledger._database import Database
+from discreet.ledger._book import Book
+from discreet.ledger._store import Store
 from discreet.ledger.entry import Act, Entry, Receipt
 
 __all__ = ["Release", "Releases"]
@@ -43,10 +44,10 @@ class Releases:
     ()
     """
 
-    __slots__ = ("_database",)
+    __slots__ = ("_store",)
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def store(self, key: str, receipt: Receipt, body: bytes) -> Release:
         """Keep a released answer under the key of its question, for the analyst who paid.
@@ -69,18 +70,7 @@ class Releases:
         given: object = body
         if not isinstance(given, bytes):
             raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
-        with self._database.writing() as connection:
-            query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
-            found = connection.execute(query, (receipt.sequence,)).fetchone()
-            if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:
-                raise InvalidValue(
-                    f"receipt {receipt.id!r:.40} is not of this vault; nothing was stored."
-                )
-            connection.execute(
-                "INSERT INTO releases (number, key, analyst, entry, body) "
-                "SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM releases",
-                (key, receipt.analyst, receipt.sequence, body),
-            )
+        self._store.share(lambda book: _keep(book, key, receipt, body))
         return Release(key=key, body=body, receipt=receipt)
 
     def find(self, key: str, *, analyst: str | None) -> Release | None:
@@ -97,7 +87,7 @@ class Releases:
         if analyst is not None:
             where, values = "r.key = ? AND r.analyst = ?", [key, analyst]
         query = f"{_SELECT} WHERE {where} ORDER BY r.number DESC LIMIT 1"
-        with self._database.reading() as connection:
+        with self._store.reading() as connection:
             row = connection.execute(query, values).fetchone()
         return None if row is None else _release(row)
 
@@ -112,9 +102,21 @@ class Releases:
         0
         """
         query = f"{_SELECT} WHERE r.analyst = ? ORDER BY r.number"
-        with self._database.reading() as connection:
+        with self._store.reading() as connection:
             rows = connection.execute(query, (analyst,)).fetchall()
         return tuple(_release(row) for row in rows)
+
+
+def _keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
+    query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
+    found = book.connection.execute(query, (receipt.sequence,)).fetchone()
+    if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:
+        raise InvalidValue(f"receipt {receipt.id!r:.40} is not of this vault; nothing was stored.")
+    book.connection.execute(
+        "INSERT INTO releases (number, key, analyst, entry, body) "
+        "SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM releases",
+        (key, receipt.analyst, receipt.sequence, body),
+    )
 
 
 def _release(row: sqlite3.Row) -> Release:

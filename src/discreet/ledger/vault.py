@@ -5,7 +5,7 @@ Only puts the parts together; each part owns its own rules.
 from pathlib import Path
 
 from discreet.errors import InvalidValue
-from discreet.ledger._database import Database
+from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
 from discreet.ledger.releases import Releases
 from discreet.ledger.sqlite import Ledger
@@ -26,14 +26,14 @@ class Vault:
     True
     """
 
-    __slots__ = ("_database", "catalogue", "folder", "ledger", "releases")
+    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases")
 
-    def __init__(self, folder: Path, database: Database) -> None:
+    def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
-        self._database = database
-        self.ledger = Ledger(database)
-        self.releases = Releases(database)
-        self.catalogue = Catalogue(database)
+        self._store = store
+        self.ledger = Ledger(store)
+        self.releases = Releases(store)
+        self.catalogue = Catalogue(store)
 
     @classmethod
     def open(cls, folder: str | Path) -> "Vault":
@@ -47,7 +47,7 @@ class Vault:
         if not str(folder):
             raise InvalidValue("the vault's folder is empty; name one.")
         where = Path(folder).absolute()
-        return cls(where, Database(where / FILE))
+        return cls(where, Store(where / FILE))
 
     def close(self) -> None:
         """Close the file; the vault can be opened again.
@@ -57,7 +57,7 @@ class Vault:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Vault.open(folder).close()
         """
-        self._database.close()
+        self._store.close()
 
     def __enter__(self) -> "Vault":
         return self

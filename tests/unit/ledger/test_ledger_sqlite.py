@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
-from discreet.ledger import sqlite
+from discreet.ledger import _book
 from discreet.ledger.entry import Act
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import ZCDP, Approximate, Pure
@@ -131,11 +131,11 @@ def test_time_never_runs_backwards(ledger, monkeypatch):
         def now(cls, zone):
             return datetime(2100, 1, 1, next(cls.hours), tzinfo=zone)
 
-    monkeypatch.setattr(sqlite, "datetime", Clock)
+    monkeypatch.setattr(_book, "datetime", Clock)
     times = [pay(ledger, 0.1).time for _ in range(3)]
     assert [time[11:13] for time in times] == ["12", "12", "13"]
     assert all(time.endswith("Z") for time in times)
-    assert UTC is sqlite.UTC
+    assert UTC is _book.UTC
 
 
 def test_entries_cannot_be_changed_or_removed_or_replaced(ledger, vault):
@@ -158,7 +158,7 @@ def test_entries_cannot_be_changed_or_removed_or_replaced(ledger, vault):
 
 
 def test_settings_of_the_file(vault):
-    connection = vault._database._connection
+    connection = vault._store._database._writer.connected()
     values = {
         name: connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")

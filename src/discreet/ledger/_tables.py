@@ -1,0 +1,135 @@
+"""The tables of a vault: how they are made and brought to the present version.
+Every write that must not be undone is refused by a trigger; knows no privacy.
+"""
+
+import sqlite3
+from pathlib import Path
+
+from discreet.errors import Unavailable
+from discreet.noise.bits import system
+
+__all__ = ["prepare"]
+
+_APPLICATION = 0x44495343  # "DISC"
+_VERSION = 1
+_TABLES = """
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE head (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    sequence INTEGER NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+CREATE TABLE accounts (
+    holder TEXT NOT NULL CHECK (holder IN ('population', 'analyst')),
+    name TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    conversion_delta TEXT NOT NULL,
+    "limit" TEXT NOT NULL,
+    spent TEXT NOT NULL,
+    spent_delta TEXT NOT NULL,
+    PRIMARY KEY (holder, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE entries (
+    sequence INTEGER PRIMARY KEY,
+    time TEXT NOT NULL,
+    act TEXT NOT NULL CHECK (act IN ('open', 'amend', 'charge')),
+    population TEXT,
+    analyst TEXT,
+    event TEXT NOT NULL,
+    memo TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE INDEX entries_by_analyst ON entries (analyst, sequence);
+CREATE TABLE releases (
+    number INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    analyst TEXT NOT NULL,
+    entry INTEGER NOT NULL REFERENCES entries (sequence),
+    body BLOB NOT NULL
+) STRICT;
+CREATE INDEX releases_by_key ON releases (key, analyst);
+CREATE INDEX releases_by_analyst ON releases (analyst);
+CREATE TABLE tables (
+    name TEXT PRIMARY KEY,
+    schema TEXT NOT NULL,
+    schema_version TEXT NOT NULL,
+    data_version INTEGER NOT NULL,
+    population TEXT NOT NULL,
+    source TEXT,
+    prepared TEXT,
+    fingerprint BLOB NOT NULL,
+    stamp TEXT NOT NULL,
+    registered TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sources (
+    kind TEXT NOT NULL CHECK (kind IN ('path', 'content')),
+    value BLOB NOT NULL,
+    population TEXT NOT NULL,
+    PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER entries_in_order BEFORE INSERT ON entries
+    WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM entries)
+    BEGIN SELECT RAISE(ABORT, 'entries follow each other'); END;
+CREATE TRIGGER releases_in_order BEFORE INSERT ON releases
+    WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM releases)
+    BEGIN SELECT RAISE(ABORT, 'releases follow each other'); END;
+"""
+_KEPT = {  # what may never be changed, and never be removed
+    "entries": ("UPDATE", "DELETE"),
+    "releases": ("UPDATE", "DELETE"),
+    "sources": ("UPDATE", "DELETE"),
+    "meta": ("UPDATE", "DELETE"),
+    "accounts": ("DELETE",),
+    "tables": ("DELETE",),
+    "head": ("DELETE",),
+}
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file; refuse a file of another kind or a newer version."""
+    if _version(connection, path) == _VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection, path) == 0:
+            _make_tables(connection)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if (application, version) == (_APPLICATION, _VERSION) or not (application or version or tables):
+        return version
+    raise Unavailable(
+        f"{path.name} is not a vault of version {_VERSION}; open another folder, or use the "
+        "version of discreet that made it."
+    )
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    statement = ""
+    for line in _TABLES.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    for table, acts in _KEPT.items():
+        for act in acts:
+            connection.execute(
+                f"CREATE TRIGGER {table}_no_{act.lower()} BEFORE {act} ON {table} "
+                f"BEGIN SELECT RAISE(ABORT, '{table} are kept'); END"
+            )
+    key = system.bits(256).to_bytes(32, "little")
+    connection.execute("INSERT INTO meta VALUES ('key', ?)", (key,))
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
