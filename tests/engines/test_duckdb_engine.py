@@ -70,6 +70,13 @@ def test_is_an_engine(engine: DuckDB) -> None:
     ]
 
 
+def test_text_is_taken_in_key_columns_only(engine: DuckDB) -> None:
+    grouped = 'SELECT word AS "$k0", COUNT(*) AS "$s0" FROM prepared GROUP BY 1'
+    assert engine.rows(grouped) == [(CANARY, 1000)]
+    assert "integers only" in rejects(engine, grouped.replace("$k0", "$s1"))
+    assert "integers only" in rejects(engine, 'SELECT k / 2 AS "$k0" FROM prepared')
+
+
 def test_integers_and_null_survive_exactly(engine: DuckDB) -> None:
     assert engine.rows("SELECT SUM(big), -SUM(big) FROM prepared") == [
         (1000 * (2**63 - 1), -1000 * (2**63 - 1))

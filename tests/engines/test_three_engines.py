@@ -13,8 +13,22 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SchemaError, UnsafeQuery
+from discreet.plan import calendar
 from discreet.plan.dialect import dialect_of
+from discreet.plan.expressions import bounded, scope
 from discreet.plan.prepare import lattice_rows
+from discreet.query.algebra import (
+    Arithmetic,
+    Case,
+    Compare,
+    DatePart,
+    DateTrunc,
+    Extreme,
+    Field,
+    Floor,
+    Literal,
+    Negation,
+)
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.engine_houses import House, planned
@@ -29,6 +43,7 @@ SLOW = [
     HealthCheck.function_scoped_fixture,
 ]
 QUESTIONS = 8
+THIRD = Literal(Fraction(1, 3))
 
 
 def in_order(rows):
@@ -387,3 +402,67 @@ def test_the_largest_sums_do_not_overflow(houses):
         sums = [dialect.total('"a"', 2**53), dialect.total(product, 2**90 - 1)]
         found = house.rows(f"SELECT {', '.join(sums)} FROM prepared")
         assert found == [(1000 * 2**53, 1000 * 2**90)]
+
+
+def test_expressions_over_times_and_extremes(houses):
+    table = Table(
+        "t",
+        columns=(
+            Column("a", "integer", lower=-9, upper=9),
+            Column("b", "number", step=Fraction(1, 4), lower=-40, upper=40, null=0),
+            Column("t", "datetime", step=Fraction(3600), lower=-50_000, upper=500_000),
+            Column("d", "date", lower=-3000, upper=30_000),
+        ),
+    )
+    time = datetime(2000, 2, 29, 12, 30)
+    expressions = [
+        Extreme("least", (Field("a"), Field("b"), Literal(Fraction(1, 3)))),
+        Extreme("greatest", (Field("a"), Field("b"))),
+        DatePart("dayofyear", Field("t")),
+        DatePart("week", Field("t")),
+        DateTrunc("quarter", Field("t")),
+        Compare(">", Field("t"), Literal(time)),
+        Compare("<=", Field("t"), Field("d")),
+        Compare("=", Field("a"), Literal(None)),
+        Negation(Literal(None)),
+        Case(((Literal(None), Field("a")),), Literal(None)),
+        Floor(Arithmetic("*", Field("a"), Literal(Fraction(2**80, 3)))),
+        Floor(Arithmetic("/", Arithmetic("*", Field("b"), Literal(Fraction(2**70))), THIRD)),
+    ]
+    rows = [
+        (1, 2.25, time, date(2000, 2, 29)),
+        (-3, None, datetime(1969, 12, 31, 23, 59, 59), date(1969, 12, 31)),
+        (None, -7.5, datetime(1999, 12, 31, 23, 0), date(2000, 1, 1)),
+        (9, 0.125, None, None),
+        (7, 9.99, datetime(2024, 12, 30), date(2024, 12, 30)),
+    ]
+    found = []
+    for house in houses:
+        house.load({"a": "BIGINT", "b": "DOUBLE", "t": "TIMESTAMP", "d": "DATE"}, rows)
+        house.prepare(table)
+        listed = [bounded(each, scope(table, house.dialect)).sql for each in expressions]
+        found.append(in_order(house.rows(f"SELECT {', '.join(listed)} FROM prepared")))
+    assert found[0] == found[1] == found[2]
+    assert all(any(row[place] is not None for row in found[0]) for place in (0, 1, 2, 3, 4, 5, 6))
+    least = bounded(expressions[0], scope(table))
+    assert (least.lower * least.step, least.upper * least.step) == (-10, Fraction(1, 3))
+    meant = {None if row[0] is None else row[0] * least.step for row in found[0]}
+    assert meant == {Fraction(1, 3), Fraction(-3), None, Fraction(0)}
+
+
+def test_parts_and_starts_of_days_are_those_of_the_calendar(houses):
+    first, last = calendar.day_number(date(1899, 12, 20)), calendar.day_number(date(1904, 3, 10))
+    table = Table("t", columns=(Column("d", "date", lower=-719_162, upper=2_932_896),))
+    days = [*range(first, last, 3), -719_162, 2_932_896, *range(10_950, 11_100)]
+    for house in houses:
+        house.load({"d": "DATE"}, [(calendar.day_of(day),) for day in days])
+        house.prepare(table)
+        columns = scope(table, house.dialect)
+        parts = [bounded(DatePart(part, Field("d")), columns).sql for part in calendar.PARTS]
+        units = [bounded(DateTrunc(unit, Field("d")), columns).sql for unit in calendar.UNITS]
+        rows = house.rows(f"SELECT {', '.join(['d', *parts, *units])} FROM prepared")
+        assert len(rows) == len(days)
+        for day, *values in rows:
+            expected = [calendar.part_of(part, day) for part in calendar.PARTS]
+            expected += [calendar.truncate(unit, day) for unit in calendar.UNITS]
+            assert values == expected, (house.dialect, calendar.day_of(day))
