@@ -11,6 +11,7 @@ from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.pricing import delta_of, price_in_text, price_of
 from discreet.curator.recall import recall
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
+from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder, Remaining
@@ -96,6 +97,7 @@ class Session:
             relation=relation,
             kept=self._warehouse.kept(table.name),
             others=tuple(others),
+            integer_units=integer_units(self._warehouse, query.tables),
             question=sql,
             dialect=self._warehouse.dialect(query.tables[0]),
         )
@@ -188,6 +190,7 @@ class Session:
             relation=relation,
             kept=self._warehouse.kept(table.name),
             others=tuple(others),
+            integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
         )
         if plan != now:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.together import Holding, open_together, relations_together
+from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
 from discreet.engines.preparation import TABLE, prepare, write_frame
@@ -197,7 +198,7 @@ class Warehouse:
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
         self._check_missing(table, origin, types)
-        file = f"{table.name}-{secrets.token_hex(8)}{_WITH_TOTALS}"
+        file = f"{table.name}-{secrets.token_hex(8)}{unit_mark(table, types)}{_WITH_TOTALS}"
         prepare(
             source=origin.source,
             select_sql=prepared_rows(table, "source", types),

@@ -71,7 +71,7 @@ def read(draft: Draft) -> Draft:
         return replace(draft, tables=tables)
     relations = (draft.relation, *(relation for _, relation in draft.others))
     known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
-    rows = rowset(source, known, draft.dialect)
+    rows = rowset(source, known, draft.dialect, draft.integer_units)
     if most is not None:
         rows = limited_rows(rows, most, draft.dialect)
     if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
@@ -353,6 +353,7 @@ def remade(
     table: Table,
     relation: str,
     others: tuple[tuple[Table, str], ...] = (),
+    integer_units: tuple[str, ...] = (),
     kept: str = "",
     dialect: str = "duckdb",
 ) -> Plan:
@@ -370,6 +371,7 @@ def remade(
             delta=made.delta,
             relation=relation,
             others=others,
+            integer_units=integer_units,
             kept=kept,
             question=made.question,
             behind=made.behind,

@@ -20,6 +20,11 @@ def _text(value: str, kind: str, what: str) -> str:
     return value if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
 
 
+def _unit(value: str, kind: str, what: str) -> str:
+    """Told apart by its text, as where tables are joined; of these types a text is one value."""
+    return value if _is_integer(kind) or kind == "UUID" else _text(value, kind, what)
+
+
 def _category(column: Column, value: str, kind: str) -> Reading:
     keys = ", ".join(map(DUCKDB.literal, column.keys))
     text = _text(value, kind, column.name)
@@ -131,7 +136,7 @@ DUCKDB_READER = Reader(
         "number": _number,
     },
     text=_text,
-    unit=lambda value, *_: value,
+    unit=_unit,
     first_rows=_first_rows,
 )
 """How DuckDB reads raw values."""

@@ -59,14 +59,20 @@ class Rowset:
         return self.kind == "public"
 
 
-def rowset(source: Source, tables: Mapping[str, tuple[Table, str]], dialect: str) -> Rowset:
+def rowset(
+    source: Source,
+    tables: Mapping[str, tuple[Table, str]],
+    dialect: str,
+    integer_units: tuple[str, ...] = (),
+) -> Rowset:
     """The rows of a source; `tables` gives each table and what stands for it after FROM.
 
+    The units of the tables in `integer_units` are integers in the engine.
     Privacy: none (touches no data).
     >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb").rows_per_unit
     1
     """
-    return _Reader(tables, dialect_of(dialect)).read(source)
+    return _Reader(tables, dialect_of(dialect), integer_units).read(source)
 
 
 def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
@@ -117,6 +123,7 @@ def _quoted(column: Column) -> str:
 class _Reader:
     tables: Mapping[str, tuple[Table, str]]
     dialect: Dialect
+    integer_units: tuple[str, ...]
 
     def read(self, source: Source) -> Rowset:
         match source:
@@ -141,9 +148,8 @@ class _Reader:
         )
         select = f"SELECT {', '.join(listed)} FROM {relation}"
         rows = None if table.kind == "public" else table.rows_per_unit
-        return Rowset(
-            table.kind, select, columns, table.unit, rows, table.population, f"as in {table.name}"
-        )
+        form = "integer" if table.name in self.integer_units else f"as in {table.name}"
+        return Rowset(table.kind, select, columns, table.unit, rows, table.population, form)
 
     def _scope(self, columns: Iterable[Column]) -> Scope:
         return Scope({each.name: each for each in columns}, self.dialect)

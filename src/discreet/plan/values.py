@@ -82,8 +82,8 @@ class Draft:
     """A plan in the making: each rule fills in what it decides.
 
     `table` and `relation` are those of the first table the question reads, `kept` says
-    whether totals are kept beside it; `others` are those of the rest. `delta` is what private keys
-    may cost.
+    whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
+    tables whose unit is an integer in the engine. `delta` is what private keys may cost.
     Privacy: none (touches no data).
     >>> Draft.__name__
     'Draft'
@@ -97,6 +97,7 @@ class Draft:
     relation: str = '"prepared"'
     kept: str = ""
     others: tuple[tuple[Table, str], ...] = ()
+    integer_units: tuple[str, ...] = ()
     question: str = ""
     behind: str = ""
     dialect: str = "duckdb"

@@ -12,7 +12,7 @@ from discreet.ledger.account import Holder
 from discreet.plan.evaluate import estimates
 from discreet.plan.released import Released
 from discreet.query.algebra import Join, Scan
-from support.join_houses import data, house, schema, write
+from support.join_houses import data, frame, house, schema, write
 from support.plan_cases import exact_of
 
 WAYS = ["prepared", "in place", "frames"]
@@ -213,3 +213,27 @@ def test_an_error_target_and_options_work_on_joins(tmp_path):
         with pytest.raises(InvalidValue):
             session.sql(limited, epsilon=2)
         assert spent(curator) == Fraction(2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_units_are_compared_as_integers_only_where_both_are(tmp_path, way):
+    """Bills have texts for units; the same people in whatever type are the same."""
+    rows = data()
+    rows["visits"] += [(None, 50, "a")]
+    with house(tmp_path / "home", rows, way) as curator:
+        session = curator.session("ana")
+        own = "SELECT COUNT(*) AS n FROM visits JOIN stays ON visits.patient = stays.patient"
+        stays = schema("visits")
+        stays["table"]["name"] = "stays"
+        if way == "frames":
+            del stays["table"]["source"], stays["budget"]
+            curator.add(stays, data=frame("visits", rows["visits"][:40]))
+        else:
+            stays["table"]["source"] = str(write(tmp_path, "visits", rows["visits"][:40]))
+            curator.add(stays) if way == "prepared" else curator.add_in_place(stays)
+        assert '"$unit" = "$r"' in session.explain(own, epsilon=1).sql
+        assert '"$unit" = "$r"' not in session.explain(JOIN, epsilon=1).sql
+        assert without_noise(curator, own) == [{"n": 80}]
+        assert without_noise(curator, JOIN) == [{"n": 58}]
+        assert not session.sql(own, epsilon=1).free
+        assert session.run(session.explain(own, epsilon=1)).free

@@ -11,6 +11,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.draft import Draft, plan
+from discreet.plan.prepare import lattice_rows
 from discreet.plan.sources import MOST_ROWS, limited_rows, rowset
 from discreet.query.algebra import (
     Aggregate,
@@ -26,7 +27,7 @@ from discreet.query.algebra import (
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from support.join_bench import Bench, planned
+from support.join_bench import Bench, draft, planned
 
 BIG = 2**53
 N = Column("n", "integer", upper=9)
@@ -336,3 +337,30 @@ def test_the_same_question_in_every_dialect_compares_the_same():
         )
         assert made.sql.count("coalesce(CAST(") == 2
         assert made.table.rows_per_unit == 6
+
+
+def test_units_that_are_integers_in_both_tables_are_compared_as_integers():
+    query = parse("SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer", TABLES)
+    asked = draft(query, TABLES)
+    assert "CAST(" not in plan(replace(asked, integer_units=("visits", "stays"))).sql
+    for one in ((), ("visits",), ("stays",)):
+        assert plan(replace(asked, integer_units=one)).sql.count("CAST(") == 2
+
+
+def test_units_whose_texts_are_the_same_are_one_person():
+    """Else two people would meet where tables are joined; a member of a union has no mark."""
+    kind = "UNION(a INTEGER, b VARCHAR)"
+    lattice = lattice_rows(VISITS, "source", {"who": kind, "n": "BIGINT"})
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE source (who {kind}, n BIGINT)")
+        connection.execute("INSERT INTO source SELECT union_value(a := 1), 1 FROM range(2)")
+        connection.execute("INSERT INTO source SELECT union_value(b := '1'), 2 FROM range(2)")
+        assert connection.execute("SELECT count(DISTINCT who) FROM source").fetchall() == [(2,)]
+        rows = connection.execute(lattice).fetchall()
+    assert [unit for unit, _ in rows] == ["1", "1"]
+
+
+@pytest.mark.parametrize("kind", ["BIGINT", "UBIGINT", "HUGEINT", "TINYINT", "VARCHAR", "UUID"])
+def test_the_usual_units_are_kept_as_they_are(kind):
+    lattice = lattice_rows(VISITS, "source", {"who": kind, "n": "BIGINT"})
+    assert 'SELECT "who" AS "$unit"' in lattice
