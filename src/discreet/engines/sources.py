@@ -148,7 +148,9 @@ def relation(source: str) -> str:
 
 def _relation(file: _File, origin: str) -> str:
     if file.kind == "Parquet":
-        return f"read_parquet({text(file.path)}, hive_partitioning = false)"
+        # Statistics in a file leave NaN out; without the option the engine relies on them.
+        options = "hive_partitioning = false, can_have_nan = true"
+        return f"read_parquet({text(file.path)}, {options})"
     if file.kind == "DuckDB":
         return _table(file, origin)
     delimiter, names = _header(file)
