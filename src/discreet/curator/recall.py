@@ -12,7 +12,7 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
-from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
 from discreet.plan.price import Price
 from discreet.plan.released import Released
@@ -73,6 +73,7 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
         "schemas": [table.to_json() for table in plan.tables],
         "prices": [_written(price) for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
+        "limit": plan.limit,
         "groups": None if plan.selection is None else released.groups,
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": data_versions,
@@ -94,6 +95,7 @@ def recall(release: Release) -> Answer:
         table=first,
         price=tuple(_read(price) for price in body["prices"]),
         delta=None if body["delta"] is None else Fraction(body["delta"]),
+        limit=body.get("limit", GROUP_LIMIT),
         others=tuple((table, f'"{table.name}"') for table in others),
         question=body["question"],
     )

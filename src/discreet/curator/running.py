@@ -34,7 +34,10 @@ def answer(
     'answer'
     """
     receipt = charge()  # durable before the engine runs
-    return receipt, noised(plan, engine.rows(plan.sql), bits)
+    rows = engine.rows(plan.sql)
+    # A copy of this machine made before here draws other bits than the original; one made after
+    # it can only finish this answer, from the same rows with the same bits.
+    return receipt, noised(plan, rows, bits.fresh())
 
 
 def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:

@@ -4,15 +4,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.pacing import GRID_SECONDS, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
 from discreet.ledger.account import Holder
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault
+from discreet.plan.draft import GROUP_LIMIT
 from discreet.rationals import Number
+from discreet.schema.column import whole
 from discreet.schema.table import Budget, Table
 
 __all__ = ["Curator"]
+
+_MOST_GROUPS = 10**7
 
 
 class Curator:
@@ -25,22 +30,45 @@ class Curator:
     {}
     """
 
-    __slots__ = ("_vault", "_warehouse")
+    __slots__ = ("_grid", "_most_groups", "_vault", "_warehouse")
 
-    def __init__(self, vault: Vault, *, time_limit_seconds: Number = 60) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        *,
+        time_limit_seconds: Number = 60,
+        grid_seconds: Number = GRID_SECONDS,
+        most_groups: int = GROUP_LIMIT,
+    ) -> None:
+        self._grid = Grid(seconds=grid_seconds)
+        self._most_groups = whole(most_groups, "most_groups", 1, _MOST_GROUPS)
         self._vault = vault
         self._warehouse = Warehouse(vault, time_limit_seconds=time_limit_seconds)
 
     @classmethod
-    def open(cls, folder: str | Path, *, time_limit_seconds: Number = 60) -> "Curator":
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        time_limit_seconds: Number = 60,
+        grid_seconds: Number = GRID_SECONDS,
+        most_groups: int = GROUP_LIMIT,
+    ) -> "Curator":
         """Open the vault in a folder, or make one.
 
+        `grid_seconds` is the step of time at which answers leave remote sessions; `most_groups`
+        is how many public groups one question may have.
         Privacy: none (touches no data).
         >>> Curator.open("")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
         """
-        return cls(Vault.open(folder), time_limit_seconds=time_limit_seconds)
+        return cls(
+            Vault.open(folder),
+            time_limit_seconds=time_limit_seconds,
+            grid_seconds=grid_seconds,
+            most_groups=most_groups,
+        )
 
     def __enter__(self) -> "Curator":
         return self
@@ -130,11 +158,23 @@ class Curator:
         self._vault.ledger.add_account(Holder.ANALYST, name, Budget(epsilon=epsilon, delta=delta))
 
     def session(self, name: str) -> Session:
-        """The conversation of an analyst who has a grant.
+        """The conversation of an analyst who has a grant, on the custodian's own machine.
 
-        Privacy: none (touches no data).
+        Privacy: none (touches no data); answers leave when they are ready, see `remote_session`.
         >>> Curator.session.__name__
         'session'
         """
         self._vault.ledger.account(Holder.ANALYST, name)
-        return Session(self._vault, self._warehouse, name)
+        return Session(self._vault, self._warehouse, name, most_groups=self._most_groups)
+
+    def remote_session(self, name: str) -> Session:
+        """The same for an analyst whom nobody watches: answers leave on a fixed grid of time.
+
+        Privacy: none (touches no data); time within a step of the grid does not show.
+        >>> Curator.remote_session.__name__
+        'remote_session'
+        """
+        self._vault.ledger.account(Holder.ANALYST, name)
+        return Session(
+            self._vault, self._warehouse, name, grid=self._grid, most_groups=self._most_groups
+        )

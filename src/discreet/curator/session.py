@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
+from discreet.curator.pacing import Grid
 from discreet.curator.pricing import delta_of, price_in_text, price_of
 from discreet.curator.recall import recall
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
@@ -18,7 +19,7 @@ from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
-from discreet.plan.draft import Draft, Plan, plan, remade
+from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.price import Price
 from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
 from discreet.query.parse import parse
@@ -37,11 +38,21 @@ class Session:
     'Session'
     """
 
-    __slots__ = ("_vault", "_warehouse", "name")
+    __slots__ = ("_grid", "_most_groups", "_vault", "_warehouse", "name")
 
-    def __init__(self, vault: Vault, warehouse: Warehouse, name: str) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        warehouse: Warehouse,
+        name: str,
+        *,
+        grid: Grid | None = None,
+        most_groups: int = GROUP_LIMIT,
+    ) -> None:
         self._vault = vault
         self._warehouse = warehouse
+        self._grid = grid
+        self._most_groups = most_groups
         self.name = name
 
     @property
@@ -94,6 +105,7 @@ class Session:
             table=table,
             price=Pure(epsilon=1) if pure else ZCDP(rho=1),
             delta=delta_of(analyst, population, delta=delta),
+            limit=self._most_groups,
             relation=relation,
             kept=self._warehouse.kept(table.name),
             others=tuple(others),
@@ -132,7 +144,7 @@ class Session:
             made = self.explain(
                 sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
             )
-            found = run_plan(self._vault, self._warehouse, self.name, made, system)
+            found = self._run(made)
         except DiscreetError as refusal:
             if bought is None or bought.free:
                 raise
@@ -189,6 +201,7 @@ class Session:
             table=table,
             relation=relation,
             kept=self._warehouse.kept(table.name),
+            limit=self._most_groups,
             others=tuple(others),
             integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
@@ -198,7 +211,13 @@ class Session:
                 f"this is not the plan that {table.name} gives now; explain the question again. "
                 "Nothing was run or charged."
             )
-        return run_plan(self._vault, self._warehouse, self.name, plan, system)
+        return self._run(plan)
+
+    def _run(self, made: Plan) -> Answer:
+        def released() -> Answer:
+            return run_plan(self._vault, self._warehouse, self.name, made, system)
+
+        return released() if self._grid is None else self._grid.held(released)
 
     @property
     def transcript(self) -> list[Answer]:

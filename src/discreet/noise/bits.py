@@ -42,6 +42,14 @@ class BitSource(Protocol):
         True
         """
 
+    def fresh(self) -> "BitSource":
+        """A source for one release, which shares no key with what was drawn before.
+
+        Privacy: none (touches no data).
+        >>> isinstance(system.fresh().bits(8), int)
+        True
+        """
+
 
 class _Stream:
     """One AES-CTR key and how much of its output is left."""
@@ -124,6 +132,19 @@ class SystemBits:
         """
         return _integer(self, count)
 
+    def fresh(self) -> "SystemBits":
+        """A source with a key of its own, taken from the operating system with its first bits.
+
+        Two machines resumed from one snapshot hold the same keys. The operating system learns of
+        that from the hypervisor; this process does not, so no key outlives a release.
+        Privacy: none (touches no data).
+        >>> SystemBits().fresh().bits(128) != SystemBits().fresh().bits(128)
+        True
+        """
+        own = SystemBits.__new__(SystemBits)  # no hook for forks: the process number guards it
+        own._lock, own._process, own._stream = threading.Lock(), -1, None
+        return own
+
 
 class SeededBits:
     """A reproducible source, for tests only: passed explicitly, never a default.
@@ -154,6 +175,15 @@ class SeededBits:
         0
         """
         return _integer(self, count)
+
+    def fresh(self) -> "SeededBits":
+        """The same source: the stream of a seed goes on.
+
+        Privacy: none: for tests only.
+        >>> SeededBits(7).fresh().bits(64) == SeededBits(7).bits(64)
+        True
+        """
+        return self
 
 
 system = SystemBits()

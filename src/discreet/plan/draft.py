@@ -355,6 +355,7 @@ def remade(
     others: tuple[tuple[Table, str], ...] = (),
     integer_units: tuple[str, ...] = (),
     kept: str = "",
+    limit: int = GROUP_LIMIT,
     dialect: str = "duckdb",
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
@@ -373,6 +374,7 @@ def remade(
             others=others,
             integer_units=integer_units,
             kept=kept,
+            limit=limit,
             question=made.question,
             behind=made.behind,
             dialect=dialect,
