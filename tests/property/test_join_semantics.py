@@ -81,7 +81,7 @@ def check_case(case):
     assert found == expected
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(cases())
 def test_sources_have_the_rows_that_the_algebra_says(case):
     check_case(case)

@@ -98,7 +98,7 @@ def check_rows(bench, query):
             assert inside, column
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(cases())
 def test_no_person_moves_a_measure_further_than_its_sensitivity(case):
     check_case(case)

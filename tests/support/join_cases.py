@@ -59,6 +59,14 @@ def categories(draw: Any, name: str) -> Column:
 
 
 @st.composite
+def days(draw: Any, name: str) -> Column:
+    """A date with few values around the turn of a year."""
+    low = draw(st.integers(19_720, 19_723))
+    null = draw(st.sampled_from(["drop", low]))
+    return Column(name, "date", lower=low, upper=low + draw(st.integers(0, 2)), null=null)
+
+
+@st.composite
 def columns(draw: Any) -> tuple[Column, ...]:
     """The same names in every table, so that joins have to rename."""
     return (
@@ -66,6 +74,7 @@ def columns(draw: Any) -> tuple[Column, ...]:
         draw(categories("c")),
         Column("f", "boolean", null=draw(st.sampled_from(["drop", 0]))),
         draw(numbers("m")),
+        draw(days("d")),
     )
 
 
@@ -122,7 +131,7 @@ class Shape:
         return [Field(name) for name, kind in self.kinds.items() if kind in kinds]
 
 
-KINDS = {"n": "number", "c": "category", "f": "boolean", "m": "number"}
+KINDS = {"n": "number", "c": "category", "f": "boolean", "m": "number", "d": "date"}
 
 
 class Writer:
@@ -181,7 +190,7 @@ class Writer:
         for _ in range(most):
             both = [
                 (a.name, b.name)
-                for kind in ("number", "category", "boolean")
+                for kind in ("number", "category", "boolean", "date")
                 for a in left.named(kind)
                 for b in right.named(kind)
             ]
@@ -244,7 +253,7 @@ class Writer:
         """One row for each unit, and perhaps for each of some keys."""
         keys = {}
         for _ in range(self.pick([0, 0, 1, 2])):
-            fields = inner.named("category", "boolean")
+            fields = inner.named("category", "boolean", "date")
             if fields:
                 field = self.pick(fields)
                 keys[self.fresh("k")] = (field, inner.kinds[field.name])
@@ -254,6 +263,9 @@ class Writer:
         for name, (_, kind) in keys.items():
             if self.pick([True, True, False]):
                 made[self.fresh("k")] = (Field(name), kind)
+        for field in inner.named("date")[:1]:
+            extreme = self.pick([Statistic.MINIMUM, Statistic.MAXIMUM])
+            made[self.fresh("d")] = (Aggregate(extreme, field), "date")
         where = self.condition(inner, 1) if self.pick([True, False, False]) else None
         source = PerUnit(
             inner.source,
@@ -296,11 +308,13 @@ class Writer:
     def condition(self, inner: Shape, depth: int) -> Any:
         """A condition on one row."""
         tests: list[Any] = [*inner.named("boolean")]
-        tests += [IsNull(field) for field in inner.named("number", "category")]
+        tests += [IsNull(field) for field in inner.named("number", "category", "date")]
         label = Literal(self.pick([*LABELS, "other"]))
         tests += [Compare("=", field, label) for field in inner.named("category")]
         numbers = inner.named("number")
         tests += [Compare("<", a, b) for a in numbers[:3] for b in numbers[-2:]]
+        dates = inner.named("date")
+        tests += [Compare(">=", a, b) for a in dates[:2] for b in dates[-2:]]
         if not tests:
             return Compare("=", Literal(Fraction(1)), Literal(Fraction(1)))
         one = self.pick(tests)
@@ -320,13 +334,13 @@ class Writer:
             found.append(Aggregate(Statistic.UNITS, None))
         for statistic in (Statistic.SUM, Statistic.AVERAGE, Statistic.VARIANCE_POPULATION):
             found += [Aggregate(statistic, self.number(shape, 1))] if numbers else []
-        for field in (*numbers, *shape.named("category", "boolean")):
+        for field in (*numbers, *shape.named("category", "boolean", "date")):
             found.append(Aggregate(Statistic.VALUES, field))
-        for field in numbers[-2:]:
+        for field in (*numbers[-2:], *shape.named("date")[-1:]):
             found.append(Aggregate(Statistic.QUANTILE, field, fraction=Fraction(1, 2)))
         found += [Aggregate(Statistic.MODE, each) for each in shape.named("category")[:1]]
         outputs = {self.pick(found): None for _ in range(self.pick([1, 2, 3]))}
-        fields = shape.named("category", "boolean")
+        fields = shape.named("category", "boolean", "date")
         keys = {self.pick(fields): None for _ in range(self.pick([0, 1, 2]) if fields else 0)}
         named = tuple(Key(f"g{place}", key) for place, key in enumerate(keys))
         shown = tuple(Output(f"o{place}", each) for place, each in enumerate(outputs))

@@ -58,22 +58,13 @@ def without_noise(curator, question):
     return [dict(zip(plan.query.columns, row, strict=True)) for row in zip(*listed, strict=True)]
 
 
-def test_answers_without_noise_are_the_truth(tmp_path):
-    with house(tmp_path / "home", data(), "prepared") as curator:
-        for question, truth in QUESTIONS:
-            assert without_noise(curator, question) == truth
-
-
-@pytest.mark.parametrize("question", [JOIN, LOOKUP, SUBQUERY])
-def test_every_way_of_adding_tables_reads_the_same_integers(tmp_path, question):
+def test_every_way_of_adding_tables_reads_the_same_integers(tmp_path):
     exact = []
     for way in WAYS:
         with house(tmp_path / way.replace(" ", "_"), data(), way) as curator:
-            plan = curator.session("ana").explain(question, epsilon=1)
-            names = tuple(table.name for table in plan.tables)
-            exact.append(sorted(curator._warehouse.engine(names).rows(plan.sql), key=repr))
+            exact.append([without_noise(curator, question) for question, _ in QUESTIONS])
     assert exact[0] == exact[1] == exact[2]
-    assert exact[0] != []
+    assert exact[0] == [truth for _, truth in QUESTIONS]
 
 
 def test_the_population_pays_once_and_a_stored_answer_is_free(curator):
@@ -136,11 +127,11 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("question", REFUSED)
-def test_refusals_are_not_charged(tmp_path, question):
+def test_refusals_are_not_charged(tmp_path):
     with house(tmp_path / "home", data(), "frames") as curator:
-        with pytest.raises(DiscreetError):
-            curator.session("ana").sql(question, epsilon=1)
+        for question in REFUSED:
+            with pytest.raises(DiscreetError):
+                curator.session("ana").sql(question, epsilon=1)
         assert spent(curator) == 0
         assert curator.session("ana").remaining.epsilon == 40
 
