@@ -1,0 +1,109 @@
+"""The low-order bits of textbook Laplace noise: floats that only one of two answers can give.
+Owns the textbook sampler, which protects nobody, and the test of what it can put out [Mir12].
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks import _draws
+from discreet.attacks.interfaces import Answers
+from discreet.attacks.outcome import Outcome, member_bound
+from discreet.errors import InvalidValue
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.rationals import Number, positive
+
+__all__ = ["float_bits", "possible", "textbook_laplace", "whole_bits"]
+
+_GRID = 2.0**53
+_NEAR = 3  # grid points on each side that can round to the same output
+
+
+def _noise(uniform: Answers, scale: float) -> Answers:
+    return np.asarray(-scale * np.log(uniform))
+
+
+def textbook_laplace(exact: Answers, *, scale: float) -> Answers:
+    """The exact answer plus or minus scale times log of a uniform float.
+
+    Privacy: NONE, though the real numbers it imitates are (1/scale)-DP [Mir12, Sec. 4].
+    >>> len(textbook_laplace(np.zeros(3), scale=1.0))
+    3
+    """
+    signs = np.where(_draws.coins(len(exact)), 1.0, -1.0)
+    return np.asarray(exact + signs * _noise(_draws.floats(len(exact)), scale))
+
+
+def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool_]:
+    """Which of the released floats can come from this exact answer at all.
+
+    Privacy: none (made-up people).
+    >>> possible(textbook_laplace(np.zeros(3), scale=1.0), exact=0.0, scale=1.0).tolist()
+    [True, True, True]
+    """
+    found = np.zeros(len(answers), dtype=np.bool_)
+    distance = answers - exact
+    nearest = np.rint(np.exp(-np.abs(distance) / scale) * _GRID)
+    # Where 1 + noise was rounded, several noises make the same sum: look further on the grid.
+    width = np.spacing(np.abs(answers) + 1.0) / scale * np.exp(-np.abs(distance) / scale) * _GRID
+    reach = int(min(64, _NEAR + np.ceil(width.max(initial=0.0))))
+    for step in range(-reach, reach + 1):
+        uniform = np.clip(nearest + step, 1.0, _GRID) / _GRID
+        noise = _noise(uniform, scale)
+        found |= (exact + noise == answers) | (exact - noise == answers)
+    return found
+
+
+def float_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
+    """Tell counts of 0 from counts of 1 by whether the released float can come from each.
+
+    Privacy: none (made-up people); the bound is that of the noise in real numbers.
+    >>> float_bits(epsilon=0.1, answers=400).accuracy > 0.6
+    True
+    """
+    level = positive(epsilon, "epsilon")
+    scale = float(1 / level)
+    _enough(answers)
+    bits = _draws.coins(answers)
+    released = textbook_laplace(bits.astype(np.float64), scale=scale)
+    zero = possible(released, exact=0.0, scale=scale)
+    one = possible(released, exact=1.0, scale=scale)
+    guesses = np.where(zero == one, released > 0.5, one)
+    return Outcome(
+        attack="low-order bits",
+        interface="textbook Laplace in floats",
+        right=int((guesses == bits).sum()),
+        attempts=answers,
+        baseline=0.5,
+        bound=member_bound(epsilon=level),
+        at=float(level),
+        parameters=(("certain", str(int((zero != one).sum()))), ("answers", str(answers))),
+    )
+
+
+def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
+    """The same counts with discrete Laplace noise, as a curator adds it: nothing to see.
+
+    Privacy: epsilon for each answer [DMNS06, Prop. 3.3].
+    >>> whole_bits(epsilon=0.1, answers=400).accuracy < 0.7
+    True
+    """
+    level = positive(epsilon, "epsilon")
+    _enough(answers)
+    bits = _draws.coins(answers)
+    released = DiscreteLaplace(scale=1 / level).release(bits.astype(np.int64))
+    guesses = np.asarray(released) > 0.5
+    return Outcome(
+        attack="low-order bits",
+        interface="noise in whole numbers, as a curator's",
+        right=int((guesses == bits).sum()),
+        attempts=answers,
+        baseline=0.5,
+        bound=member_bound(epsilon=level),
+        at=float(level),
+        parameters=(("answers", str(answers)),),
+    )
+
+
+def _enough(answers: int) -> None:
+    if answers < 1:
+        raise InvalidValue(f"answers is {answers}; give at least one.")

@@ -1,0 +1,184 @@
+"""Probes of a running curator: many asking at once for the last of a budget, and the time an
+answer takes. Beside each stands a naive service, in which the probe finds what it looks for.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks import _draws
+from discreet.attacks.curated import ANALYST, vault_of
+from discreet.attacks.interfaces import Answers
+from discreet.attacks.outcome import Outcome
+from discreet.attacks.people import People, made_up
+from discreet.curator.service import Curator
+from discreet.errors import BudgetExceeded, InvalidValue
+
+__all__ = ["curator_race", "curator_timing", "naive_race", "naive_timing"]
+
+_PAUSE = 0.002  # between the check and the spending of a naive account, in seconds
+_ROWS = 200  # of the tables whose answers are timed
+_SLOW = 3e-4  # seconds of work that a naive service does for the target only
+
+
+@dataclass(slots=True)
+class _NaiveAccount:
+    """Checks, works, then spends: what was checked may be gone by then."""
+
+    left: int
+
+    def ask(self) -> bool:
+        if self.left < 1:
+            return False
+        time.sleep(_PAUSE)
+        self.left -= 1
+        return True
+
+
+def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
+    """Ask a naive account for more than it can pay, from many sides at once.
+
+    Right is every answer beyond the budget.
+    Privacy: none (made-up people).
+    >>> naive_race(affordable=5, askers=3).attack
+    'budget race'
+    """
+    account = _NaiveAccount(affordable)
+
+    def asking(_: int) -> int:
+        return sum(account.ask() for _ in range(affordable))
+
+    return _raced("check, then spend", asking, affordable, askers, None)
+
+
+def curator_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
+    """Ask a curator for more than its budget, each asker with a connection of its own.
+
+    Privacy: the ledger admits what the budget pays for and nothing beyond.
+    >>> curator_race(affordable=2, askers=2).right
+    0
+    """
+    price = Fraction(1, affordable)
+    with vault_of(made_up(20), epsilon=1) as (folder, _):
+
+        def asking(asker: int) -> int:
+            return sum(_granted(folder, asker, price, affordable))
+
+        return _raced("a curator at epsilon 1", asking, affordable, askers, 0.0)
+
+
+def _granted(folder: Path, asker: int, price: Fraction, attempts: int) -> Iterator[bool]:
+    with Curator.open(folder) as curator:
+        session = curator.session(ANALYST)
+        for attempt in range(attempts):
+            text = f"SELECT COUNT(*) FROM people WHERE born < 1940 AND seat <> {asker}"
+            text += f" AND seat < {attempt + 1}"
+            try:
+                yield not session.sql(text, epsilon=price).free
+            except BudgetExceeded:
+                yield False
+
+
+def _raced(
+    name: str, asking: Callable[[int], int], affordable: int, askers: int, bound: float | None
+) -> Outcome:
+    if affordable < 1 or askers < 2:
+        raise InvalidValue(
+            f"{askers} askers for {affordable} answers; a race takes two askers and one answer."
+        )
+    with ThreadPoolExecutor(askers) as pool:
+        granted = sum(pool.map(asking, range(askers)))
+    return Outcome(
+        attack="budget race",
+        interface=name,
+        right=max(0, granted - affordable),
+        attempts=affordable * askers - affordable,
+        baseline=0.0,
+        bound=bound,
+        parameters=(("granted", str(granted)), ("affordable", str(affordable))),
+    )
+
+
+def naive_timing(*, probes: int = 200) -> Outcome:
+    """Time a service that works longer when the target is among the rows.
+
+    Privacy: none (made-up people).
+    >>> naive_timing(probes=40).attempts
+    20
+    """
+
+    def answer(present: bool, _: int) -> None:
+        stop = time.perf_counter() + (_SLOW if present else 0.0)
+        while time.perf_counter() < stop:
+            pass
+
+    return _timed("works longer for the target", answer, probes)
+
+
+def curator_timing(*, probes: int = 120) -> Outcome:
+    """Time a curator's answers about a table with the target and about one without.
+
+    Epsilon promises nothing about time, so there is no bound; the curator reads the whole table
+    and draws noise in the same way for both.
+    Privacy: none (made-up people).
+    >>> curator_timing(probes=8).bound is None
+    True
+    """
+    with _twins() as ask:
+        return _timed("a curator", ask, probes)
+
+
+@contextmanager
+def _twins() -> Iterator[Callable[[bool, int], None]]:
+    people: People = made_up(_ROWS)
+    with (
+        vault_of(people, epsilon=1) as (_, present),
+        vault_of(people.without(_ROWS // 2), epsilon=1) as (_, absent),
+    ):
+
+        def ask(target: bool, number: int) -> None:
+            text = f"SELECT COUNT(*) FROM people WHERE secret AND born < 2000 + {number}"
+            (present if target else absent).sql(text, epsilon=Fraction(1, 1 << 20))
+
+        yield ask
+
+
+def _timed(name: str, answer: Callable[[bool, int], None], probes: int) -> Outcome:
+    if probes < 4:
+        raise InvalidValue(f"probes is {probes}; take at least 4.")
+    present = _draws.coins(probes)
+    present[:2] = True, False
+    times = np.zeros(probes)
+    for number in range(-2, probes):  # two first, to warm up
+        start = time.perf_counter()
+        answer(bool(present[number]), number + 2)
+        if number >= 0:
+            times[number] = time.perf_counter() - start
+    half = probes // 2
+    guesses = _by_time(times[:half], present[:half], times[half:])
+    return Outcome(
+        attack="timing",
+        interface=name,
+        right=int((guesses == present[half:]).sum()),
+        attempts=probes - half,
+        baseline=0.5,
+        parameters=(("probes", str(probes)),),
+    )
+
+
+def _by_time(known: Answers, present: NDArray[np.bool_], new: Answers) -> NDArray[np.bool_]:
+    """The cut of the known times that tells them apart best, used on new ones."""
+    cuts = np.sort(known)
+    slower = [(int(((known > cut) == present).sum()), float(cut)) for cut in cuts]
+    best, cut = max(slower)
+    least, other = min(slower)
+    if best >= len(known) - least:
+        return new > cut
+    return new <= other

@@ -1,0 +1,189 @@
+"""Linear reconstruction: many rough counts of random subsets give everybody's secret away, by
+least squares or by linear programming [DN03]. Owns the questions and the solvers.
+"""
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks import _draws
+from discreet.attacks.interfaces import Answers, Interface, Questions
+from discreet.attacks.outcome import Outcome, value_bound
+from discreet.attacks.people import People
+from discreet.errors import DiscreetError, InvalidValue
+
+__all__ = ["Solver", "bound_of", "random_subsets", "reconstruct", "reconstruction", "table_attack"]
+
+
+_RIDGES = (1e-6, 4.0, 64.0, 1024.0, 16384.0)  # four times the variance of the noise
+
+
+class Solver(StrEnum):
+    """How answers are turned into secrets.
+
+    Privacy: none (touches no data).
+    >>> Solver("least squares").name
+    'LEAST_SQUARES'
+    """
+
+    LEAST_SQUARES = "least squares"
+    LINEAR_PROGRAM = "linear program"
+
+
+def random_subsets(people: int, questions: int) -> Questions:
+    """Counts over subsets that hold each person with probability one half.
+
+    Privacy: none (touches no data).
+    >>> random_subsets(10, 4).members.shape
+    (4, 10)
+    """
+    if questions < 1:
+        raise InvalidValue(f"questions is {questions}; ask at least one.")
+    return Questions(_draws.coins(questions, people))
+
+
+def reconstruct(
+    questions: Questions, answers: Answers, *, solver: Solver = Solver.LEAST_SQUARES
+) -> NDArray[np.bool_]:
+    """The secrets that fit the answers best, rounded to bits; refused answers are left out.
+
+    The linear program minimises the sum of absolute errors over numbers from 0 to 1 [DMT07].
+    Privacy: none (made-up people).
+    >>> asked = Questions(np.array([[True, False], [True, True]]))
+    >>> reconstruct(asked, np.array([1.0, 1.0])).tolist()
+    [True, False]
+    """
+    kept = ~np.isnan(answers)
+    people = questions.members.shape[1]
+    if not kept.any():
+        return _draws.coins(people)
+    matrix = questions.members[kept].astype(np.float64)
+    if solver is Solver.LEAST_SQUARES:
+        # Around one half, so that what the answers leave open stays undecided.
+        found = 0.5 + _least_squares(matrix, answers[kept] - matrix.sum(axis=1) / 2)
+    else:
+        found = _linear_program(matrix, answers[kept])
+    return found > 0.5
+
+
+def _least_squares(matrix: Answers, answers: Answers) -> Answers:
+    """Least squares with the ridge that predicts a fifth of the answers best from the others: near
+    as many answers as people, plain least squares would blow noise up.
+    """
+    rows = len(matrix)
+    held = max(1, rows // 5)
+    known, gram = matrix[held:], matrix[held:].T @ matrix[held:]
+    best, chosen = np.inf, _RIDGES[-1]
+    for ridge in _RIDGES if rows >= 5 else ():
+        found = _ridge(gram, known.T @ answers[held:], ridge)
+        score = float(((matrix[:held] @ found - answers[:held]) ** 2).sum())
+        if score < best:
+            best, chosen = score, ridge
+    gram += matrix[:held].T @ matrix[:held]
+    return _ridge(gram, matrix.T @ answers, chosen)
+
+
+def _ridge(gram: Answers, moments: Answers, ridge: float) -> Answers:
+    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), moments))
+
+
+def _linear_program(matrix: Answers, answers: Answers) -> Answers:
+    """The dual of the least sum of absolute errors: as many rows as people, however many answers.
+
+    Maximise -answers y - sum z over -1 <= y <= 1 and z >= 0 with z >= -matrix' y; the secrets are
+    the multipliers of these rows.
+    """
+    try:
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, hstack, identity
+    except ImportError:
+        raise DiscreetError("the linear program needs scipy; run: pip install scipy") from None
+    rows, columns = matrix.shape
+    limits = hstack([csr_array(-matrix.T), -identity(columns, format="csr")], format="csr")
+    solved = linprog(
+        np.concatenate([answers, np.ones(columns)]),
+        A_ub=limits,
+        b_ub=np.zeros(columns),
+        bounds=[(-1.0, 1.0)] * rows + [(0.0, None)] * columns,
+        method="highs-ipm",
+    )
+    if solved.x is None:
+        raise DiscreetError(f"the linear program was not solved: {solved.message}")
+    return -np.asarray(solved.ineqlin.marginals, dtype=np.float64)
+
+
+def bound_of(interface: Interface, people: People) -> float | None:
+    """The most secrets that the interface's promise lets anybody guess, as a share, or None.
+
+    Privacy: see `value_bound` [SNJ23, Sec. 5].
+    >>> from discreet.attacks.interfaces import exact
+    >>> from discreet.attacks.people import made_up
+    >>> bound_of(exact(), made_up(5)) is None
+    True
+    """
+    if interface.epsilon is None:
+        return None
+    return value_bound(epsilon=interface.epsilon, relation=people.table.neighbours)
+
+
+def reconstruction(
+    people: People,
+    interface: Interface,
+    *,
+    questions: int,
+    solver: Solver = Solver.LEAST_SQUARES,
+) -> Outcome:
+    """Ask for counts over random subsets and solve for the secrets.
+
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import exact
+    >>> from discreet.attacks.people import made_up
+    >>> reconstruction(made_up(40), exact(), questions=160).accuracy
+    1.0
+    """
+    asked = random_subsets(len(people), questions)
+    with interface.open(people) as desk:
+        answers = desk.counts(asked)
+    guesses = reconstruct(asked, answers, solver=solver)
+    return Outcome(
+        attack="reconstruction",
+        interface=interface.name,
+        right=int((guesses == people.secrets[:, 0]).sum()),
+        attempts=len(people),
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        at=float(questions),
+        parameters=(
+            ("people", str(len(people))),
+            ("questions", str(questions)),
+            ("answered", str(int((~np.isnan(answers)).sum()))),
+            ("solver", solver.value),
+        ),
+    )
+
+
+def table_attack(people: People, interface: Interface) -> Outcome:
+    """Ask for everybody's own cell at once and round it: the best use of a curator's budget.
+
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import exact
+    >>> from discreet.attacks.people import made_up
+    >>> table_attack(made_up(40), exact()).accuracy
+    1.0
+    """
+    asked = Questions(np.eye(len(people), dtype=np.bool_))
+    with interface.open(people) as desk:
+        answers = desk.counts(asked)
+    guesses = np.where(np.isnan(answers), _draws.coins(len(people)), answers > 0.5)
+    promised = interface.epsilon
+    return Outcome(
+        attack="one cell for each person",
+        interface=interface.name,
+        right=int((guesses == people.secrets[:, 0]).sum()),
+        attempts=len(people),
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        at=None if promised is None else float(promised),
+        parameters=(("people", str(len(people))),),
+    )

@@ -1,0 +1,203 @@
+"""Attacks on one person at a time: differencing, averaging, refusals that disclose, the lottery of
+a published sample, and linkage with what others know. Each asks an interface and guesses.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks import _draws
+from discreet.attacks.interfaces import EVERYBODY, Answers, Interface, Questions
+from discreet.attacks.outcome import Outcome
+from discreet.attacks.people import People
+from discreet.attacks.reconstruction import bound_of
+from discreet.errors import InvalidValue
+
+__all__ = ["averaging", "differencing", "linkage", "lottery", "refusals"]
+
+
+def _targets(people: People, targets: int) -> NDArray[np.int64]:
+    if not 1 <= targets <= len(people):
+        raise InvalidValue(f"targets is {targets}; it must be from 1 to {len(people)}.")
+    return _draws.order(len(people))[:targets]
+
+
+def _guessed(score: Answers) -> NDArray[np.bool_]:
+    """Above one half is a yes; no answer is a coin."""
+    return np.where(np.isnan(score), _draws.coins(len(score)), score > 0.5)
+
+
+def _mean(values: Answers) -> Answers:
+    """The mean of each row's answers; NaN where none was given."""
+    given = ~np.isnan(values)
+    sums = np.where(given, values, 0.0).sum(axis=1)
+    counts = given.sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def differencing(
+    people: People, interface: Interface, *, targets: int = 10, crowds: int = 1
+) -> Outcome:
+    """Count a large crowd with and without the target; the difference is the target's secret.
+
+    With more crowds than one, random halves of the others, the differences are averaged: rounding
+    and small noise do not help.
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import exact
+    >>> from discreet.attacks.people import made_up
+    >>> differencing(made_up(30), exact()).accuracy
+    1.0
+    """
+    chosen = _targets(people, targets)
+    halves = _draws.coins(targets * crowds, len(people)) if crowds > 1 else True
+    without = np.broadcast_to(halves, (targets * crowds, len(people))).copy()
+    target = np.repeat(chosen, crowds)
+    without[np.arange(len(target)), target] = False
+    inside = without.copy()
+    inside[np.arange(len(target)), target] = True
+    with interface.open(people) as desk:
+        answers = desk.counts(Questions(np.concatenate([inside, without])))
+    differences = (answers[: len(target)] - answers[len(target) :]).reshape(targets, crowds)
+    guesses = _guessed(_mean(differences))
+    return Outcome(
+        attack="differencing",
+        interface=interface.name,
+        right=int((guesses == people.secrets[chosen, 0]).sum()),
+        attempts=targets,
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        at=float(crowds),
+        parameters=(("people", str(len(people))), ("crowds", str(crowds))),
+    )
+
+
+def averaging(
+    people: People, interface: Interface, *, targets: int = 10, repeats: int = 100
+) -> Outcome:
+    """Ask the same question about the target again and again, and average the answers.
+
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import noisy
+    >>> from discreet.attacks.people import made_up
+    >>> averaging(made_up(30), noisy(1), repeats=2000).accuracy
+    1.0
+    """
+    chosen = _targets(people, targets)
+    members = np.zeros((targets * repeats, len(people)), dtype=np.bool_)
+    members[np.arange(len(members)), np.repeat(chosen, repeats)] = True
+    with interface.open(people) as desk:
+        answers = desk.counts(Questions(members)).reshape(targets, repeats)
+    guesses = _guessed(_mean(answers))
+    return Outcome(
+        attack="averaging",
+        interface=interface.name,
+        right=int((guesses == people.secrets[chosen, 0]).sum()),
+        attempts=targets,
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        at=float(repeats),
+        parameters=(("people", str(len(people))), ("repeats", str(repeats))),
+    )
+
+
+def refusals(people: People, interface: Interface) -> Outcome:
+    """Pair everybody with the attacker, who knows their own secret; a refusal is an answer.
+
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import audited
+    >>> from discreet.attacks.people import made_up
+    >>> refusals(made_up(30), audited()).accuracy
+    1.0
+    """
+    others = np.arange(1, len(people))
+    members = np.zeros((len(others), len(people)), dtype=np.bool_)
+    members[:, 0] = True
+    members[np.arange(len(others)), others] = True
+    with interface.open(people) as desk:
+        answers = desk.counts(Questions(members))
+    own = bool(people.secrets[0, 0])
+    refused = np.isnan(answers)
+    # Refused: all or none have it, so the other is as the attacker is. Else subtract one's own.
+    guesses = np.where(refused, own, answers - own > 0.5)
+    return Outcome(
+        attack="refusals",
+        interface=interface.name,
+        right=int((guesses == people.secrets[others, 0]).sum()),
+        attempts=len(others),
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        parameters=(("people", str(len(people))), ("refused", str(int(refused.sum())))),
+    )
+
+
+def lottery(people: People, *, share: float) -> Outcome:
+    """Publish each row with a small probability: who is drawn is given away for certain.
+
+    Right guesses count only for those drawn: they are facts, not guesses.
+    Privacy: no finite epsilon, though few are hurt each time [DMNS06, Ex. 3].
+    >>> from discreet.attacks.people import made_up
+    >>> lottery(made_up(50), share=1.0).right
+    50
+    """
+    if not 0 < share <= 1:
+        raise InvalidValue(f"share is {share}; it must be above 0 and at most 1.")
+    drawn = _draws.coins(len(people), chance=share)
+    return Outcome(
+        attack="lottery",
+        interface=f"a published sample of {share:.0%}",
+        right=int(drawn.sum()),
+        attempts=len(people),
+        baseline=0.0,
+        bound=None,
+        at=share,
+        parameters=(("people", str(len(people))), ("share", f"{share:g}")),
+    )
+
+
+def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outcome:
+    """Look for the people who share what is known of the target, and count secrets among them.
+
+    Where too few share it for an answer, the least telling column is left out, and so on.
+    Privacy: none (made-up people).
+    >>> from discreet.attacks.interfaces import exact
+    >>> from discreet.attacks.people import made_up
+    >>> linkage(made_up(60), exact(), targets=60).accuracy > 0.6
+    True
+    """
+    chosen = _targets(people, min(targets, len(people)))
+    score = np.full(len(chosen), np.nan)
+    with interface.open(people) as desk:
+        for width in range(len(people.known), 0, -1):
+            open_places = np.flatnonzero(np.isnan(score))
+            if not len(open_places):
+                break
+            members, texts = _lookalikes(people, chosen[open_places], people.known[-width:])
+            both = np.repeat(members, 2, axis=0)
+            secret = (0, EVERYBODY) * len(members)
+            doubled = tuple(text for text in texts for _ in range(2))
+            answers = desk.counts(Questions(both, secret, doubled)).reshape(-1, 2)
+            size = np.maximum(answers[:, 1], 1.0)
+            score[open_places] = answers[:, 0] / size
+    guesses = _guessed(score)
+    return Outcome(
+        attack="linkage",
+        interface=interface.name,
+        right=int((guesses == people.secrets[chosen, 0]).sum()),
+        attempts=len(chosen),
+        baseline=0.5,
+        bound=bound_of(interface, people),
+        parameters=(("people", str(len(people))), ("known", ", ".join(people.known))),
+    )
+
+
+def _lookalikes(
+    people: People, chosen: NDArray[np.int64], known: tuple[str, ...]
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    members = np.ones((len(chosen), len(people)), dtype=np.bool_)
+    for name in known:
+        codes = people.values[name]
+        members &= codes[chosen][:, None] == codes[None, :]
+    texts = (
+        " AND ".join(f"{name} = {people.literal(name, int(person))}" for name in known)
+        for person in chosen
+    )
+    return members, tuple(texts)
