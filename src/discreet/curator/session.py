@@ -14,7 +14,7 @@ from discreet.curator.recall import recall
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
-from discreet.errors import DiscreetError, InvalidValue
+from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
@@ -166,6 +166,12 @@ class Session:
             return None, []
         price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
         made = plan(replace(counted, price=price))
+        if made.selection is not None:
+            raise UnprovableRequest(
+                "the error of an average depends on how many rows a group has, and which groups "
+                "there are is not public. Suppose a count (count=...), or name a price. Nothing "
+                "was run or charged."
+            )
         versions = ", ".join(map(str, data_versions(self._warehouse, made)))
         for old in self.transcript:  # the oldest, so that the same question stays the same
             found = old.counted(made) if old.receipt.data_version == versions else None
