@@ -65,6 +65,8 @@ def read(draft: Draft) -> Draft:
     'read'
     """
     tables = (draft.table, *(table for table, _ in draft.others))
+    if tuple(each.name for each in tables) != draft.query.tables:  # the first private one pays
+        raise UnsafeQuery("the tables are not those of the question. Nothing was run or charged.")
     source, most = draft.query.source, draft.query.options.max_rows_contributed
     plain = isinstance(source, Scan) and not source.names
     if plain and (most is None or most >= draft.table.rows_per_unit):

@@ -158,6 +158,18 @@ def test_a_plan_with_another_source_is_refused(tmp_path, what):
         assert spent(curator) == spent(curator, "travellers") == 0
 
 
+@pytest.mark.parametrize("tables", [("trips", "visits", "bills"), ("trips",), ("bills", "visits")])
+def test_a_plan_that_names_other_tables_is_refused(tmp_path, tables):
+    """The first private table pays: other people would, for rows that are not theirs."""
+    with house(tmp_path / "home", data(), "prepared") as curator:
+        session = curator.session("ana")
+        plan = session.explain(JOIN, epsilon=1)
+        forged = replace(plan, tables=tuple(curator.tables[name] for name in tables))
+        with pytest.raises(DiscreetError, match="Nothing was run or charged"):
+            session.run(forged)
+        assert spent(curator) == spent(curator, "travellers") == 0
+
+
 def test_what_is_private_cannot_be_public_under_another_name(tmp_path):
     with house(tmp_path / "home", data(), "prepared") as curator:
         public = schema("wards")
