@@ -41,7 +41,7 @@ demo: .venv/.demo ## a first look, on made-up data
 	@$(BIN)/discreet demo
 
 test: .venv/.setup ## what it takes to trust a change
-	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not soak'
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'not soak'
 
 check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/ruff check .

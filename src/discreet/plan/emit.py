@@ -83,7 +83,12 @@ def _limited(
 ) -> str:
     """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
     names = _names(domains)
-    order = dialect.hashed('"$unit"', [dialect.text(name) for name in names], "'|'")
+    texts = [
+        # A text could hold the mark or be empty, so its own hash stands for it.
+        f"coalesce({dialect.hash_of(name)}, '')" if domain.private else dialect.text(name)
+        for name, domain in zip(names, domains, strict=True)
+    ]
+    order = dialect.hashed('"$unit"', texts, "'|'")
     rows = dialect.derived(f"SELECT *, {', '.join(_named(domains))} FROM {relation}{where}", "r")
     return (
         f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, '
