@@ -1,7 +1,8 @@
 """Durable charges: 16 threads of one process through our ledger, which commits them in groups,
 against the same charge in a transaction of its own (BEGIN IMMEDIATE) on a connection per thread.
 
-Both write the same tables, entries and hashes on the same disk, with a flush before each receipt.
+Both check and write the same accounts, entries and hashes on the same disk, with a flush before
+each receipt; ours seals every entry besides and exports the newest seal.
 The folder is made under TMPDIR: measure on a real disk, a memory file system flushes nothing.
 """
 
@@ -10,12 +11,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.ledger._book import Book
+from discreet.ledger._book import required_account
 from discreet.ledger.account import Holder
-from discreet.ledger.entry import Act, describe_loss
+from discreet.ledger.entry import Act, Entry, describe_loss, memo_text
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
@@ -43,13 +45,20 @@ def plainly(path: Path) -> Callable[[], object]:
 
     def charge() -> None:
         connection.execute("BEGIN IMMEDIATE")
-        book = Book(connection)
         holders = ((Holder.POPULATION, "people"), (Holder.ANALYST, "ana"))
-        after = tuple(book.account(*holder).admit(PRICE) for holder in holders)
+        after = [required_account(connection, *each).admit(PRICE) for each in holders]
+        sequence, previous = connection.execute("SELECT sequence, hash FROM head").fetchone()
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        said = describe_loss(PRICE), memo_text(MEMO)
+        entry = Entry(sequence + 1, now, Act.CHARGE, "people", "ana", *said, previous)
+        row = (sequence + 1, now, "charge", "people", "ana", *said, previous, entry.hash)
+        connection.execute(f"INSERT INTO entries VALUES ({', '.join('?' * 9)})", row)
+        connection.execute("UPDATE head SET sequence = ?, hash = ?", (sequence + 1, entry.hash))
         for account in after:
-            book.put(account)
-        book.append(Act.CHARGE, after, describe_loss(PRICE), "{}")
-        book.save()
+            connection.execute(
+                "UPDATE accounts SET spent = ?, spent_delta = ? WHERE holder = ? AND name = ?",
+                (str(account.spent), str(account.spent_delta), account.holder, account.name),
+            )
         connection.execute("COMMIT")
 
     return charge

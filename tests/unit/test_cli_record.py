@@ -56,3 +56,36 @@ def test_a_changed_total_is_found(desk):
     found = desk.run("verify", "--json")
     assert found.status == 1
     assert found.json["sound"] is False
+
+
+def tamper(desk):
+    connection = sqlite3.connect(desk.vault / "vault.db")
+    with connection:
+        connection.execute("DROP TRIGGER entries_no_update")
+        connection.execute("UPDATE entries SET memo = '{}' WHERE sequence = 3")
+    connection.close()
+
+
+def test_a_record_that_is_not_sound_answers_nothing_until_it_is_adopted(desk):
+    outcome = desk.run("ledger", "adopt", "--why", "no reason")
+    assert outcome.status == 2
+    assert "there is nothing to adopt" in outcome.err
+    tamper(desk)
+    outcome = desk.run("verify")
+    assert outcome.status == 1
+    assert "not sound at entry 3: entry 3 was changed" in outcome.err
+    for question in (COUNT, "SELECT COUNT(*) AS m FROM visits"):  # the first one would be free
+        outcome = desk.run("query", question, "--as", "ana", "--epsilon", "0.25")
+        assert outcome.status == 1
+        assert "the record of this vault is not sound" in outcome.err
+        assert "entry" not in outcome.err
+    outcome = desk.run("ledger", "adopt", "--why", "the memo was lost")
+    assert outcome.status == 0
+    for words in ("entry 3 was changed", "in entry 4", "epsilon 0.75 of 1"):
+        assert words in outcome.out
+    entry = desk.run("ledger", "--json").json["entries"][-1]
+    assert entry["act"] == "adopt"
+    assert entry["memo"]["why"] == "the memo was lost"
+    assert "as it stood" in desk.run("ledger").out
+    assert desk.run("verify").status == 0
+    assert desk.run("query", COUNT, "--as", "ana", "--epsilon", "0.25").status == 0

@@ -1,7 +1,10 @@
-"""The commands that read the record: ledger shows it, verify checks it."""
+"""The commands about the record: ledger shows it, verify checks it, ledger adopt goes on with one
+that is not sound any more.
+"""
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -13,6 +16,7 @@ from discreet.cli.shared import (
     print_json,
     refusing,
 )
+from discreet.errors import InvalidValue
 
 __all__ = ["register"]
 
@@ -24,18 +28,27 @@ def register(app: typer.Typer) -> None:
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]
-    ['ledger', 'verify']
+    ['verify']
+    >>> [group.name for group in app.registered_groups]
+    ['ledger']
     """
-    app.command("ledger", help="Show every budget, what is left of it, and every charge so far.")(
-        _ledger
-    )
+    ledger = typer.Typer(invoke_without_command=True)
+    ledger.callback(help="Show every budget, what is left of it, and every charge so far.")(_ledger)
+    ledger.command(
+        "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
+    )(_adopt)
+    app.add_typer(ledger, name="ledger")
     app.command("verify", help="Check that the record is whole and that its totals are right.")(
         _verify
     )
 
 
 @refusing
-def _ledger(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
+def _ledger(
+    context: typer.Context, as_json: Json = False, folder: VaultFolder = Path("vault")
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from discreet.display.tables import account_table, entry_table
     from discreet.display.values import account_values, entry_values
 
@@ -51,6 +64,29 @@ def _ledger(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
 
 
 @refusing
+def _adopt(
+    why: Annotated[
+        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
+    ],
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.tables import account_table
+
+    with existing_vault(folder) as curator:
+        found = curator.ledger.verify()
+        if found.sound:
+            raise InvalidValue("the record is sound; there is nothing to adopt.")
+        curator.ledger.adopt({"why": why, "problem": found.problem or ""})
+        accounts, entry = curator.ledger.accounts(), curator.ledger.entries()[-1]
+    typer.echo(f"What was wrong: {found.problem}")
+    typer.echo(
+        f"Adopted as it stands, in entry {entry.sequence}. Charges that are no longer in the"
+    )
+    typer.echo("record are forgotten: lower the budgets if some are missing. What is left now:")
+    new_console().print(account_table(accounts))
+
+
+@refusing
 def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
         found = curator.ledger.verify()
@@ -61,6 +97,11 @@ def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
         typer.echo(f"Newest entry: {found.head}")
         typer.echo("Keep that line elsewhere: it shows later that nothing before it was rewritten.")
     else:
-        typer.echo(f"discreet: the record is not sound: {found.problem}", err=True)
+        where = "" if found.bad is None else f" at entry {found.bad}"
+        typer.echo(f"discreet: the record is not sound{where}: {found.problem}", err=True)
+        typer.echo(
+            "Nothing is answered until it is put back or adopted: discreet ledger adopt --why TEXT",
+            err=True,
+        )
     if not found.sound:
         raise typer.Exit(1)

@@ -89,6 +89,7 @@ def run_plan(
     >>> run_plan.__name__
     'run_plan'
     """
+    vault.ledger.check()  # a record that was tampered with answers nothing
     versions = data_versions(warehouse, plan)
     key = release_key(plan, versions)
     payer = paying(plan.tables)

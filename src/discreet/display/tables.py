@@ -171,6 +171,8 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
 def _event(entry: Entry) -> str:
     if entry.act is Act.CHARGE:
         return cost_text(entry.loss)
+    if entry.act is Act.ADOPT:
+        return "as it stood"
     account = account_of(entry)
     text = f"epsilon {float(account.epsilon):g}"
     return text if account.pure else f"{text}, delta {float(account.delta):g}"

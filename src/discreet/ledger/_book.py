@@ -3,14 +3,17 @@ written when it is saved. Keeps the record's order; whether a charge is admitted
 """
 
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
+from discreet.ledger._chain import Seal, Tail, digest, row_kinds, rows_of, vault_digest
 from discreet.ledger.account import Account, Holder, account_name
 from discreet.ledger.entry import FIRST, Act, Entry
+from discreet.ledger.verification import Replay
 from discreet.schema.column import nearest
 
 __all__ = [
@@ -37,6 +40,14 @@ _PUT_HEAD = (
     "INSERT INTO head VALUES (1, ?, ?) ON CONFLICT (only) DO UPDATE "
     "SET sequence = excluded.sequence, hash = excluded.hash"
 )
+_ADD_SEAL = "INSERT INTO seals (number, kind, reference, digest, mac) VALUES (?, ?, ?, ?, ?)"
+
+NOT_SOUND = (
+    "the record of this vault is not sound, so nothing is answered; its custodian sees why with "
+    "`discreet verify`. Nothing was run or charged."
+)
+"""What everyone hears when the record was tampered with; the custodian learns more by verifying."""
+
 Sealed = tuple[Entry, str]
 """An entry and its hash."""
 
@@ -46,10 +57,32 @@ _NAMES = [field.name for field in fields(Account)]
 class Book:
     """A transaction in progress; nothing of it is durable before its group has committed."""
 
-    __slots__ = ("_accounts", "_changed", "_connection", "_count", "_last", "_new", "_own")
+    __slots__ = (
+        "_accounts",
+        "_changed",
+        "_connection",
+        "_count",
+        "_known",
+        "_last",
+        "_new",
+        "_own",
+        "_seals",
+        "_settled",
+        "_tail",
+    )
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        tail: Tail,
+        known: Replay,
+        settled: Callable[[Tail, Replay], None] = lambda *_: None,
+    ) -> None:
         self._connection = connection
+        self._tail = tail
+        self._known = known
+        self._settled = settled
+        self._seals: list[Seal] = []
         self._accounts: dict[tuple[Holder, str], Account] = {}
         self._changed: set[tuple[Holder, str]] = set()
         self._new: list[tuple[object, ...]] = []
@@ -78,6 +111,8 @@ class Book:
         known = self._accounts.get((holder, name))
         if known is None:
             known = find_account(self._connection, holder, name)
+            if known != self._known.find(holder, name):
+                raise Unavailable(NOT_SOUND)
             if known is not None:
                 self._accounts[holder, name] = known
         return known
@@ -105,10 +140,25 @@ class Book:
             previous=previous,
         )
         seal = entry.hash
-        self._new.append((*_row(entry), seal))
+        row = (*_row(entry), seal)
+        self._new.append(row)
+        self.seal("entry", row)
         self._last = entry.sequence, entry.time, seal
         self._count += 1
         return entry, seal
+
+    def seal(self, kind: str, row: tuple[Any, ...]) -> None:
+        """Seal a row of this transaction; its first value names it."""
+        self._seals.append(self._tail.seal(kind, row[0], digest(row)))
+        self._count += 1
+
+    def begin(self, adopted: int) -> None:
+        """Begin a chain of seals here, with everything that is there, as it stands."""
+        content = vault_digest(self._connection)
+        self._seals.append(self._tail.seal("start", adopted, content))
+        for kind in row_kinds():
+            for row in rows_of(self._connection, kind).fetchall():
+                self.seal(kind, row)
 
     def save(self) -> None:
         """Bring entries, head and accounts into the transaction."""
@@ -122,10 +172,14 @@ class Book:
             rows = [[str(getattr(account, name)) for name in _NAMES] for account in changed]
             self._connection.executemany(_PUT_ACCOUNT, rows)
             self._changed = set()
+        if self._seals:
+            self._connection.executemany(_ADD_SEAL, map(astuple, self._seals))
+            self._seals = []
         self._own += self._connection.total_changes - before
 
     def settle(self) -> None:
         """The transaction is on the disk."""
+        self._settled(self._tail, self._known.after(self._last, self._accounts.values()))
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
@@ -161,7 +215,7 @@ def required_account(connection: sqlite3.Connection, holder: Holder, name: str) 
 def read_accounts(connection: sqlite3.Connection) -> Iterator[Account]:
     """All accounts, populations first, by name."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM accounts ORDER BY holder DESC, name")
-    return (_account_row(row) for row in rows)
+    return map(_account_row, rows)
 
 
 def _account_row(row: tuple[str, ...]) -> Account:
@@ -175,7 +229,11 @@ def _account_row(row: tuple[str, ...]) -> Account:
         ) from None
 
 
+def _entry_row(row: tuple[Any, ...]) -> Entry:
+    return Entry(row[0], row[1], Act(row[2]), *row[3:])
+
+
 def read_entries(connection: sqlite3.Connection) -> Iterator[Entry]:
     """The record in order."""
     rows = connection.execute(f"SELECT {ENTRY} FROM entries ORDER BY sequence")
-    return (Entry(row[0], row[1], Act(row[2]), *row[3:]) for row in rows)
+    return map(_entry_row, rows)

@@ -3,6 +3,7 @@ Every write that must not be undone is refused by a trigger; knows no privacy.
 """
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from discreet.errors import Unavailable
@@ -11,7 +12,7 @@ from discreet.noise.bits import system
 __all__ = ["prepare"]
 
 _APPLICATION = 0x44495343  # "DISC"
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -79,6 +80,28 @@ CREATE TRIGGER releases_in_order BEFORE INSERT ON releases
     WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM releases)
     BEGIN SELECT RAISE(ABORT, 'releases follow each other'); END;
 """
+_ADDED = """
+CREATE TABLE seals (
+    number INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    mac TEXT NOT NULL
+) STRICT;
+CREATE TABLE requests (
+    analyst TEXT NOT NULL,
+    key TEXT NOT NULL,
+    question TEXT NOT NULL,
+    entry INTEGER NOT NULL REFERENCES entries (sequence),
+    PRIMARY KEY (analyst, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE failures (
+    entry INTEGER PRIMARY KEY REFERENCES entries (sequence),
+    error TEXT NOT NULL,
+    message TEXT NOT NULL
+) STRICT;
+CREATE INDEX releases_by_entry ON releases (entry);
+"""
 _KEPT = {  # what may never be changed, and never be removed
     "entries": ("UPDATE", "DELETE"),
     "releases": ("UPDATE", "DELETE"),
@@ -88,16 +111,24 @@ _KEPT = {  # what may never be changed, and never be removed
     "tables": ("DELETE",),
     "head": ("DELETE",),
 }
+_KEPT_SINCE = {  # as above, in the tables that version 2 added
+    "seals": ("UPDATE", "DELETE"),
+    "requests": ("UPDATE", "DELETE"),
+    "failures": ("UPDATE", "DELETE"),
+}
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file; refuse a file of another kind or a newer version."""
+    """Make or extend the tables; refuse a file of another kind or a newer version."""
     if _version(connection, path) == _VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection, path) == 0:
+        version = _version(connection, path)
+        if version == 0:
             _make_tables(connection)
+        if version < _VERSION:
+            _extend_tables(connection)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -108,28 +139,44 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if (application, version) == (_APPLICATION, _VERSION) or not (application or version or tables):
+    ours = application == _APPLICATION and 1 <= version <= _VERSION
+    if ours or not (application or version or tables):
         return version
     raise Unavailable(
-        f"{path.name} is not a vault of version {_VERSION}; open another folder, or use the "
-        "version of discreet that made it."
+        f"{path.name} is not a vault of version {_VERSION} or before; open another folder, or use "
+        "the version of discreet that made it."
     )
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
+    _run(connection, _TABLES, _KEPT)
+    key = system.bits(256).to_bytes(32, "little")
+    connection.execute("INSERT INTO meta VALUES ('key', ?)", (key,))
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+
+
+def _extend_tables(connection: sqlite3.Connection) -> None:
+    """From version 1, whose entries knew no adoption, to version 2."""
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(
+        "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'entries'",
+        ("'charge'))", "'charge', 'adopt'))"),
+    )
+    connection.execute("PRAGMA writable_schema = RESET")
+    _run(connection, _ADDED, _KEPT_SINCE)
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _run(connection: sqlite3.Connection, script: str, kept: Mapping[str, tuple[str, ...]]) -> None:
     statement = ""
-    for line in _TABLES.splitlines():
+    for line in script.splitlines():
         statement += line + "\n"
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
             statement = ""
-    for table, acts in _KEPT.items():
+    for table, acts in kept.items():
         for act in acts:
             connection.execute(
                 f"CREATE TRIGGER {table}_no_{act.lower()} BEFORE {act} ON {table} "
                 f"BEGIN SELECT RAISE(ABORT, '{table} are kept'); END"
             )
-    key = system.bits(256).to_bytes(32, "little")
-    connection.execute("INSERT INTO meta VALUES ('key', ?)", (key,))
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")

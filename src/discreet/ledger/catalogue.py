@@ -62,7 +62,7 @@ class Catalogue:
     >>> from discreet.ledger.vault import Vault
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Vault.open(folder).catalogue.tables()
+    ...     Vault.open(f"{folder}/vault").catalogue.tables()
     ()
     """
 
@@ -79,7 +79,7 @@ class Catalogue:
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(Vault.open(folder).catalogue.fingerprint([b"some", b"bytes"]))
+        ...     len(Vault.open(f"{folder}/vault").catalogue.fingerprint([b"some", b"bytes"]))
         32
         """
         with self._store.reading() as connection:
@@ -110,7 +110,7 @@ class Catalogue:
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     catalogue = Vault.open(folder).catalogue
+        ...     catalogue = Vault.open(f"{folder}/vault").catalogue
         ...     one = dict(schema="{}", schema_version="v1", fingerprint=b"f",
         ...                budget=Budget(epsilon=1))
         ...     _ = catalogue.register(name="visits", population="patients", **one)
@@ -138,12 +138,12 @@ write population = "patients". The same people have one budget. Nothing was chan
                 if known.population != population:
                     raise _belongs(name, "this table", known.population)
                 now = replace(made, data_version=known.data_version + 1)
-            _bind(book.connection, now)
+            _bind(book, now)
             if kind == "public":
                 _check_unprotected(book.connection, now)
             else:
                 _open_population(book, now, budget)
-            _write(book.connection, now)
+            _write(book, now)
             return now
 
         return self._store.share(write)
@@ -157,7 +157,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     catalogue = Vault.open(folder).catalogue
+        ...     catalogue = Vault.open(f"{folder}/vault").catalogue
         ...     _ = catalogue.register(name="visits", population="patients", schema="{}",
         ...         schema_version="v1", fingerprint=b"f", budget=Budget(epsilon=1))
         ...     catalogue.refresh("visits", fingerprint=b"g").data_version
@@ -173,8 +173,8 @@ write population = "patients". The same people have one budget. Nothing was chan
                 prepared=prepared or known.prepared,
                 stamp=stamp or known.stamp,
             )
-            _bind(book.connection, made)
-            _write(book.connection, made)
+            _bind(book, made)
+            _write(book, made)
             return made
 
         return self._store.share(write)
@@ -186,7 +186,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(folder).catalogue.table("visits")
+        ...     Vault.open(f"{folder}/vault").catalogue.table("visits")
         Traceback (most recent call last):
         discreet.errors.SchemaError: there is no table 'visits'. There are none.
         """
@@ -200,7 +200,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(Vault.open(folder).catalogue.tables())
+        ...     len(Vault.open(f"{folder}/vault").catalogue.tables())
         0
         """
         with self._store.reading() as connection:
@@ -237,18 +237,19 @@ def _required(connection: sqlite3.Connection, name: str) -> Registration:
     return known
 
 
-def _bind(connection: sqlite3.Connection, made: Registration) -> None:
+def _bind(book: Book, made: Registration) -> None:
     """Tie path and content to the population, unless they are tied to another one."""
     keys = [("content", made.fingerprint)]
     if made.source is not None:
         keys.append(("path", made.source.encode("utf-8", "surrogateescape")))
     for kind, value in keys:
         query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
-        row = connection.execute(query, (kind, value)).fetchone()
+        row = book.connection.execute(query, (kind, value)).fetchone()
         if row is None:
-            connection.execute(
+            book.connection.execute(
                 "INSERT INTO sources VALUES (?, ?, ?)", (kind, value, made.population)
             )
+            book.seal("source", (f"{kind}:{value.hex().upper()}", made.population))
         elif row[0] != made.population:
             raise _belongs(made.name, "this source", row[0])
 
@@ -275,11 +276,12 @@ def _open_population(book: Book, made: Registration, budget: Budget | None) -> N
         )
 
 
-def _write(connection: sqlite3.Connection, made: Registration) -> None:
+def _write(book: Book, made: Registration) -> None:
     names = [field.name for field in fields(Registration)]
     changes = ", ".join(f"{column} = excluded.{column}" for column in names[1:])
-    connection.execute(
+    book.connection.execute(
         f"INSERT INTO tables ({_COLUMNS}) VALUES ({', '.join('?' * len(names))}) "
         f"ON CONFLICT (name) DO UPDATE SET {changes}",
         astuple(made),
     )
+    book.seal("table", astuple(made))

@@ -4,7 +4,7 @@ Canonical text in and out, exact fractions only; knows no file.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -19,8 +19,10 @@ __all__ = [
     "FIRST",
     "Receipt",
     "account_of",
+    "adopted_accounts",
     "canonical",
     "describe_account",
+    "describe_adoption",
     "describe_loss",
     "loss_of",
     "memo_text",
@@ -30,6 +32,7 @@ FIRST = "discreet ledger 1"
 """What the first entry names as its predecessor; also the version of the format."""
 
 _LARGEST_MEMO = 1 << 17  # characters; an analyst's SQL is at most 16 kB
+_TOTALS = ("epsilon", "delta", "conversion_delta", "limit", "spent", "spent_delta")
 _KINDS: Mapping[type[Loss], str] = {
     Pure: "pure",
     BoundedRange: "bounded-range",
@@ -49,6 +52,7 @@ class Act(StrEnum):
     OPEN = "open"
     AMEND = "amend"
     CHARGE = "charge"
+    ADOPT = "adopt"
 
 
 def canonical(value: object) -> str:
@@ -130,6 +134,40 @@ def account_of(entry: "Entry") -> Account:
     holder = Holder.ANALYST if entry.population is None else Holder.POPULATION
     fields = {name: Fraction(value) for name, value in _read(entry.event).items()}
     return Account(holder=holder, name=entry.population or entry.analyst or "", **fields)
+
+
+def describe_adoption(accounts: Iterable[Account]) -> str:
+    """The canonical text of accounts as an adoption finds them, totals included.
+
+    Privacy: none (touches no data).
+    >>> from discreet.schema import Budget
+    >>> describe_adoption([Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))])
+    '{"analyst:ana":"1 0 0 1 0 0"}'
+    """
+    return canonical(
+        {
+            f"{account.holder}:{account.name}": " ".join(
+                str(getattr(account, name)) for name in _TOTALS
+            )
+            for account in accounts
+        }
+    )
+
+
+def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
+    """The accounts that an adoption wrote down.
+
+    Privacy: none (touches no data).
+    >>> entry = Entry(1, "", Act.ADOPT, None, None, '{"analyst:ana":"1 0 0 1 1/2 0"}', "{}", FIRST)
+    >>> adopted_accounts(entry)[0].spent
+    Fraction(1, 2)
+    """
+    found = []
+    for named, text in _read(entry.event).items():
+        holder, _, name = named.partition(":")
+        values = dict(zip(_TOTALS, map(Fraction, text.split()), strict=True))
+        found.append(Account(holder=Holder(holder), name=name, **values))
+    return tuple(found)
 
 
 def _read(text: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Releases:
     >>> from discreet.ledger.vault import Vault
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Vault.open(folder).releases.transcript("ana")
+    ...     Vault.open(f"{folder}/vault").releases.transcript("ana")
     ()
     """
 
@@ -58,7 +58,7 @@ class Releases:
         >>> from discreet.schema import Budget
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     vault = Vault.open(folder)
+        ...     vault = Vault.open(f"{folder}/vault")
         ...     vault.ledger.add_account("population", "patients", Budget(epsilon=1))
         ...     vault.ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     paid = vault.ledger.charge(
@@ -80,7 +80,7 @@ class Releases:
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(folder).releases.find("question", analyst=None) is None
+        ...     Vault.open(f"{folder}/vault").releases.find("question", analyst=None) is None
         True
         """
         where, values = "r.key = ?", [key]
@@ -98,7 +98,7 @@ class Releases:
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(Vault.open(folder).releases.transcript("ana"))
+        ...     len(Vault.open(f"{folder}/vault").releases.transcript("ana"))
         0
         """
         query = f"{_SELECT} WHERE r.analyst = ? ORDER BY r.number"
@@ -112,11 +112,13 @@ def _keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     found = book.connection.execute(query, (receipt.sequence,)).fetchone()
     if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:
         raise InvalidValue(f"receipt {receipt.id!r:.40} is not of this vault; nothing was stored.")
+    newest = "SELECT coalesce(max(number), 0) + 1 FROM releases"
+    (number,) = book.connection.execute(newest).fetchone()
+    row = (number, key, receipt.analyst, receipt.sequence, body)
     book.connection.execute(
-        "INSERT INTO releases (number, key, analyst, entry, body) "
-        "SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM releases",
-        (key, receipt.analyst, receipt.sequence, body),
+        "INSERT INTO releases (number, key, analyst, entry, body) VALUES (?, ?, ?, ?, ?)", row
     )
+    book.seal("release", row)
 
 
 def _release(row: sqlite3.Row) -> Release:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from discreet.errors import InvalidValue
-from discreet.ledger._book import ENTRY, Book, Sealed, read_accounts, read_entries, required_account
+from discreet.ledger._book import Book, Sealed, read_accounts, read_entries, required_account
 from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder, Remaining, jointly, rounded_up
 from discreet.ledger.entry import (
-    FIRST,
     Act,
     Entry,
     Receipt,
@@ -18,7 +17,7 @@ from discreet.ledger.entry import (
     describe_loss,
     memo_text,
 )
-from discreet.ledger.verification import Verification, replay, verify
+from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
 from discreet.schema.table import Budget
 
@@ -34,7 +33,7 @@ class Ledger:
     >>> import tempfile
     >>> from discreet.loss import Pure
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger.open(f"{folder}/vault.db")
+    ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
     ...     ledger.add_account("population", "patients", Budget(epsilon=1))
     ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
     ...     receipt = ledger.charge(population="patients", analyst="ana", loss=Pure(epsilon=0.1))
@@ -67,7 +66,7 @@ class Ledger:
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault.db").close()
+        ...     Ledger.open(f"{folder}/vault/vault.db").close()
         """
         self._store.close()
 
@@ -77,7 +76,7 @@ class Ledger:
         Privacy: none (touches no data); nothing opens a second budget for the same people.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
         Traceback (most recent call last):
@@ -95,7 +94,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: the guarantee from now on is that of the new budget, for all charges so far too.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     ledger.amend("analyst", "ana", Budget(epsilon=2), {"why": "second year"})
         ...     ledger.remaining("analyst", "ana").epsilon
@@ -122,7 +121,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         >>> import tempfile
         >>> from discreet.loss import Pure
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("population", "patients", Budget(epsilon=1))
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=5))
         ...     memo = {"label": "COUNT(*) by city"}
@@ -154,7 +153,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     ledger.account("analyst", "ana").spent
         Fraction(0, 1)
@@ -168,7 +167,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault.db").accounts()
+        ...     Ledger.open(f"{folder}/vault/vault.db").accounts()
         ()
         """
         with self._store.reading() as connection:
@@ -180,7 +179,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("population", "patients", Budget(epsilon=1, delta=1e-6))
         ...     ledger.remaining("population", "patients").delta
         Fraction(1, 2000000)
@@ -193,7 +192,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("population", "patients", Budget(epsilon=1))
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
         ...     ledger.available(population="patients", analyst="ana").epsilon
@@ -211,7 +210,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: public parameters only.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault.db")
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     [(entry.sequence, entry.act.value) for entry in ledger.entries()]
         [(1, 'open')]
@@ -225,13 +224,34 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault.db").verify().sound
+        ...     Ledger.open(f"{folder}/vault/vault.db").verify().sound
         True
         """
-        with self._store.reading() as connection:
-            rows = connection.execute(f"SELECT {ENTRY}, hash FROM entries ORDER BY sequence")
-            head = connection.execute("SELECT sequence, hash FROM head").fetchone()
-            return verify(rows, head or (0, FIRST), read_accounts(connection))
+        return self._store.verify()
+
+    def check(self) -> None:
+        """Refuse to go on with a record that was tampered with; cheap after the first time.
+
+        Privacy: none (touches no data); the refusal is one fixed sentence.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Ledger.open(f"{folder}/vault/vault.db").check()
+        """
+        self._store.check()
+
+    def adopt(self, memo: Mapping[str, str]) -> None:
+        """Go on with the record as it stands, as a recorded act of the custodian.
+
+        Privacy: whatever was charged and is no longer in the record is forgotten: this is a
+        decision, not a repair. Of two totals the larger is kept.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.adopt({"why": "restored from the backup of Monday"})
+        ...     ledger.entries()[-1].act.value
+        'adopt'
+        """
+        self._store.adopt(memo)
 
 
 def open_account(book: Book, account: Account) -> None:

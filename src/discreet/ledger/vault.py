@@ -21,7 +21,7 @@ class Vault:
 
     Privacy: none (touches no data); what is in the folder is for the custodian only.
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(folder) as vault:
+    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
     ...     vault.ledger.verify().sound
     True
     """
@@ -55,7 +55,7 @@ class Vault:
         Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(folder).close()
+        ...     Vault.open(f"{folder}/vault").close()
         """
         self._store.close()
 

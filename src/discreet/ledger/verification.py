@@ -2,16 +2,16 @@
 Reads entries and accounts that others fetched; changes nothing.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account, Holder
-from discreet.ledger.entry import FIRST, Act, Entry, account_of
+from discreet.ledger.entry import FIRST, Act, Entry, account_of, adopted_accounts
 
-__all__ = ["Verification", "replay", "verify"]
+__all__ = ["Broken", "Replay", "Verification", "found_by", "replay", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,13 @@ class Verification:
         return self.problem is None
 
 
-class _Broken(Exception):
-    """The first thing found wrong, and where."""
+class Broken(Exception):
+    """The first thing found wrong, and where.
+
+    Privacy: none (touches no data).
+    >>> Broken(5, "entry 5 is missing.").bad
+    5
+    """
 
     def __init__(self, bad: int | None, problem: str) -> None:
         super().__init__(problem)
@@ -49,18 +54,149 @@ class _Broken(Exception):
 
 
 def replay(entries: Iterable[Entry], fresh: Account) -> Account:
-    """A fresh account after all charges that name its holder.
+    """A fresh account after all charges that name its holder; an adoption sets its totals.
 
     Privacy: each charge is priced and admitted again under the fresh budget (see `Account`).
     >>> from discreet.schema import Budget
     >>> replay([], Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))).spent
     Fraction(0, 1)
     """
+    past = list(entries)
+    adoptions = [place for place, entry in enumerate(past) if entry.act is Act.ADOPT]
     account = fresh
-    for entry in entries:
+    if adoptions:
+        account = _from_adopted(past[adoptions[-1]], fresh)
+        past = past[adoptions[-1] :]
+    for entry in past:
         if entry.act is Act.CHARGE and _names(entry)[fresh.holder] == fresh.name:
             account = account.admit(entry.loss, label=f"Entry {entry.sequence}")
     return account
+
+
+def _from_adopted(entry: Entry, fresh: Account) -> Account:
+    for known in adopted_accounts(entry):
+        if (known.holder, known.name) != (fresh.holder, fresh.name):
+            continue
+        if known.pure != fresh.pure:
+            raise UnprovableRequest(
+                f"the charges of {fresh.holder} {fresh.name!r} before entry {entry.sequence} were "
+                "adopted as totals and cannot be priced in other terms; keep a budget "
+                f"{'without' if known.pure else 'with'} a delta. Nothing was changed."
+            )
+        carried = replace(fresh, spent=known.spent, spent_delta=known.spent_delta)
+        allowed = carried.delta - carried.conversion_delta
+        if carried.spent > carried.limit or carried.spent_delta > allowed:
+            raise BudgetExceeded(
+                f"{fresh.holder} {fresh.name!r} has spent more than that budget already, by entry "
+                f"{entry.sequence}. Nothing was changed."
+            )
+        return carried
+    return fresh
+
+
+class Replay:
+    """The entries followed so far, and the accounts as these make them.
+
+    Privacy: none (touches no data).
+    >>> Replay().count
+    0
+    """
+
+    __slots__ = ("_found", "count", "seal", "time")
+
+    def __init__(self) -> None:
+        self.count, self.seal, self.time = 0, FIRST, ""
+        self._found: dict[tuple[Holder, str], Account] = {}
+
+    def find(self, holder: Holder, name: str) -> Account | None:
+        """The account as the entries make it.
+
+        Privacy: none (touches no data).
+        >>> Replay().find(Holder.ANALYST, "ana") is None
+        True
+        """
+        return self._found.get((holder, name))
+
+    def after(self, last: tuple[int, str, str], accounts: Iterable[Account]) -> "Replay":
+        """This replay moved on by entries that the ledger itself has just written.
+
+        Privacy: none (touches no data).
+        >>> Replay().after((2, "2025", "ab"), []).count
+        2
+        """
+        made = Replay()
+        made.count, made.time, made.seal = last
+        made._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
+        return made
+
+    def skip(self, sequence: int, time: str, seal: str) -> None:
+        """Pass over an entry that was adopted as it stands.
+
+        Privacy: none (touches no data).
+        >>> made = Replay()
+        >>> made.skip(3, "2025", "ab")
+        >>> made.count
+        3
+        """
+        self.count, self.time, self.seal = sequence, max(time, self.time), seal
+
+    def take(self, row: list[Any], written: str, history: Callable[[], Iterable[Any]]) -> None:
+        """Check the next entry against the ones before and carry it out.
+
+        Privacy: none (touches no data).
+        >>> Replay().take([2, "", "open", None, "ana", "{}", "{}", ""], "ab", list)
+        Traceback (most recent call last):
+        discreet.ledger.verification.Broken: entry 1 is missing.
+        """
+        entry = _linked(row, written, self.count, self.seal)
+        if entry.time < self.time:
+            raise Broken(entry.sequence, f"entry {entry.sequence} is older than the last.")
+        self._apply(entry, history)
+        self.count, self.seal, self.time = entry.sequence, written, entry.time
+
+    def check_head(self, head: tuple[int, str] | None) -> None:
+        """The newest entry must be the one that was written last.
+
+        Privacy: none (touches no data).
+        >>> Replay().check_head(None)
+        """
+        sequence, seal = head or (0, FIRST)
+        if self.count < sequence:
+            raise Broken(self.count + 1, f"entry {self.count + 1} is missing.")
+        if (self.count, self.seal) != (sequence, seal):
+            raise Broken(self.count, f"entry {self.count} is not the one that was written last.")
+
+    def check_accounts(self, accounts: Iterable[Account]) -> None:
+        """The accounts must have the totals of their entries.
+
+        Privacy: none (touches no data).
+        >>> Replay().check_accounts([])
+        """
+        kept = {(account.holder, account.name): account for account in accounts}
+        for key in sorted(self._found.keys() | kept.keys()):
+            if self._found.get(key) != kept.get(key):
+                problem = f"the totals of {key[0]} {key[1]!r} are not those of its entries."
+                raise Broken(None, problem)
+
+    def _apply(self, entry: Entry, history: Callable[[], Iterable[Any]]) -> None:
+        """Carry one entry out on the accounts, as the ledger did."""
+        try:
+            if entry.act is Act.CHARGE:
+                for holder, name in _names(entry).items():
+                    key = holder, name or ""
+                    self._found[key] = self._found[key].admit(entry.loss)
+            elif entry.act is Act.ADOPT:
+                self._found = {(e.holder, e.name): e for e in adopted_accounts(entry)}
+            else:
+                account = _opened(entry)
+                past = () if entry.act is Act.OPEN else map(_entry, history())
+                self._found[account.holder, account.name] = replay(past, account)
+        except KeyError:
+            raise Broken(
+                entry.sequence, f"entry {entry.sequence} charges an account that was not open."
+            ) from None
+        except (DiscreetError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise Broken(entry.sequence, f"entry {entry.sequence}: {error}") from None
 
 
 def verify(
@@ -72,42 +208,62 @@ def verify(
     >>> verify([], (0, FIRST), [])
     Verification(entries=0, head='discreet ledger 1', bad=None, problem=None)
     """
-    count, seal, time = 0, FIRST, ""
-    history: list[Entry] = []
-    found: dict[tuple[Holder, str], Account] = {}
-    try:
+    made, past = Replay(), list[tuple[Any, ...]]()
+
+    def walk() -> None:
         for *row, written in rows:
-            entry = _linked(row, written, count, seal)
-            if entry.time < time:
-                raise _Broken(entry.sequence, f"entry {entry.sequence} is older than the last.")
-            history.append(entry)
-            _apply(entry, history, found)
-            count, seal, time = entry.sequence, written, entry.time
-        if count < head[0]:
-            raise _Broken(count + 1, f"entry {count + 1} is missing.")
-        if (count, seal) != tuple(head):
-            raise _Broken(count, f"entry {count} is not the one that was written last.")
-        _compare(found, accounts)
+            made.take(row, written, lambda: past)
+            past.append((*row, written))
+        made.check_head(head)
+        made.check_accounts(accounts)
+
+    return found_by(walk, made)
+
+
+def found_by(walk: Callable[[], None], made: Replay) -> Verification:
+    """What a walk along the record found.
+
+    Privacy: none (touches no data).
+    >>> found_by(lambda: None, Replay()).sound
+    True
+    """
+    bad, problem = None, None
+    try:
+        walk()
     except DiscreetError as error:
-        return Verification(entries=count, head=seal, bad=None, problem=str(error))
-    except _Broken as broken:
-        return Verification(entries=count, head=seal, bad=broken.bad, problem=broken.problem)
-    return Verification(entries=count, head=seal, bad=None, problem=None)
+        problem = str(error)
+    except Broken as broken:
+        bad, problem = broken.bad, broken.problem
+    return Verification(entries=made.count, head=made.seal, bad=bad, problem=problem)
+
+
+def _opened(entry: Entry) -> Account:
+    account = account_of(entry)
+    if not account.pure and (
+        zcdp_epsilon(rho=account.limit, delta=account.conversion_delta) > account.epsilon
+    ):
+        raise Broken(entry.sequence, f"entry {entry.sequence} allows more than its epsilon.")
+    return account
+
+
+def _entry(row: Iterable[Any]) -> Entry:
+    sequence, time, act, population, analyst, event, memo, previous, *_ = row
+    return Entry(sequence, time, Act(act), population, analyst, event, memo, previous)
 
 
 def _linked(row: list[Any], written: str, count: int, seal: str) -> Entry:
     sequence = row[0]
     if sequence != count + 1:
-        raise _Broken(count + 1, f"entry {count + 1} is missing.")
+        raise Broken(count + 1, f"entry {count + 1} is missing.")
     try:
-        entry = Entry(row[0], row[1], Act(row[2]), *row[3:])
+        entry = _entry(row)
         true = entry.hash
     except (TypeError, ValueError):
-        raise _Broken(sequence, f"entry {sequence} cannot be read.") from None
+        raise Broken(sequence, f"entry {sequence} cannot be read.") from None
     if true != written:
-        raise _Broken(sequence, f"entry {sequence} was changed: its hash does not match.")
+        raise Broken(sequence, f"entry {sequence} was changed: its hash does not match.")
     if entry.previous != seal:
-        raise _Broken(
+        raise Broken(
             max(count, 1), f"entry {max(count, 1)} is not the one entry {sequence} follows."
         )
     return entry
@@ -115,31 +271,3 @@ def _linked(row: list[Any], written: str, count: int, seal: str) -> Entry:
 
 def _names(entry: Entry) -> dict[Holder, str | None]:
     return {Holder.POPULATION: entry.population, Holder.ANALYST: entry.analyst}
-
-
-def _apply(entry: Entry, history: list[Entry], found: dict[tuple[Holder, str], Account]) -> None:
-    """Carry one entry out on the accounts, as the ledger did."""
-    try:
-        if entry.act is Act.CHARGE:
-            for holder, name in _names(entry).items():
-                found[holder, name or ""] = found[holder, name or ""].admit(entry.loss)
-            return
-        account = account_of(entry)
-        if not account.pure and (
-            zcdp_epsilon(rho=account.limit, delta=account.conversion_delta) > account.epsilon
-        ):
-            raise _Broken(entry.sequence, f"entry {entry.sequence} allows more than its epsilon.")
-        found[account.holder, account.name] = replay(history, account)
-    except KeyError:
-        raise _Broken(
-            entry.sequence, f"entry {entry.sequence} charges an account that was not open."
-        ) from None
-    except (DiscreetError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise _Broken(entry.sequence, f"entry {entry.sequence}: {error}") from None
-
-
-def _compare(found: dict[tuple[Holder, str], Account], accounts: Iterable[Account]) -> None:
-    kept = {(account.holder, account.name): account for account in accounts}
-    for key in sorted(found.keys() | kept.keys()):
-        if found.get(key) != kept.get(key):
-            raise _Broken(None, f"the totals of {key[0]} {key[1]!r} are not those of its entries.")
