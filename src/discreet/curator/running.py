@@ -8,8 +8,8 @@ from discreet.curator.answer import Answer
 from discreet.curator.noising import noised
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
-from discreet.engines.protocol import Engine
-from discreet.errors import InvalidValue
+from discreet.engines.protocol import MESSAGE, Engine
+from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.vault import Vault
 from discreet.noise.bits import BitSource, system
@@ -34,10 +34,16 @@ def answer(
     'answer'
     """
     receipt = charge()  # durable before the engine runs
-    rows = engine.rows(plan.sql)
-    # A copy of this machine made before here draws other bits than the original; one made after
-    # it can only finish this answer, from the same rows with the same bits.
-    return receipt, noised(plan, rows, bits.fresh())
+    rows, failure = engine.rows(plan.sql), Unavailable(MESSAGE)
+    try:
+        # A copy of this machine made before here draws other bits than the original; one made
+        # after it can only finish this answer, from the same rows with the same bits.
+        return receipt, noised(plan, rows, bits.fresh())
+    except Exception:  # noqa: BLE001 (whatever it is, it is not for the analyst)
+        raise failure from None
+    finally:  # the text of an error and the frames behind it may hold exact values
+        failure.__context__ = None
+        del rows
 
 
 def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:
