@@ -89,3 +89,14 @@ def test_a_record_that_is_not_sound_answers_nothing_until_it_is_adopted(desk):
     assert "as it stood" in desk.run("ledger").out
     assert desk.run("verify").status == 0
     assert desk.run("query", COUNT, "--as", "ana", "--epsilon", "0.25").status == 0
+
+
+def test_a_key_makes_a_question_safe_to_send_again(desk):
+    asked = ("query", COUNT, "--as", "ana", "--epsilon", "0.5", "--key", "july", "--json")
+    first, second = desk.run(*asked).json, desk.run(*asked).json
+    assert (first["free"], second["free"]) == (False, True)
+    assert first["rows"] == second["rows"]
+    assert first["remaining"] == second["remaining"]
+    other = desk.run("query", COUNT, "--as", "ana", "--epsilon", "0.1", "--key", "july")
+    assert other.status == 2
+    assert "'july' was used for another question or price" in other.err

@@ -155,6 +155,12 @@ def _query(
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="KEY", help="A name of your own: asked again, it is charged once."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Also draw the answer, as .svg or .png."),
@@ -169,7 +175,7 @@ def _query(
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
         answer = session.sql(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta
+            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta, key=key
         )
         population, account = _accounts(curator, answer.plan, analyst)
     if as_json:

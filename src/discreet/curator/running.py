@@ -2,6 +2,7 @@
 It is the only place where exact integers and noise meet; reviewed hardest.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable
 
 from discreet.curator.answer import Answer
@@ -9,8 +10,9 @@ from discreet.curator.noising import noised
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import MESSAGE, Engine
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import DiscreetError, InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt as Charge
+from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Plan
@@ -86,7 +88,12 @@ def data_versions(warehouse: Warehouse, plan: Plan) -> tuple[int, ...]:
 
 
 def run_plan(
-    vault: Vault, warehouse: Warehouse, analyst: str, plan: Plan, bits: BitSource
+    vault: Vault,
+    warehouse: Warehouse,
+    analyst: str,
+    plan: Plan,
+    bits: BitSource,
+    request: Request | None = None,
 ) -> Answer:
     """Run a plan that was made from the catalogue as it is, or as it was a moment ago.
 
@@ -102,6 +109,8 @@ def run_plan(
     sharing = payer.budget is not None and payer.budget.sharing
     stored = vault.releases.find(key, analyst=None if sharing else analyst)
     if stored is not None:
+        if request is not None:
+            vault.requests.bind(analyst, request, stored.receipt)
         return recall(stored)
     names = tuple(table.name for table in plan.tables)
     memo = {
@@ -111,12 +120,27 @@ def run_plan(
         "data_version": ", ".join(map(str, versions)),
     }
 
+    paid: list[Charge] = []
+
     def charge() -> Charge:
-        return vault.ledger.charge(
-            population=payer.population, analyst=analyst, loss=plan.cost, memo=memo
+        paid.append(
+            vault.ledger.charge(
+                population=payer.population,
+                analyst=analyst,
+                loss=plan.cost,
+                memo=memo,
+                request=request,
+            )
         )
+        return paid[0]
 
     engine = warehouse.engine(names, data_versions=versions)
-    receipt, released = answer(plan, engine, charge, bits)
+    try:
+        receipt, released = answer(plan, engine, charge, bits)
+    except DiscreetError as failure:
+        if paid and request is not None:  # it is an output too, and is given again
+            with contextlib.suppress(Unavailable):
+                vault.requests.fail(paid[0], failure)
+        raise
     vault.releases.store(key, receipt, release_body(released, versions))
     return Answer(released, receipt_of(plan, receipt, versions), free=False)

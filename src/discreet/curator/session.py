@@ -16,6 +16,7 @@ from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
 from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
@@ -23,7 +24,7 @@ from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.price import Price
 from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
 from discreet.query.parse import parse
-from discreet.rationals import Number
+from discreet.rationals import Number, rational
 
 __all__ = ["Session"]
 
@@ -124,9 +125,12 @@ class Session:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        key: str | None = None,
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
 
+        A `key` of your own makes the request safe to send again: what came of it, an answer or a
+        failure after the charge, is given again, whatever has changed, and charged once.
         An error wanted of an average, without a supposed count, takes a noisy count that was
         released before, or buys one first for epsilon 0.05 (`answer.bought`): the low end of its
         interval in the smallest group that is not too near to empty to tell; nearly empty groups
@@ -136,6 +140,13 @@ class Session:
         >>> Session.sql.__name__
         'sql'
         """
+        request = None
+        if key is not None:
+            prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
+            request = _request(key, sql, prices, count)
+            stored = self._vault.requests.find(self.name, request)
+            if stored is not None:
+                return recall(stored)
         bought = None
         if error is not None and count is epsilon is rho is None:
             bought, intervals = self._counted(sql, error, delta)
@@ -144,7 +155,7 @@ class Session:
             made = self.explain(
                 sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
             )
-            found = self._run(made)
+            found = self._run(made, request)
         except DiscreetError as refusal:
             if bought is None or bought.free:
                 raise
@@ -219,9 +230,9 @@ class Session:
             )
         return self._run(plan)
 
-    def _run(self, made: Plan) -> Answer:
+    def _run(self, made: Plan, request: Request | None = None) -> Answer:
         def released() -> Answer:
-            return run_plan(self._vault, self._warehouse, self.name, made, system)
+            return run_plan(self._vault, self._warehouse, self.name, made, system, request)
 
         return released() if self._grid is None else self._grid.held(released)
 
@@ -234,3 +245,22 @@ class Session:
         True
         """
         return [recall(release) for release in self._vault.releases.transcript(self.name)]
+
+
+def _request(
+    key: str,
+    sql: str,
+    prices: Mapping[str, Number | Mapping[str, Number] | None],
+    count: int | None,
+) -> Request:
+    options = {} if count is None else {"count": str(count)}
+    for name, price in prices.items():
+        if isinstance(price, Mapping):
+            options |= {f"{name} of {column}": _exact(each) for column, each in price.items()}
+        elif price is not None:
+            options[name] = _exact(price)
+    return Request.of(key, sql, options)
+
+
+def _exact(number: Number) -> str:
+    return str(rational(number))

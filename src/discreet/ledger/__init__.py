@@ -4,6 +4,7 @@ from discreet.ledger.account import Account, Holder, Remaining, account_name
 from discreet.ledger.catalogue import Catalogue, Registration
 from discreet.ledger.entry import Act, Entry, Receipt
 from discreet.ledger.releases import Release, Releases
+from discreet.ledger.requests import Request, Requests
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault
 from discreet.ledger.verification import Verification
@@ -20,6 +21,8 @@ __all__ = [
     "Release",
     "Releases",
     "Remaining",
+    "Request",
+    "Requests",
     "Vault",
     "Verification",
     "account_name",

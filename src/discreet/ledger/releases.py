@@ -91,6 +91,21 @@ class Releases:
             row = connection.execute(query, values).fetchone()
         return None if row is None else _release(row)
 
+    def paid_by(self, entry: int) -> Release | None:
+        """The newest release that an entry paid for.
+
+        Privacy: post-processing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(f"{folder}/vault").releases.paid_by(3) is None
+        True
+        """
+        query = f"{_SELECT} WHERE r.entry = ? ORDER BY r.number DESC LIMIT 1"
+        with self._store.reading() as connection:
+            row = connection.execute(query, (entry,)).fetchone()
+        return None if row is None else _release(row)
+
     def transcript(self, analyst: str) -> tuple[Release, ...]:
         """Everything that was released to an analyst, in order.
 

@@ -17,6 +17,7 @@ from discreet.ledger.entry import (
     describe_loss,
     memo_text,
 )
+from discreet.ledger.requests import Request, bind, check_unbound
 from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
 from discreet.schema.table import Budget
@@ -112,11 +113,18 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         self._store.share(amend)
 
     def charge(
-        self, *, population: str, analyst: str, loss: Loss, memo: Mapping[str, str] | None = None
+        self,
+        *,
+        population: str,
+        analyst: str,
+        loss: Loss,
+        memo: Mapping[str, str] | None = None,
+        request: Request | None = None,
     ) -> Receipt:
         """Charge both accounts and record it, or raise and change nothing.
 
-        The memo says what was asked, in public terms; its `label` begins a refusal.
+        The memo says what was asked, in public terms; its `label` begins a refusal. A request is
+        tied to the charge and is refused if it is tied to one already.
         Privacy: see `Account`; refusals depend on budgets and prices only, never on data.
         >>> import tempfile
         >>> from discreet.loss import Pure
@@ -140,9 +148,14 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
                 book.account(Holder.ANALYST, analyst),
             )
             charged = tuple(account.admit(loss, label=label) for account in accounts)
+            if request is not None:
+                check_unbound(book, analyst, request)
             for account in charged:
                 book.put(account)
-            return book.append(Act.CHARGE, charged, event, text)
+            written = book.append(Act.CHARGE, charged, event, text)
+            if request is not None:
+                bind(book, analyst, request, written[0].sequence)
+            return written
 
         entry, seal = self._store.share(charge)
         return entry.receipt_for(seal, loss, dict(memo or {}))

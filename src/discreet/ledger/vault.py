@@ -8,6 +8,7 @@ from discreet.errors import InvalidValue
 from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
 from discreet.ledger.releases import Releases
+from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
 
 __all__ = ["FILE", "Vault"]
@@ -17,7 +18,7 @@ FILE = "vault.db"
 
 
 class Vault:
-    """The folder of a curator: ledger, releases and catalogue in one file.
+    """The folder of a curator: ledger, releases, requests and catalogue in one file.
 
     Privacy: none (touches no data); what is in the folder is for the custodian only.
     >>> import tempfile
@@ -26,13 +27,14 @@ class Vault:
     True
     """
 
-    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases")
+    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases", "requests")
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
         self._store = store
         self.ledger = Ledger(store)
         self.releases = Releases(store)
+        self.requests = Requests(store, self.releases)
         self.catalogue = Catalogue(store)
 
     @classmethod
