@@ -14,7 +14,7 @@ __all__ = ["Errors", "for_targets", "least_product"]
 
 _ROUNDS = 200
 _LEAST = 1e-5  # of the price, to a part that nothing depends on
-_GRAIN = 10_000  # shares are multiples of this part of the whole
+_GRAIN = 1_000_000  # shares are multiples of this part of the whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ def least_product(errors: Errors, count: int) -> list[Fraction]:
 
     Privacy: none (touches no data).
     >>> least_product(Errors(({0: 1.0}, {0: 1.0, 1: 1.0}), power=1.0), 2)
-    [Fraction(6667, 10000), Fraction(3333, 10000)]
+    [Fraction(333333, 500000), Fraction(166667, 500000)]
     """
     prices = [1.0 / count] * count
     for _ in range(_ROUNDS):
         old, prices = prices, errors.weighted(prices, [1.0] * len(errors.parts))
-        if max(abs(a - b) for a, b in zip(old, prices, strict=True)) < 1 / (2 * _GRAIN * count):
+        if max(abs(a - b) for a, b in zip(old, prices, strict=True)) < _LEAST / count:
             break
     return _whole(prices)
 

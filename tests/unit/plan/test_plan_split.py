@@ -76,8 +76,8 @@ def test_an_equal_split_is_worse_where_parts_differ():
 
 def test_one_statistic_of_two_parts_is_split_by_the_roots_of_their_sizes():
     errors = Errors(({0: 1.0, 1: 0.25},), power=1.0)
-    assert least_product(errors, 2) == [Fraction(6667, 10000), Fraction(3333, 10000)]
-    assert for_targets(errors, 2, {0: 7.0}) == [Fraction(6667, 10000), Fraction(3333, 10000)]
+    assert least_product(errors, 2) == [Fraction(666667, 10**6), Fraction(333333, 10**6)]
+    assert for_targets(errors, 2, {0: 7.0}) == [Fraction(666667, 10**6), Fraction(333333, 10**6)]
 
 
 def draft_of(text, price):
