@@ -1,20 +1,23 @@
-"""The ledger when things go wrong: kill -9, racing spenders, tampering, full disks."""
+"""The ledger when things go wrong: racing spenders, full, failing and read-only disks, clocks."""
 
+import contextlib
 import os
-import random
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from discreet.errors import Unavailable
+from discreet.errors import BudgetExceeded, Unavailable
+from discreet.ledger import _book
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
@@ -71,6 +74,10 @@ def make(folder: Path, epsilon) -> None:
         vault.ledger.add_account("analyst", "ana", Budget(epsilon=epsilon))
 
 
+def pay(vault):
+    return vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.01))
+
+
 def start(folder: Path, price: str, script: str) -> subprocess.Popen:
     arguments = [sys.executable, "-c", BEGIN + script, str(folder), price]
     return subprocess.Popen(
@@ -119,42 +126,7 @@ def check_sound(folder: Path) -> int:
     return len(charges)
 
 
-def killed(folder: Path, rounds: int) -> None:
-    make(folder, 10**5)
-    acknowledged = 0
-    for _ in range(rounds):
-        children = [start(folder, "1/100", SPEND) for _ in range(2)]
-        fire(folder, children)
-        time.sleep(random.uniform(0.001, 0.06))
-        for child in children:
-            child.kill()
-        numbers = [number for child in children for number in finish(child)]
-        for mark in [*folder.glob("ready-*"), folder / "gun"]:
-            mark.unlink()
-        charges = check_sound(folder)
-        with Vault.open(folder) as vault:
-            kept = {entry.sequence for entry in vault.ledger.entries()}
-        assert set(numbers) <= kept  # whatever was acknowledged is there
-        assert len(numbers) == len(set(numbers))
-        acknowledged += len(numbers)
-        assert acknowledged <= charges <= acknowledged + 2 * rounds
-    assert acknowledged > 0
-
-
-def test_killed_spenders_leave_a_sound_ledger(folder):
-    killed(folder, 20)
-    assert check_sound(folder) > 0
-
-
-@pytest.mark.soak
-def test_killed_spenders_leave_a_sound_ledger_for_long(folder):
-    killed(folder, 200)
-    assert check_sound(folder) > 0
-
-
-@pytest.mark.parametrize(
-    ("children", "charges"), [(8, 100), pytest.param(16, 500, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize(("children", "charges"), [(16, 500)])
 def test_racing_spenders_spend_the_budget_exactly(folder, children, charges):
     make(folder, 1)
     numbers = race(folder, children, f"1/{charges}", SPEND)
@@ -329,3 +301,175 @@ def test_a_damaged_file_is_said(folder):
     path.write_bytes(content)
     with pytest.raises(Unavailable, match="damaged; restore it"), Vault.open(folder) as vault:
         vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.1))
+
+
+class Failing:
+    """A connection whose disk fails at one statement."""
+
+    def __init__(self, connection, statement, code):
+        self._connection, self._statement, self._code = connection, statement, code
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def _strike(self, statement):
+        if statement.startswith(self._statement):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = self._code
+            raise error
+
+    def execute(self, statement, *values):
+        self._strike(statement)
+        return self._connection.execute(statement, *values)
+
+    def executemany(self, statement, rows):
+        self._strike(statement)
+        return self._connection.executemany(statement, rows)
+
+
+@pytest.mark.parametrize(
+    ("statement", "happened"),
+    [
+        ("BEGIN", "Nothing was run or charged"),
+        ("INSERT INTO entries", "Nothing was run or charged"),
+        ("INSERT INTO seals", "Nothing was run or charged"),
+        ("COMMIT", "Nothing was run; a charge may stand"),
+    ],
+)
+def test_a_disk_that_fails_is_said_and_the_next_charge_works(folder, statement, happened):
+    make(folder, 1)
+    with Vault.open(folder) as vault:
+        pay(vault)
+        line = vault._store._database._writer
+        sound = line.connection
+        line.connection = Failing(sound, statement, sqlite3.SQLITE_IOERR_WRITE)
+        with pytest.raises(Unavailable, match=f"the disk failed to read or write.*{happened}"):
+            pay(vault)
+        line.connection = sound
+        assert pay(vault).sequence == 4
+        assert vault.ledger.account("analyst", "ana").spent == Fraction(2, 100)
+    assert check_sound(folder) == 2
+
+
+def test_a_lost_anchor_stops_charges_before_they_are_made(folder):
+    make(folder, 1)
+    with Vault.open(folder) as vault:
+        pay(vault)
+        folder.with_name("vault.seal").joinpath("anchor").unlink()
+        for _ in range(2):
+            with pytest.raises(Unavailable, match=r"the anchor is gone .* Nothing was run or char"):
+                pay(vault)
+        assert vault.ledger.account("analyst", "ana").spent == Fraction(1, 100)
+
+
+FULL = """
+mount -t tmpfs -o size=1500k none "$0" || exit 77
+cd "$1" && exec "$2" -c "$3" "$0/vault" 1/100
+"""
+UNTIL_FULL = """
+vault = Vault.open(folder)
+for holder, name in (("population", "people"), ("analyst", "ana")):
+    vault.ledger.add_account(holder, name, Budget(epsilon=10**5))
+done = 0
+try:
+    while True:
+        done += bool(pay(vault))
+except DiscreetError as error:
+    assert type(error).__name__ == "Unavailable", error
+    assert "Nothing was run" in str(error), error
+    said = str(error)
+assert done > 10
+vault.close()
+vault = Vault.open(folder)
+found = vault.ledger.verify()
+assert found.sound, found
+assert done <= vault.ledger.account(Holder.ANALYST, "ana").spent * 100 <= done + 1
+print(said)
+"""
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """A small file system of its own, in a mount namespace that ends with the test."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare")
+    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", FULL, str(tmp_path)]
+    words += [os.getcwd(), sys.executable, BEGIN + UNTIL_FULL]
+    found = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    if found.returncode in (1, 77) and "Traceback" not in found.stderr:
+        pytest.skip(f"no mount namespace: {found.stderr[:100]}")
+    assert found.returncode == 0, found.stderr
+    assert "full" in found.stdout or "No space" in found.stdout or "disk failed" in found.stdout
+
+
+def test_a_clock_that_goes_back_leaves_a_sound_record(folder, monkeypatch):
+    class Clock:
+        hours = iter([12, 11, 3, 13])
+
+        @classmethod
+        def now(cls, zone):
+            return datetime(2100, 1, 1, next(cls.hours), tzinfo=zone)
+
+    make(folder, 1)
+    with Vault.open(folder) as vault:
+        monkeypatch.setattr(_book, "datetime", Clock)
+        times = [pay(vault).time[11:13] for _ in range(4)]
+    monkeypatch.undo()
+    assert times == ["12", "12", "12", "13"]
+    with Vault.open(folder) as vault:
+        assert pay(vault).time[:4] == "2100"
+    assert check_sound(folder) == 5
+
+
+def test_two_curators_on_one_folder_both_work_and_do_not_overspend(folder):
+    make(folder, 10)
+    granted = {0: [], 1: []}
+
+    def spend(place, vault):
+        with contextlib.suppress(BudgetExceeded):
+            while True:
+                granted[place].append(pay(vault).sequence)
+                time.sleep(0.001)  # let the other one have a turn
+
+    with Vault.open(folder) as one, Vault.open(folder) as other:
+        threads = [
+            threading.Thread(target=spend, args=(place, vault))
+            for place, vault in enumerate((one, other))
+            for _ in range(3)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert granted[0]
+        assert granted[1]
+        assert sorted(granted[0] + granted[1]) == list(range(3, 1003))
+    assert check_sound(folder) == 1000
+
+
+FLUSHED = """
+vault = Vault.open(folder)
+pay(vault)
+vault._store._database._writer.connection.execute(f"PRAGMA synchronous = {sys.argv[3]}")
+os.write(2, b"REQUEST")
+pay(vault)
+os.write(2, b"ANSWER")
+"""
+
+
+@pytest.mark.parametrize(("synchronous", "flushes"), [("FULL", True), ("OFF", False)])
+def test_the_disk_is_flushed_between_request_and_answer(folder, tmp_path, synchronous, flushes):
+    """As the kernel saw it; without the setting (planted) the same look finds no flush."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("no strace")
+    make(folder, 1)
+    trace = tmp_path / "trace"
+    words = [strace, "-f", "-o", str(trace), "-e", "trace=fdatasync,fsync,write"]
+    words += [sys.executable, "-c", BEGIN + FLUSHED, str(folder), "1/100", synchronous]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    if "PTRACE" in done.stderr or "ptrace" in done.stderr:
+        pytest.skip("strace may not look")
+    assert done.returncode == 0, done.stderr
+    calls = trace.read_text()
+    between = calls[calls.index('"REQUEST"') : calls.index('"ANSWER"')]
+    assert ("fdatasync(" in between or "fsync(" in between) is flushes

@@ -54,6 +54,7 @@ class Keeper:
             chain = self._refusing(
                 lambda: self._follow(connection, None if self._chain else self._place.anchor())
             )
+            self._place.check_writable()
             return Book(connection, chain.tail(), chain.replay, self._settled)
 
     def verify(self, reading: _Reading) -> Verification:

@@ -103,6 +103,14 @@ class Place:
             found = self.anchor()
         return found or Anchor()
 
+    def check_writable(self) -> None:
+        """Refuse before anything is charged if the anchor could not be moved on afterwards."""
+        if not os.access(self.anchor_file, os.R_OK | os.W_OK):
+            raise Unavailable(
+                f"{self.anchor_file}: the anchor is gone or cannot be written; put it back or make "
+                "it writable. Nothing was run or charged."
+            )
+
     def export(self, newest: Anchor) -> None:
         """Move the anchor on; never back, whatever order processes come in."""
         with _said(self.anchor_file, _ANCHOR_VARIABLE, "Nothing was run; a charge may stand."):

@@ -4,14 +4,19 @@ Reads entries and accounts that others fetched; changes nothing.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon
+from discreet.accounting.filters import Currency, price, rounded_total
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account, Holder
-from discreet.ledger.entry import FIRST, Act, Entry, account_of, adopted_accounts
+from discreet.ledger.entry import FIRST, Act, Entry, account_of, adopted_accounts, loss_of
 
 __all__ = ["Broken", "Replay", "Verification", "found_by", "replay", "verify"]
+
+_Key = tuple[Holder, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +107,12 @@ class Replay:
     0
     """
 
-    __slots__ = ("_found", "count", "seal", "time")
+    __slots__ = ("_found", "_spent", "count", "seal", "time")
 
     def __init__(self) -> None:
         self.count, self.seal, self.time = 0, FIRST, ""
-        self._found: dict[tuple[Holder, str], Account] = {}
+        self._found: dict[_Key, Account] = {}
+        self._spent: dict[_Key, tuple[Fraction, Fraction]] = {}  # since, and not yet in the account
 
     def find(self, holder: Holder, name: str) -> Account | None:
         """The account as the entries make it.
@@ -115,7 +121,25 @@ class Replay:
         >>> Replay().find(Holder.ANALYST, "ana") is None
         True
         """
-        return self._found.get((holder, name))
+        return self._settled((holder, name))
+
+    def _settled(self, key: _Key) -> Account | None:
+        """The account with everything spent."""
+        if key in self._spent:
+            spent, delta = self._spent.pop(key)
+            self._found[key] = replace(self._found[key], spent=spent, spent_delta=delta)
+        return self._found.get(key)
+
+    def _charge(self, key: _Key, event: str) -> None:
+        """As `Account.admit`, without a new account for each charge."""
+        account = self._found[key]
+        spent, spent_delta = self._spent.get(key) or (account.spent, account.spent_delta)
+        cost, delta = _price(event, Currency.EPSILON if account.pure else Currency.RHO)
+        spent, spent_delta = rounded_total(spent + cost), rounded_total(spent_delta + delta)
+        if spent > account.limit or spent_delta > account.delta - account.conversion_delta:
+            account = self._settled(key) or account
+            account.admit(loss_of(event))  # says what is passed
+        self._spent[key] = spent, spent_delta
 
     def after(self, last: tuple[int, str, str], accounts: Iterable[Account]) -> "Replay":
         """This replay moved on by entries that the ledger itself has just written.
@@ -126,6 +150,8 @@ class Replay:
         """
         made = Replay()
         made.count, made.time, made.seal = last
+        for key in list(self._spent):
+            self._settled(key)
         made._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
         return made
 
@@ -174,7 +200,7 @@ class Replay:
         """
         kept = {(account.holder, account.name): account for account in accounts}
         for key in sorted(self._found.keys() | kept.keys()):
-            if self._found.get(key) != kept.get(key):
+            if self._settled(key) != kept.get(key):
                 problem = f"the totals of {key[0]} {key[1]!r} are not those of its entries."
                 raise Broken(None, problem)
 
@@ -183,13 +209,14 @@ class Replay:
         try:
             if entry.act is Act.CHARGE:
                 for holder, name in _names(entry).items():
-                    key = holder, name or ""
-                    self._found[key] = self._found[key].admit(entry.loss)
+                    self._charge((holder, name or ""), entry.event)
             elif entry.act is Act.ADOPT:
                 self._found = {(e.holder, e.name): e for e in adopted_accounts(entry)}
+                self._spent = {}
             else:
                 account = _opened(entry)
                 past = () if entry.act is Act.OPEN else map(_entry, history())
+                self._spent.pop((account.holder, account.name), None)
                 self._found[account.holder, account.name] = replay(past, account)
         except KeyError:
             raise Broken(
@@ -235,6 +262,11 @@ def found_by(walk: Callable[[], None], made: Replay) -> Verification:
     except Broken as broken:
         bad, problem = broken.bad, broken.problem
     return Verification(entries=made.count, head=made.seal, bad=bad, problem=problem)
+
+
+@lru_cache(maxsize=4096)
+def _price(event: str, currency: Currency) -> tuple[Fraction, Fraction]:
+    return price(loss_of(event), currency)
 
 
 def _opened(entry: Entry) -> Account:

@@ -1,0 +1,148 @@
+"""kill -9 at random points: what went out was charged before, and the record is whole.
+The same harness catches a curator that charges after the answer.
+"""
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.ledger.vault import FILE, Vault
+from discreet.loss import Pure
+from discreet.schema import Budget
+
+PROCESSES, THREADS = 2, 3
+RESTART_SECONDS = 2.0
+
+ASK = """
+import os, sys, threading, time
+from pathlib import Path
+from discreet.ledger.vault import Vault
+from discreet.loss import Pure
+
+folder = Path(sys.argv[1])
+vault = Vault.open(folder)
+vault.ledger.check()
+
+def show(question):
+    os.write(1, f"{question}\\n".encode())
+
+def pay(question):
+    memo = {"question": question}
+    return vault.ledger.charge(
+        population="people", analyst="ana", loss=Pure(epsilon=0.01), memo=memo)
+
+def ask(question):
+    receipt = pay(question)
+    show(question)
+    vault.releases.store(question, receipt, question.encode())
+"""
+CHARGE_AFTER_RELEASE = """
+def ask(question):
+    show(question)
+    receipt = pay(question)
+    vault.releases.store(question, receipt, question.encode())
+"""
+GO = """
+def work(thread):
+    number = 0
+    while True:
+        ask(f"{os.getpid()}-{thread}-{number}-{time.monotonic_ns()}")
+        number += 1
+
+(folder / f"ready-{os.getpid()}").touch()
+while not (folder / "gun").exists():
+    time.sleep(0.001)
+for thread in range(int(sys.argv[2])):
+    threading.Thread(target=work, args=(thread,), daemon=True).start()
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "vault"
+    with Vault.open(made) as vault:
+        vault.ledger.add_account("population", "people", Budget(epsilon=10**5))
+        vault.ledger.add_account("analyst", "ana", Budget(epsilon=10**5))
+    return made
+
+
+def shot(folder: Path, script: str) -> set[str]:
+    """Let some processes work and kill them all; the answers that went out."""
+    words = [sys.executable, "-c", script, str(folder), str(THREADS)]
+    children = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(PROCESSES)
+    ]
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("ready-*"))) < len(children):
+        assert time.monotonic() < deadline
+        assert all(child.poll() is None for child in children), children[0].communicate()
+        time.sleep(0.002)
+    (folder / "gun").touch()
+    time.sleep(random.uniform(0.005, 0.12))
+    for child in children:
+        child.kill()
+    answers = set()
+    for child in children:
+        out, error = child.communicate(timeout=60)
+        assert child.returncode == -signal.SIGKILL, error
+        answers |= {line for line in out.split("\n")[:-1] if line}
+    for mark in [*folder.glob("ready-*"), folder / "gun"]:
+        mark.unlink()
+    return answers
+
+
+def uncharged(folder: Path, answers: set[str]) -> set[str]:
+    """Answers that went out without a charge in the record; everything else must hold."""
+    raw = sqlite3.connect(folder / FILE)
+    assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+    raw.close()
+    start = time.monotonic()
+    with Vault.open(folder) as vault:
+        vault.ledger.check()
+        vault.ledger.charge(population="people", analyst="ana", loss=Pure(epsilon=0.01))
+        assert time.monotonic() - start < RESTART_SECONDS  # nothing is stuck
+        found = vault.ledger.verify()
+        assert found.sound, found
+        charges = [entry for entry in vault.ledger.entries() if entry.act == "charge"]
+        total = sum((entry.loss.epsilon for entry in charges), Fraction(0))
+        for account in vault.ledger.accounts():
+            assert account.spent == total <= account.epsilon
+        for release in vault.releases.transcript("ana"):
+            assert release.receipt.memo["question"].encode() == release.body
+    return answers - {json.loads(entry.memo).get("question") for entry in charges}
+
+
+def killed(folder: Path, rounds: int) -> None:
+    answered = 0
+    for _ in range(rounds):
+        answers = shot(folder, ASK + GO)
+        assert uncharged(folder, answers) == set()
+        answered += len(answers)
+    assert answered > rounds
+
+
+def test_whatever_went_out_was_charged_before(folder):
+    killed(folder, 8)
+
+
+@pytest.mark.soak
+def test_whatever_went_out_was_charged_before_for_long(folder):
+    killed(folder, 200)
+
+
+def test_charging_after_the_release_is_caught(folder):
+    for _ in range(8):
+        if uncharged(folder, shot(folder, ASK + CHARGE_AFTER_RELEASE + GO)):
+            return
+    pytest.fail("a curator that charges after the answer was not caught")
