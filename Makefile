@@ -8,7 +8,7 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench soak lock clean
+.PHONY: help setup demo test check audit bench soak lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | expand -t 10
@@ -49,6 +49,9 @@ check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+audit: .venv/.setup ## audit every mechanism and write audit.html
+	$(BIN)/discreet audit --html audit.html
+
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
@@ -57,6 +60,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/accounting.py
 	.venv-bench/bin/python benchmarks/queries.py
 	.venv-bench/bin/python benchmarks/local.py
+	.venv-bench/bin/python benchmarks/attacks.py
 
 lock: .venv/.setup ## pin every dependency again
 	@$(BIN)/python $(PIP_INSTALL) uv
@@ -64,5 +68,5 @@ lock: .venv/.setup ## pin every dependency again
 	$(COMPILE) --extra bench --output-file requirements-bench.lock
 
 clean: ## remove what the other targets made
-	rm -rf .venv .venv-bench build dist demo-output src/*.egg-info
+	rm -rf .venv .venv-bench build dist demo-output audit.html src/*.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

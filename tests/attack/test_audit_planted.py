@@ -17,11 +17,12 @@ from discreet.audit import (
     audit,
     blackbox,
     number_pairs,
+    planted,
     vary_numbers,
     vector_pairs,
 )
 from discreet.loss import ZCDP, Approximate, Pure
-from support import fit, planted
+from support import fit
 from support.fit import check_rate_at_most, rejects
 
 ONE, TWO = Pure(epsilon=1), Pure(epsilon=2)

@@ -47,7 +47,7 @@ def test_no_arguments_print_every_command():
     printed = CliRunner().invoke(cli.app, []).output
     names = typer.main.get_command(cli.app).commands
     custodian = {"add", "bounds", "grant", "import", "init", "inspect", "refresh"}
-    proofs = {"attack"}
+    proofs = {"attack", "audit"}
     assert set(names) == custodian | proofs | {"demo", "explain", "ledger", "query", "verify"}
     assert [name for name in names if name not in printed] == []
 

@@ -1,5 +1,6 @@
 """Audits: lower bounds on epsilon from outputs alone, and exact loss where it can be enumerated."""
 
+from discreet.audit.adapters import from_diffprivlib, from_opendp
 from discreet.audit.blackbox import audit
 from discreet.audit.claims import GaussianClaim
 from discreet.audit.exact import ExactLoss, enumerate_loss
@@ -23,6 +24,8 @@ __all__ = [
     "audit",
     "data_set_pairs",
     "enumerate_loss",
+    "from_diffprivlib",
+    "from_opendp",
     "number_pairs",
     "vary_numbers",
     "vector_pairs",

@@ -1,0 +1,140 @@
+"""The audit page: verdicts on everything the project audits of itself, the planted bugs, charts.
+Shows what it is given; runs nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.attacks.page import Section, page
+from discreet.audit.catalogue import Examined
+from discreet.curator.chart import svg
+
+__all__ = ["audit_page", "examined_values", "summary"]
+
+_RIGHT, _WRONG, _CLAIM = "#8fb4d4", "#b3261e", "#333333"
+_WORDS = (
+    "Each mechanism was run on made-up neighbouring inputs. Half of the outputs chose an event "
+    "that one input makes likelier than the other; the other half counted it, and the counts give "
+    "a lower bound on epsilon that is wrong with the probability stated.",
+    "A bound below the claim proves nothing; a bound above it ends the discussion. So that this "
+    "means something, bugs that were published elsewhere are planted beside the mechanisms and "
+    "looked for in the same way.",
+)
+
+
+def examined_values(one: Examined) -> dict[str, Any]:
+    """One audit as values ready for JSON.
+
+    Privacy: none (made-up inputs).
+    >>> from discreet.audit.catalogue import bugs, examine
+    >>> examined_values(examine(bugs()[0], false_alarm=1e-3))["samples"]
+    3000
+    """
+    strongest = one.verdict.strongest
+    return {
+        "name": one.subject.name,
+        "planted": bool(one.subject.bug),
+        "claimed": float(strongest.statement.epsilon),
+        "delta": float(strongest.statement.delta),
+        "at_least": one.verdict.epsilon,
+        "violated": one.verdict.violated,
+        "as_expected": one.as_expected,
+        "samples": one.subject.samples,
+        "outputs": one.verdict.outputs_drawn,
+        "event": strongest.event,
+        "false_alarm": float(one.verdict.false_alarm),
+    }
+
+
+def summary(examined: Sequence[Examined]) -> str:
+    """One sentence about all of them.
+
+    Privacy: none (made-up inputs).
+    >>> summary([])
+    '0 correct mechanisms left alone of 0; 0 planted bugs caught of 0.'
+    """
+    right = [one for one in examined if not one.subject.bug]
+    wrong = [one for one in examined if one.subject.bug]
+    return (
+        f"{sum(one.as_expected for one in right)} correct mechanisms left alone of {len(right)}; "
+        f"{sum(one.as_expected for one in wrong)} planted bugs caught of {len(wrong)}."
+    )
+
+
+def audit_page(examined: Sequence[Examined]) -> str:
+    """The whole page. Needs the plots extra.
+
+    Privacy: none (made-up inputs).
+    >>> audit_page.__name__
+    'audit_page'
+    """
+    right = [one for one in examined if not one.subject.bug]
+    wrong = [one for one in examined if one.subject.bug]
+    sections = []
+    if right:
+        sections.append(_section("Mechanisms and services", right, "Nothing was found against"))
+    if wrong:
+        sections.append(_section("Planted bugs", wrong, "Caught:"))
+    sections += [Section(title=one.subject.name, text=str(one.verdict)) for one in (*right, *wrong)]
+    return page("Audit of discreet", (*_WORDS, summary(examined)), sections)
+
+
+def _section(title: str, examined: Sequence[Examined], expected: str) -> Section:
+    count = sum(one.as_expected for one in examined)
+    return Section(
+        title=title,
+        words=(f"{expected} {count} of {len(examined)}.",),
+        columns=("name", "claimed", "at delta", "at least", "samples for each input", "verdict"),
+        rows=[_row(one) for one in examined],
+        drawings=(svg(_chart(title, examined)),),
+    )
+
+
+def _row(one: Examined) -> tuple[str, ...]:
+    values = examined_values(one)
+    said = "the claim is false" if one.verdict.violated else "nothing found"
+    return (
+        one.subject.name,
+        f"{values['claimed']:.4g}",
+        f"{values['delta']:.3g}",
+        f"{values['at_least']:.3f}",
+        f"{one.subject.samples:,}",
+        said if one.as_expected else f"{said}: NOT AS EXPECTED",
+    )
+
+
+def _chart(title: str, examined: Sequence[Examined]) -> dict[str, Any]:
+    """The proven bound as a bar, the claim as a tick."""
+    rows = [
+        {
+            "name": one.subject.name,
+            "bound": one.verdict.epsilon,
+            "claimed": float(one.verdict.strongest.statement.epsilon),
+            "verdict": "above the claim" if one.verdict.violated else "within the claim",
+        }
+        for one in examined
+    ]
+    order = [row["name"] for row in rows]
+    axis = {"labelLimit": 320}
+    y = {"field": "name", "type": "nominal", "sort": order, "title": None, "axis": axis}
+    colour = {
+        "field": "verdict",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": ["within the claim", "above the claim"], "range": [_RIGHT, _WRONG]},
+    }
+    bound = {"field": "bound", "type": "quantitative", "title": "epsilon is at least"}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": title,
+        "width": 420,
+        "height": {"step": 20},
+        "data": {"values": rows},
+        "layer": [
+            {"mark": "bar", "encoding": {"x": bound, "y": y, "color": colour}},
+            {
+                "mark": {"type": "tick", "color": _CLAIM, "thickness": 3},
+                "encoding": {"x": {"field": "claimed", "type": "quantitative"}, "y": y},
+            },
+        ],
+    }
