@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.custody import refuse_readable
 from discreet.curator.pacing import GRID_SECONDS, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
@@ -56,6 +57,7 @@ class Curator:
     ) -> "Curator":
         """Open the vault in a folder, or make one.
 
+        A folder that others can reach into is refused.
         `grid_seconds` is the step of time at which answers leave remote sessions; `most_groups`
         is how many public groups one question may have.
         Privacy: none (touches no data).
@@ -63,6 +65,8 @@ class Curator:
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
         """
+        if str(folder):
+            refuse_readable(Path(folder))
         return cls(
             Vault.open(folder),
             time_limit_seconds=time_limit_seconds,

@@ -11,6 +11,7 @@ from discreet.engines.origins import Origin
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.postgresql_source import PostgreSQLSource
 from discreet.engines.protocol import Engine
+from discreet.engines.sealing import Seal
 from discreet.engines.spark import Spark
 from discreet.errors import InvalidValue
 from discreet.ledger.catalogue import Registration
@@ -75,7 +76,9 @@ def relations_together(
     }
 
 
-def open_together(holdings: list[Holding], *, folder: Path, time_limit_seconds: Number) -> Engine:
+def open_together(
+    holdings: list[Holding], *, folder: Path, time_limit_seconds: Number, seal: Seal | None = None
+) -> Engine:
     """One engine for all of the tables; `folder` holds the prepared files.
 
     Privacy: none: its rows are exact.
@@ -91,6 +94,12 @@ def open_together(holdings: list[Holding], *, folder: Path, time_limit_seconds: 
     if reader != "DuckDB":
         return PostgreSQL(given["t0"], time_limit_seconds=time_limit_seconds)
     files = {view: folder / str(e.known.prepared) for view, e in views.items() if e.known.prepared}
-    return DuckDB.together(
-        prepared=files, sources=given, time_limit_seconds=time_limit_seconds, scratch=folder
+    engine = DuckDB.together(
+        prepared=files,
+        sources=given,
+        time_limit_seconds=time_limit_seconds,
+        scratch=folder,
+        seal=seal,
     )
+    engine.check()
+    return engine

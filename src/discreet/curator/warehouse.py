@@ -3,18 +3,19 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 """
 
 import secrets
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.custody import sweep_prepared
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
 from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import Engine
+from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
@@ -30,7 +31,6 @@ Progress = Callable[[float], None]
 
 _REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 _WITH_TOTALS = ".kept.duckdb"
-_ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 
 
 class Warehouse:
@@ -45,6 +45,7 @@ class Warehouse:
         self._vault = vault
         self._time_limit = time_limit_seconds
         self._folder = vault.folder / "prepared"
+        self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
         self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
         self._relations: dict[str, tuple[int, str]] = {}
@@ -91,6 +92,7 @@ class Warehouse:
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
+        refuse_frame(self._seal, table.name)
         file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
@@ -198,13 +200,15 @@ class Warehouse:
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
         self._check_missing(table, origin, types)
-        file = f"{table.name}-{secrets.token_hex(8)}{unit_mark(table, types)}{_WITH_TOTALS}"
+        mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
+        file = f"{table.name}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
             source=origin.source,
             select_sql=prepared_rows(table, "source", types),
             kept=kept_tables(table, TABLE),
             target=self._folder / file,
             on_progress=on_progress,
+            seal=self._seal,
         )
         return file
 
@@ -226,11 +230,7 @@ class Warehouse:
                 )
 
     def _sweep(self) -> None:
-        """Remove prepared files that no table points to any more, and no process is making."""
-        used = {known.prepared for known in self._vault.catalogue.tables()}
-        for file in (*self._folder.glob("*.duckdb"), *self._folder.glob("*.parquet")):
-            if file.name not in used and time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
-                file.unlink(missing_ok=True)
+        sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})
 
     def tables(self) -> dict[str, Table]:
         """Every registered table by name.
@@ -349,13 +349,18 @@ class Warehouse:
         limit, scratch = self._time_limit, self._folder
         if known.prepared is not None:
             file = self._folder / known.prepared
-            return DuckDB(file, time_limit_seconds=limit, scratch=scratch)
+            engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=self._seal)
+            engine.check()
+            return engine
         origin = _origin(self._schema(known))
         return origin.engine(time_limit_seconds=limit, scratch=scratch)
 
     def _open_together(self, names: tuple[str, ...]) -> Engine:
         return open_together(
-            self._holdings(names), folder=self._folder, time_limit_seconds=self._time_limit
+            self._holdings(names),
+            folder=self._folder,
+            time_limit_seconds=self._time_limit,
+            seal=self._seal,
         )
 
     def inspect(self, name: str) -> dict[str, Any]:

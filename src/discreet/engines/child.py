@@ -18,7 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Child", "Failed", "Order", "quoted", "text"]
+__all__ = ["Child", "Failed", "KEY_MARK", "Order", "quoted", "text"]
+
+KEY_MARK = "\0key\0"
+"""Where the child puts the key into a statement; no path can hold it."""
 
 _HEADER = struct.Struct("<cQ")
 _READY, _RESULT, _FAILURE, _PROGRESS = b"S", b"R", b"E", b"P"
@@ -67,7 +70,8 @@ def quoted(name: str) -> str:
 class Order:
     """What a child opens, which commands it takes, and what it may read besides.
 
-    `statements` run before external access is switched off and the configuration locked.
+    `statements` run before external access is switched off and the configuration locked; `key`
+    stands for KEY_MARK in them.
     Privacy: none (touches no data).
     >>> Order(database=":memory:", commands=("rows",)).read_only
     False
@@ -78,6 +82,7 @@ class Order:
     read_only: bool = False
     statements: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    key: str = field(default="", repr=False)
 
     def spilling(self, folder: Path) -> "Order":
         """The same order with a folder for rows that outgrow the memory limit.
@@ -101,11 +106,21 @@ class Order:
         return {
             "commands": list(self.commands),
             "database": self.database,
+            "key": self.key,
+            "key_mark": KEY_MARK,
             "library": str(Path(found.origin).parent.parent),
             "read_only": self.read_only,
             "settings": {**_SAFE, **self.settings},
             "statements": list(self.statements),
         }
+
+
+def _environment() -> dict[str, str]:
+    """The parent's without its secrets, and in UTC: else the machine's zone would decide on which
+    day a time falls.
+    """
+    kept = {name: value for name, value in os.environ.items() if "DISCREET_DATA_KEY" not in name}
+    return {**kept, "TZ": "UTC"}
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
@@ -142,8 +157,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            # Else the machine's zone would decide on which day a time falls.
-            env={**os.environ, "TZ": "UTC"},
+            env=_environment(),
             start_new_session=True,
         )
         self.owner = os.getpid()

@@ -5,12 +5,14 @@ The caller sees exact integers or one fixed message; the reason is kept for the 
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from discreet.engines.child import Child, Failed, Order, text
 from discreet.engines.protocol import MESSAGE, Cell
 from discreet.engines.scratch import Scratch
+from discreet.engines.sealing import Seal, is_sealed, needed
 from discreet.engines.sources import opening, openings
 from discreet.errors import InvalidValue, Unavailable
 from discreet.rationals import Number, positive
@@ -61,17 +63,19 @@ class DuckDB:
         memory_limit: str | None = None,
         threads: int | None = None,
         scratch: Path | None = None,
+        seal: Seal | None = None,
     ) -> None:
-        self._start(
-            Order(
-                database=os.path.realpath(path),
-                commands=_COMMANDS,
-                read_only=True,
-                settings=_settings(memory_limit, threads),
-            ),
-            time_limit_seconds,
-            scratch,
+        order = Order(
+            database=os.path.realpath(path),
+            commands=_COMMANDS,
+            read_only=True,
+            settings=_settings(memory_limit, threads),
         )
+        if is_sealed(path):
+            statements = (_attached(path, "sealed", seal), "USE sealed")
+            order = replace(order, database=":memory:", read_only=False, statements=statements)
+            order, scratch = _with(order, seal), None  # what spills is not encrypted
+        self._start(order, time_limit_seconds, scratch)
 
     @classmethod
     def in_place(
@@ -108,6 +112,7 @@ class DuckDB:
         sources: Mapping[str, str],
         time_limit_seconds: Number,
         scratch: Path | None = None,
+        seal: Seal | None = None,
     ) -> "DuckDB":
         """An engine over several tables: prepared files as databases, sources as views, by name.
 
@@ -117,18 +122,35 @@ class DuckDB:
         discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
         """
         engine = cls.__new__(cls)
-        attached = tuple(
-            f"ATTACH {text(os.path.realpath(path))} AS {name} (TYPE duckdb, READ_ONLY)"
-            for name, path in prepared.items()
-        )
+        attached = tuple(_attached(path, name, seal) for name, path in prepared.items())
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
             statements=attached + (openings(sources) if sources else ()),
             settings=_settings(None, None),
         )
+        if any(map(is_sealed, prepared.values())):
+            order, scratch = _with(order, seal), None
         engine._start(order, time_limit_seconds, scratch)
         return engine
+
+    def check(self) -> None:
+        """Refuse a sealed file that this seal does not open, before anything is charged.
+
+        Privacy: none: reads no row.
+        >>> DuckDB.check.__name__
+        'check'
+        """
+        if not self._order.key:
+            return
+        holding = self._holding()
+        with holding.lock:
+            opened = self._attempt(holding, "SELECT 1") is not None
+        if not opened:
+            raise Unavailable(
+                "the prepared rows could not be opened; their data key may be another one. "
+                "Nothing was run or charged."
+            )
 
     def _start(self, order: Order, time_limit_seconds: Number, scratch: Path | None) -> None:
         self._order = order
@@ -217,6 +239,17 @@ class DuckDB:
                 holding.drop()
             return None
         return cast(list[tuple[Cell, ...]], rows)
+
+
+def _attached(path: Path, name: str, seal: Seal | None) -> str:
+    real = os.path.realpath(path)
+    if is_sealed(path):
+        return needed(seal).attach(real, name, "READ_ONLY")
+    return f"ATTACH {text(real)} AS {name} (TYPE duckdb, READ_ONLY)"
+
+
+def _with(order: Order, seal: Seal | None) -> Order:
+    return order if seal is None else replace(order, key=seal.key)
 
 
 def _settings(memory_limit: str | None, threads: int | None) -> dict[str, str]:

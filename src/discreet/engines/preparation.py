@@ -4,11 +4,14 @@ A custodian's step; nothing here is released. Messages never quote a row.
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from discreet.engines import sealing
 from discreet.engines.child import Child, Failed, Order, quoted
 from discreet.engines.scratch import Scratch
+from discreet.engines.sealing import Seal
 from discreet.engines.sources import opening
 from discreet.errors import InvalidValue, SchemaError
 
@@ -44,6 +47,19 @@ def _build(order: Order, statement: str, on_progress: Callable[[float], None] | 
     return None
 
 
+def _sealed(order: Order, seal: Seal) -> Order:
+    """The same work into an encrypted file, without rows spilled beside it."""
+    seal.check_writable()
+    opened = (*sealing.CRYPTO, seal.attach(order.database, "sealed", "READ_WRITE"), "USE sealed")
+    return replace(
+        order,
+        database=":memory:",
+        statements=(*opened, *order.statements),
+        settings={**order.settings, "temp_directory": ""},
+        key=seal.key,
+    )
+
+
 def prepare(
     *,
     source: str,
@@ -54,12 +70,14 @@ def prepare(
     on_failure: Callable[[str], None] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
+    seal: Seal | None = None,
 ) -> None:
     """Write `CREATE TABLE prepared AS select_sql` to `target`, with the source read as `source`.
 
     `kept` names further tables, each with a SELECT from the prepared rows.
     `on_progress` gets the share done, up to 1; `on_failure` the engine's own reason, which may
-    quote rows and is for the custodian alone.
+    quote rows and is for the custodian alone. With a seal the file is encrypted, and since rows
+    must not touch the disk otherwise, the work has to fit in memory.
     Privacy: none: the file is exact, of mode 0600. The child may read the source and nothing else.
     >>> prepare(source="absent.csv", select_sql="FROM source", target=Path("x.duckdb"))
     Traceback (most recent call last):
@@ -76,6 +94,8 @@ def prepare(
         order = Order(
             database=str(made), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
+        if seal is not None:
+            order = _sealed(order, seal)
         tables = {TABLE: select_sql, **kept}
         made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)

@@ -87,7 +87,7 @@ def _open(duckdb: Any, order: dict[str, Any]) -> "DuckDBPyConnection":
         order["database"], read_only=order["read_only"], config=order["settings"]
     )
     for statement in order["statements"]:
-        connection.execute(statement)
+        connection.execute(statement.replace(order["key_mark"], order["key"]))
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
@@ -158,8 +158,9 @@ def _answer(connection: "DuckDBPyConnection", request: list[str], pipe: _Pipe) -
     raise ValueError(f"unknown command {command!r}")
 
 
-def _reason(error: Exception) -> bytes:
-    return f"{type(error).__name__}: {error}".encode(errors="replace")
+def _reason(error: Exception, key: str = "") -> bytes:
+    said = f"{type(error).__name__}: {error}"
+    return (said.replace(key, "(the key)") if key else said).encode(errors="replace")
 
 
 def _serve() -> None:
@@ -174,7 +175,7 @@ def _serve() -> None:
     try:
         connection = _open(duckdb, order)
     except (duckdb.Error, *_KNOWN) as error:
-        pipe.send(_FAILURE, _reason(error))
+        pipe.send(_FAILURE, _reason(error, order["key"]))
         return
     pipe.send(_READY)
     while True:
@@ -184,7 +185,7 @@ def _serve() -> None:
                 raise ValueError(f"this child does not take {request[0]!r}")
             reply = _answer(connection, request, pipe)
         except (duckdb.Error, *_KNOWN) as error:
-            pipe.send(_FAILURE, _reason(error))
+            pipe.send(_FAILURE, _reason(error, order["key"]))
         else:
             pipe.send(_RESULT, reply)
 
