@@ -36,6 +36,11 @@ class Keeper:
         self._lock = threading.RLock()
         self._chain: Chain | None = None
 
+    @property
+    def followed(self) -> bool:
+        """Whether all of the record was checked once."""
+        return self._chain is not None
+
     def check(self, reading: _Reading) -> None:
         """Refuse a record that is not sound: all of it once, then what was written since."""
         with self._lock:

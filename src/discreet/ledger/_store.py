@@ -36,7 +36,8 @@ class Store:
 
     def share(self, work: Callable[[Book], _Result]) -> _Result:
         """Write in a transaction that other threads may share; durable on return."""
-        self.check()  # outside the transaction: the first time it takes long
+        if not self._keeper.followed:
+            self.check()  # outside the transaction: the first time it takes long
         return self._groups.share(work)
 
     def check(self) -> None:

@@ -199,16 +199,18 @@ class Account:
         discreet.errors.BudgetExceeded: This charge would bring the epsilon of analyst 'ana' to 2; \
 the budget is 1. Nothing was run or charged.
         """
-        before = self.filter
+        currency = Currency.EPSILON if self.pure else Currency.RHO
         try:
-            admitted = before.admits(loss)
+            cost, delta = price(loss, currency)
         except UnprovableRequest as error:
             raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
-        if not admitted:
-            reached = self._reached(*price(loss, before.currency))
+        # As `Filter.charge` on `self.filter`, without building two filters for every charge.
+        spent = rounded_total(self.spent + cost)
+        spent_delta = rounded_total(self.spent_delta + delta)
+        if spent > self.limit or spent_delta > self.delta - self.conversion_delta:
+            reached = self._reached(cost, delta)
             raise BudgetExceeded(f"{label} would bring {reached} Nothing was run or charged.")
-        after = before.charge(loss)
-        return replace(self, spent=after.spent, spent_delta=after.delta_spent)
+        return replace(self, spent=spent, spent_delta=spent_delta)
 
     def _reached(self, cost: Fraction, delta: Fraction) -> str:
         """Which total would pass which limit."""

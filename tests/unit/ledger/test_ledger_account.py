@@ -191,3 +191,31 @@ def test_what_both_admit_is_admitted_by_both(first, second):
     with pytest.raises(BudgetExceeded):
         population.admit(losses[1]), analyst.admit(losses[1])
     assert both.delta == min(population.remaining.delta, analyst.remaining.delta)
+
+
+LOSSES = st.one_of(
+    st.fractions(min_value=0, max_value=2, max_denominator=10**6).map(lambda x: Pure(epsilon=x)),
+    st.fractions(min_value=0, max_value=1, max_denominator=10**6).map(lambda x: ZCDP(rho=x / 20)),
+    st.fractions(min_value=0, max_value=1, max_denominator=10**9).map(
+        lambda x: Approximate(epsilon=x, delta=x / 10**6)
+    ),
+)
+
+
+@given(losses=st.lists(LOSSES, max_size=6), delta=st.sampled_from([0, 1e-6, 0.9]))
+def test_an_account_admits_what_its_filter_admits(losses, delta):
+    account = opened(epsilon=2, delta=delta)
+    for loss in losses:
+        before = account.filter
+        try:
+            admitted = before.admits(loss)
+        except UnprovableRequest:
+            with pytest.raises(UnprovableRequest):
+                account.admit(loss)
+            continue
+        if not admitted:
+            with pytest.raises(BudgetExceeded):
+                account.admit(loss)
+            continue
+        account = account.admit(loss)
+        assert account.filter == before.charge(loss)
