@@ -1,9 +1,8 @@
 """Every accepted construct, every refusal and the edge of the budget, asked of two curators that
 differ in one person: status, error text, columns, types, keys, row count, order and charge agree.
 
-Which private keys, which rows after HAVING and in which order of noisy columns follows from noise;
-their laws are held by tests/attack/test_keys_audit.py, test_selection_twins.py and
-tests/statistical/test_curator_keys_coverage.py.
+Which private keys, which rows after HAVING and in which order of noisy columns follows from noise:
+test_twins_noise.py compares that with the claim.
 """
 
 import pytest
