@@ -97,6 +97,8 @@ def test_a_key_seals(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA_KEY", KEY)
     with curator_of(tmp_path / "made", people()) as curator:
         _asked(curator)
+    (file,) = (tmp_path / "made" / "vault" / "prepared").glob("*.duckdb")
+    assert "-sealed" in file.name
 
 
 def _asked(curator):

@@ -5,6 +5,8 @@ Which private keys, which rows after HAVING and in which order of noisy columns 
 test_twins_noise.py compares that with the claim.
 """
 
+from fractions import Fraction
+
 import pytest
 
 from discreet.schema.table import Budget
@@ -75,6 +77,19 @@ def test_the_harness_asks_and_compares(prepared):
         price = {} if "(epsilon=" in text else {"epsilon": 20}
         plans.append(prepared[0].session("ana").explain(text, **price))
     assert sum(not noisy_rows(plan) for plan in plans) > 50
+
+
+def test_answers_lie_on_the_declared_lattice(prepared):
+    """Whole multiples of a public step, so that no low digit comes from a row."""
+    for name, text, step in (
+        ("n", COUNT, 1),
+        ("s", "SELECT SUM(income) AS s FROM visits", Fraction(1, 2)),
+        ("s", "SELECT SUM(amount) AS s FROM bills", Fraction(1, 100)),
+        ("m", "SELECT MEDIAN(income) AS m FROM visits", Fraction(1, 2)),
+    ):
+        for twin in prepared:
+            (row,) = twin.session("ana").sql(text, epsilon=20)
+            assert (Fraction(str(row[name])) / step).denominator == 1
 
 
 def test_every_refusal(prepared):
