@@ -13,6 +13,7 @@ import pytest
 
 from discreet.errors import Unavailable, UnprovableRequest
 from discreet.ledger import _place, _tables
+from discreet.ledger.account import Holder
 from discreet.ledger.entry import FIRST, Act
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
@@ -335,6 +336,24 @@ def test_a_live_curator_notices_what_another_wrote_without_the_key(folder):
             "INSERT INTO seals SELECT number + 1, kind, reference, digest, mac FROM seals "
             "ORDER BY number DESC LIMIT 1",
         )
+        with pytest.raises(Unavailable, match=REFUSED):
+            pay(vault)
+
+
+def test_what_one_thread_found_wrong_is_not_forgotten_by_the_commit_of_another(folder):
+    filled(folder)
+    with Vault.open(folder) as vault:
+        keeper = vault._store._keeper
+        vault.ledger.check()
+
+        def work(book):
+            book.put(book.account(Holder.ANALYST, "ana"))
+            with keeper._lock:
+                keeper._chain = None  # as another thread does that finds a broken record
+
+        vault._store.share(work)
+        assert not keeper.followed
+        tamper(folder, "UPDATE releases SET body = x'00' WHERE number = 2")
         with pytest.raises(Unavailable, match=REFUSED):
             pay(vault)
 

@@ -4,7 +4,7 @@ written when it is saved. Keeps the record's order; whether a charge is admitted
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -173,7 +173,7 @@ class Book:
             self._connection.executemany(_PUT_ACCOUNT, rows)
             self._changed = set()
         if self._seals:
-            self._connection.executemany(_ADD_SEAL, map(astuple, self._seals))
+            self._connection.executemany(_ADD_SEAL, self._seals)
             self._seals = []
         self._own += self._connection.total_changes - before
 

@@ -7,7 +7,7 @@ import hmac
 import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.ledger._place import Anchor
 from discreet.ledger.entry import canonical
@@ -63,8 +63,7 @@ def digest(row: Iterable[Any]) -> str:
     return hashlib.sha256(canonical(values).encode("ascii")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(NamedTuple):
     """One link: which row, its content, and a code over both and the link before."""
 
     number: int
@@ -108,11 +107,6 @@ class Chain:
         self._adopted = 0
         self._mutable: dict[str, str] = {}
         self._seen: dict[str, int] = {}
-
-    @property
-    def anchor(self) -> Anchor:
-        """What is exported of it."""
-        return Anchor(self.number, self.replay.count, self.code)
 
     def tail(self) -> Tail:
         """Where the next seal goes."""

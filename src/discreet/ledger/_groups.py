@@ -70,6 +70,25 @@ class _Item(Generic[_Page]):
         self.ring()
 
 
+class _Kept:
+    """Keeps what went wrong for the threads that wait, who raise it; an interrupt passes."""
+
+    __slots__ = ("error",)
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> bool:
+        if isinstance(error, Exception):
+            self.error = error
+        return self.error is not None
+
+
 class Groups(Generic[_Page]):
     """The one way to write: `share` returns when the work is durable, or raises its refusal."""
 
@@ -121,31 +140,28 @@ class Groups(Generic[_Page]):
         """One transaction for everything that waits, and for what comes while it is prepared."""
         group: list[_Item[_Page]] = []
         begun = finished = False
+        kept = _Kept()
         try:
-            with self._database.writing() as connection:
-                page = self._turn(connection)
-                begun = True
-                while self._queue and len(group) < _MOST:
-                    self._attempt(group, page)
-                finished = True
-            page.settle()
-        except Exception as error:  # noqa: BLE001 (handed to those who wait)
-            if begun and not finished:
-                self._one_by_one(group)
-                return
-            waiting = group if begun else self._all()
-            for item in waiting:
-                item.finish(error if isinstance(error, DiscreetError) else _interrupted(error))
+            with kept:
+                with self._database.writing() as connection:
+                    page = self._turn(connection)
+                    begun = True
+                    while self._queue and len(group) < _MOST:
+                        self._attempt(group, page)
+                    finished = True
+                page.settle()
         except BaseException:
             if finished:
                 for item in group:
-                    item.finish(_interrupted(None))
+                    item.finish(Unavailable(_INTERRUPTED))
             else:
                 self._queue.extendleft(reversed(group))
             raise
-        else:
-            for item in group:
-                item.finish()
+        if kept.error is not None and begun and not finished:
+            self._one_by_one(group)
+            return
+        for item in group if begun else self._all():
+            item.finish(kept.error)
 
     def _attempt(self, group: list[_Item[_Page]], page: _Page) -> None:
         """All that waits now; SQLite lets other threads run while it saves, and they may join."""
@@ -166,19 +182,17 @@ class Groups(Generic[_Page]):
         rest = deque(group)
         try:
             while rest:
-                item = rest[0]
-                try:
+                item, kept = rest[0], _Kept()
+                with kept:
                     with self._database.writing() as connection:
                         page = self._turn(connection)
                         item.error, item.value = None, item.work(page)
                         page.save()
                     page.settle()
-                    rest.popleft().finish()
-                except Exception as error:  # noqa: BLE001 (handed to those who wait)
-                    rest.popleft().finish(error)
+                rest.popleft().finish(kept.error)
         except BaseException:
             if rest:
-                rest.popleft().finish(_interrupted(None))
+                rest.popleft().finish(Unavailable(_INTERRUPTED))
             self._queue.extendleft(reversed(rest))
             raise
 
@@ -188,12 +202,6 @@ class Groups(Generic[_Page]):
             while True:
                 found.append(self._queue.popleft())
         return found
-
-
-def _interrupted(cause: Exception | None) -> Unavailable:
-    error = Unavailable(_INTERRUPTED)
-    error.__cause__ = cause
-    return error
 
 
 def _again(here: "weakref.ref[Groups[Any]]") -> None:

@@ -91,7 +91,7 @@ class Keeper:
         (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
         accounts = salvaged(connection)
         tail = Tail(key, max(newest[0], anchor.number), newest[1])
-        book = Book(connection, tail, Replay(), self._adopted)
+        book = Book(connection, tail, Replay(), self._begun)
         book.begin(last + 1)
         book.append(Act.ADOPT, (), describe_adoption(accounts), memo_text(memo))
         for account in accounts:
@@ -106,7 +106,7 @@ class Keeper:
         chain = Chain(self._place.made_key())
         self._place.made_anchor()
         chain.replay = _replayed(connection)
-        book = Book(connection, chain.tail(), chain.replay, self._settled)
+        book = Book(connection, chain.tail(), chain.replay, self._begun)
         book.begin(0)
         return book
 
@@ -132,15 +132,14 @@ class Keeper:
 
     def _settled(self, tail: Tail, replay: Replay) -> None:
         with self._lock:
-            if self._chain is None:
-                self._chain = Chain(tail.key)
-            self._chain.advance(tail, replay)
-            anchor = self._chain.anchor
-        self._place.export(anchor)
+            if self._chain is not None:  # else another thread found something wrong meanwhile
+                self._chain.advance(tail, replay)
+        self._place.export(Anchor(tail.number, replay.count, tail.code))
 
-    def _adopted(self, tail: Tail, replay: Replay) -> None:
+    def _begun(self, tail: Tail, replay: Replay) -> None:
+        """As `_settled`, where a chain begins: all of it is this process's own."""
         with self._lock:
-            self._chain = None
+            self._chain = Chain(tail.key)
         self._settled(tail, replay)
 
 

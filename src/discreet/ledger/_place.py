@@ -49,7 +49,7 @@ class Place:
     @classmethod
     def of(cls, vault: Path) -> "Place":
         """As the environment says, else in a folder beside the vault's."""
-        beside = vault.with_name(f"{vault.name}.seal")
+        beside = vault.with_name(f"{vault.name}.seal") if vault.name else vault / "vault.seal"
         key, anchor = os.environ.get(_KEY_VARIABLE), os.environ.get(_ANCHOR_VARIABLE)
         return cls(
             Path(key).absolute() if key else beside / "key",

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
 from discreet.accounting.filters import Currency, Filter, price, rounded_total
@@ -201,7 +202,7 @@ the budget is 1. Nothing was run or charged.
         """
         currency = Currency.EPSILON if self.pure else Currency.RHO
         try:
-            cost, delta = price(loss, currency)
+            cost, delta = _price(loss, currency)
         except UnprovableRequest as error:
             raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
         # As `Filter.charge` on `self.filter`, without building two filters for every charge.
@@ -242,6 +243,9 @@ the budget is 1. Nothing was run or charged.
             epsilon = floor_decimal(epsilon * (1 - min(step, Fraction(1))), _EPSILON_DIGITS)
             step *= 2
         return epsilon
+
+
+_price = lru_cache(maxsize=1024)(price)  # a vault's questions have few prices
 
 
 def jointly(population: Account, analyst: Account) -> Remaining:

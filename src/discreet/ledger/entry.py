@@ -31,6 +31,7 @@ __all__ = [
 FIRST = "discreet ledger 1"
 """What the first entry names as its predecessor; also the version of the format."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _LARGEST_MEMO = 1 << 17  # characters; an analyst's SQL is at most 16 kB
 _TOTALS = ("epsilon", "delta", "conversion_delta", "limit", "spent", "spent_delta")
 _KINDS: Mapping[type[Loss], str] = {
@@ -62,7 +63,7 @@ def canonical(value: object) -> str:
     >>> canonical({"b": "x", "a": ["1/10"]})
     '{"a":["1/10"],"b":"x"}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def memo_text(memo: Mapping[str, str]) -> str:
