@@ -3,7 +3,7 @@ much is asked of each, so that all of them together take about a minute.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -216,18 +216,18 @@ def _tracing(setting: Setting, step: Step) -> Study:
 
 def _budget(setting: Setting, step: Step) -> Study:
     crowd = made_up(max(1_000, setting.people)) if setting.table is None else setting.crowd()
-    curve = []
+    outcomes = []
     levels = tuple(map(Fraction, ("0.1", "0.5", "1", "2", "4", "8")))
     for place, epsilon in enumerate(levels):
-        curve.append(table_attack(crowd, Curated(epsilon=epsilon)))
+        outcomes.append(table_attack(crowd, Curated(epsilon=epsilon)))
         step((place + 1) / len(levels))
     return Study(
         name="budget",
         title="What a budget buys an attacker",
         words="The whole budget goes into one table with a cell for every single person.",
         measure="secrets guessed",
-        outcomes=tuple(curve),
-        curve=tuple(curve),
+        outcomes=tuple(outcomes),
+        curve=tuple(replace(one, interface="a curator") for one in outcomes),
         curve_title="epsilon in all",
         curve_words="No attack whatsoever is above the dashed line, in expectation.",
         lesson="Epsilon is a choice: the curve says what it admits, whoever attacks.",

@@ -68,20 +68,30 @@ def reconstruct(
 
 
 def _least_squares(matrix: Answers, answers: Answers) -> Answers:
-    """Least squares with the ridge that predicts a fifth of the answers best from the others: near
-    as many answers as people, plain least squares would blow noise up.
+    """Least squares with a ridge, without which noise would be blown up near as many answers as
+    people. For fair secrets the best ridge is four times the variance of the noise.
     """
-    rows = len(matrix)
-    held = max(1, rows // 5)
-    known, gram = matrix[held:], matrix[held:].T @ matrix[held:]
-    best, chosen = np.inf, _RIDGES[-1]
-    for ridge in _RIDGES if rows >= 5 else ():
-        found = _ridge(gram, known.T @ answers[held:], ridge)
-        score = float(((matrix[:held] @ found - answers[:held]) ** 2).sum())
-        if score < best:
-            best, chosen = score, ridge
-    gram += matrix[:held].T @ matrix[:held]
-    return _ridge(gram, matrix.T @ answers, chosen)
+    rows, columns = matrix.shape
+    gram, moments = matrix.T @ matrix, matrix.T @ answers
+    if rows >= 1.5 * columns:
+        plain = _ridge(gram, moments, _RIDGES[0])
+        variance = float(((matrix @ plain - answers) ** 2).sum()) / (rows - columns)
+        return _ridge(gram, moments, max(_RIDGES[0], 4 * variance))
+    return _ridge(gram, moments, _best_ridge(matrix, answers))
+
+
+def _best_ridge(matrix: Answers, answers: Answers) -> float:
+    """The ridge that predicts a fifth of the answers best from the others."""
+    held = len(matrix) // 5
+    if not held:
+        return _RIDGES[0]
+    known = matrix[held:]
+    gram, moments = known.T @ known, known.T @ answers[held:]
+    errors = [
+        float(((matrix[:held] @ _ridge(gram, moments, ridge) - answers[:held]) ** 2).sum())
+        for ridge in _RIDGES
+    ]
+    return _RIDGES[errors.index(min(errors))]
 
 
 def _ridge(gram: Answers, moments: Answers, ridge: float) -> Answers:

@@ -112,6 +112,10 @@ def _attack(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write one page with all the pictures."),
     ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FOLDER", help="Also write each picture as an SVG file."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     from discreet.attacks.catalogue import ATTACKS, Setting
@@ -129,16 +133,46 @@ def _attack(
     if as_json:
         print_json({"attacks": [study.to_dict() for study in studies]})
     else:
-        console = new_console()
-        for study in studies:
-            _print(study, console)
+        _print_all(studies, name)
+    if pictures is not None:
+        _draw(studies, pictures)
     if html is not None:
-        from discreet.attacks.page import page, study_section
-
-        about = "made-up people" if setting.table is None else f"the schema of {setting.table.name}"
-        sections = [study_section(study) for study in studies]
-        write_page(html, page(f"Attacks on {about}", _INTRODUCTION, sections))
+        _write_html(html, studies, setting, name)
         typer.echo(f"Wrote {html}.", err=as_json)
+
+
+def _print_all(studies: "list[Study]", name: str | None) -> None:
+    from discreet.attacks.limits import HARDNESS
+
+    console = new_console()
+    for study in studies:
+        _print(study, console)
+    if name == _LIMITS:
+        console.print("\nSynthetic data", style="bold", markup=False)
+        for sentence in HARDNESS:
+            console.print(sentence, markup=False)
+
+
+def _write_html(html: Path, studies: "list[Study]", setting: "Setting", name: str | None) -> None:
+    from discreet.attacks.limits import HARDNESS
+    from discreet.attacks.page import Section, page, study_section
+
+    about = "made-up people" if setting.table is None else f"the schema of {setting.table.name}"
+    sections = [study_section(study) for study in studies]
+    if name == _LIMITS:
+        sections.append(Section(title="Synthetic data", words=HARDNESS))
+    write_page(html, page(f"Attacks on {about}", _INTRODUCTION, sections))
+
+
+def _draw(studies: "list[Study]", folder: Path) -> None:
+    from discreet.attacks.chart import bar_chart, line_chart
+    from discreet.curator.chart import svg
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for study in studies:
+        svg(bar_chart(study), str(folder / f"{study.name}.svg"))
+        if study.curve:
+            svg(line_chart(study), str(folder / f"{study.name}_curve.svg"))
 
 
 def _table(schema: Path | None) -> "Table | None":
