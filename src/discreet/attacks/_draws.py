@@ -24,7 +24,11 @@ def floats(size: int) -> NDArray[np.float64]:
 
 def coins(*shape: int, chance: float = 0.5) -> NDArray[np.bool_]:
     """True with this probability."""
-    return (floats(int(np.prod(shape))) <= chance).reshape(shape)
+    size = int(np.prod(shape))
+    if chance == 0.5:
+        bits = np.unpackbits(words((size + 63) // 64).view(np.uint8))
+        return bits[:size].reshape(shape).astype(np.bool_)
+    return (floats(size) <= chance).reshape(shape)
 
 
 def integers(bound: int, size: int) -> NDArray[np.int64]:

@@ -34,6 +34,8 @@ __all__ = ["ATTACKS", "Setting", "study"]
 
 Step = Callable[[float], None]
 
+_TARGETS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -64,6 +66,16 @@ class Setting:
             return made_up(self.people)
         return people_like(self.table, self.people)
 
+    @property
+    def targets(self) -> int:
+        """How many people are attacked one by one where answers are free.
+
+        Privacy: none (made-up people).
+        >>> Setting(people=30).targets, Setting(people=2000).targets
+        (30, 100)
+        """
+        return min(self.people, _TARGETS)
+
     def curator(self, questions: int) -> Curated:
         """A curator that answers so many questions with the whole budget.
 
@@ -82,7 +94,7 @@ def _failing(people: int) -> tuple[Interface, ...]:
 def _differencing(setting: Setting, step: Step) -> Study:
     crowd, targets, few = setting.crowd(), min(20, setting.people), 4
     outcomes: list[Outcome] = [
-        differencing(crowd, each, targets=setting.people, crowds=40)
+        differencing(crowd, each, targets=setting.targets, crowds=40)
         for each in (*_failing(setting.people), audited())
     ]
     step(0.2)
@@ -90,7 +102,7 @@ def _differencing(setting: Setting, step: Step) -> Study:
     outcomes.append(differencing(crowd, curator, targets=targets, crowds=few))
     step(0.8)
     curve = [
-        differencing(crowd, each, targets=setting.people, crowds=crowds)
+        differencing(crowd, each, targets=setting.targets, crowds=crowds)
         for each in (exact(), rounded(), noisy(2))
         for crowds in (1, 2, 5, 10, 20, 50, 100)
     ]
@@ -110,11 +122,11 @@ def _differencing(setting: Setting, step: Step) -> Study:
 def _averaging(setting: Setting, step: Step) -> Study:
     crowd, targets, most = setting.crowd(), min(10, setting.people), 30
     plain = (exact(), suppressed(), noisy(1), noisy(3))
-    outcomes = [averaging(crowd, each, targets=setting.people) for each in plain]
+    outcomes = [averaging(crowd, each, targets=setting.targets) for each in plain]
     outcomes.append(averaging(crowd, setting.curator(targets), targets=targets, repeats=most))
     step(0.8)
     curve = [
-        averaging(crowd, noisy(scale), targets=setting.people, repeats=repeats)
+        averaging(crowd, noisy(scale), targets=setting.targets, repeats=repeats)
         for scale in (1, 3, 10)
         for repeats in (1, 3, 10, 30, 100, 300, 1000)
     ]
@@ -133,7 +145,7 @@ def _averaging(setting: Setting, step: Step) -> Study:
 
 def _linkage(setting: Setting, step: Step) -> Study:
     crowd, targets = setting.crowd(), min(40, setting.people)
-    outcomes = [linkage(crowd, each, targets=setting.people) for each in _failing(setting.people)]
+    outcomes = [linkage(crowd, each, targets=setting.targets) for each in _failing(setting.people)]
     step(0.2)
     outcomes.append(linkage(crowd, setting.curator(2 * targets), targets=targets))
     return Study(

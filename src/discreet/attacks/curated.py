@@ -102,7 +102,7 @@ class _Asking:
         return answers
 
     def _one(self, questions: Questions, place: int) -> float:
-        where = " AND ".join(self._conditions(questions, place))
+        where = " AND ".join(self._conditions(questions, place)) or "1 = 1"
         return self._asked(f"SELECT COUNT(*) AS n FROM {self.people.table.name} WHERE {where}")
 
     def _asked(self, text: str) -> float:
@@ -117,9 +117,14 @@ class _Asking:
         if questions.texts is not None:
             yield f"({questions.texts[place]})"
         else:
-            chosen = np.flatnonzero(questions.members[place])
+            inside = questions.members[place]
+            word = "IN" if 2 * inside.sum() <= len(people) else "NOT IN"
+            chosen = np.flatnonzero(inside if word == "IN" else ~inside)
             listed = ", ".join(people.literal(people.handle, int(person)) for person in chosen)
-            yield f"{people.handle} IN ({listed})" if len(chosen) else "1 = 0"
+            if len(chosen):
+                yield f"{people.handle} {word} ({listed})"
+            elif word == "IN":
+                yield "1 = 0"
         if questions.secret[place] != EVERYBODY:
             yield people.conditions[questions.secret[place]]
 

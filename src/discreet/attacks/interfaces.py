@@ -91,8 +91,7 @@ class Questions:
         asked = np.array(self.secret)
         for secret in set(self.secret) - {EVERYBODY}:
             rows = asked == secret
-            weights = secrets[:, secret].astype(np.float64)
-            counts[rows] = np.rint(self.members[rows].astype(np.float64) @ weights)
+            counts[rows] = (self.members[rows] & secrets[:, secret]).sum(axis=1)
         return counts
 
 

@@ -65,6 +65,21 @@ class Outcome:
         spread = math.sqrt(self.bound * (1 - self.bound) / self.attempts)
         return self.accuracy <= self.bound + 4 * spread
 
+    @property
+    def admitted(self) -> str:
+        """The bound in words, and whether the outcome is beyond what chance explains.
+
+        Privacy: none (made-up people).
+        >>> Outcome(attack="a", interface="b", right=9, attempts=9, baseline=0.5).admitted
+        'no limit'
+        >>> Outcome(attack="a", interface="b", right=99, attempts=99, baseline=0.5,
+        ...         bound=0.6).admitted
+        '60.0%, exceeded'
+        """
+        if self.bound is None:
+            return "no limit"
+        return f"{self.bound:.1%}" if self.within else f"{self.bound:.1%}, exceeded"
+
     def to_dict(self) -> dict[str, Any]:
         """The outcome as values ready for JSON.
 

@@ -109,7 +109,7 @@ def study_section(study: Study) -> Section:
                 one.interface,
                 f"{one.accuracy:.1%} ({one.right} of {one.attempts})",
                 f"{one.baseline:.0%}",
-                "no limit" if one.bound is None else f"{one.bound:.1%}",
+                one.admitted,
                 ", ".join(f"{name} {value}" for name, value in one.parameters),
             )
             for one in study.outcomes

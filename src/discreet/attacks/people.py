@@ -177,8 +177,9 @@ def people_with_traits(secrets: Secrets) -> People:
 def people_like(table: Table, people: int) -> People:
     """People who fit a custodian's own schema: every value is drawn from the declared ones.
 
-    The column with most values tells them apart; the secret is a boolean column, else whether a
-    category is among the second half of its keys, else whether a number is in the upper half.
+    Each has one row. The coarsest column with enough values tells them apart; the secret is a
+    boolean column, else whether a category is among the second half of its keys, else whether a
+    number is in the upper half.
     Privacy: none: reads the schema, no data; nobody here exists.
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),
     ...                                   Column("ill", "boolean")))
@@ -188,14 +189,15 @@ def people_like(table: Table, people: int) -> People:
     """
     count = _counted(people)
     usable = [column for column in table.columns if not column.private_keys]
-    by_size = sorted(usable, key=lambda column: column.lower - column.upper)
+    by_size = sorted(usable, key=_room, reverse=True)
     if table.kind != "private" or len(by_size) < 2:
         raise InvalidValue(
             f"{table.name}: an attack needs a private table with two columns whose values are "
             "declared, one that tells people apart and one that is the secret."
         )
-    handle = by_size[0]
-    room = handle.upper - handle.lower + 1 - handle.other
+    enough = [column for column in by_size if _room(column) >= count]
+    handle = enough[-1] if enough else by_size[0]
+    room = _room(handle)
     if room < count:
         raise InvalidValue(
             f"{table.name}: no column takes {count} different values; {handle.name} takes {room}. "
@@ -204,8 +206,7 @@ def people_like(table: Table, people: int) -> People:
     secret = min((each for each in usable if each is not handle), key=_secrecy)
     bits = _draws.coins(count, 1)
     values = {
-        column.name: column.lower
-        + _draws.integers(max(1, column.upper - column.lower + 1 - column.other), count)
+        column.name: column.lower + _draws.integers(max(1, _room(column)), count)
         for column in table.columns
     }
     values[handle.name] = handle.lower + _draws.distinct(room, count)
@@ -219,6 +220,11 @@ def people_like(table: Table, people: int) -> People:
         conditions=(condition,),
         known=tuple(column.name for column in known[:4]) or (handle.name,),
     )
+
+
+def _room(column: Column) -> int:
+    """How many values a column can take."""
+    return column.upper - column.lower + 1 - column.other
 
 
 def _secrecy(column: Column) -> tuple[bool, bool, int]:

@@ -232,7 +232,7 @@ def _print(study: "Study", console: "Console") -> None:
             one.interface,
             f"{one.accuracy:.1%}" + (f" at {one.at:g}" if study.name in _CURVED else ""),
             f"{one.baseline:.0%}",
-            "no limit" if one.bound is None else f"{one.bound:.1%}",
+            one.admitted,
         )
     console.print(table)
     console.print(study.lesson, markup=False)

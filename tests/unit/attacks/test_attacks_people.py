@@ -1,6 +1,7 @@
 """Made-up people: they fit their schema, and a curator takes them."""
 
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -30,14 +31,14 @@ def table(*columns, **facts):
 def test_people_of_the_clinic_fit_its_schema():
     clinic = read_schema_text(SCHEMA)
     crowd = people_like(clinic, 200)
-    assert crowd.handle == "income"
+    assert crowd.handle == "day"
     assert crowd.conditions == ("smoker",)
-    assert len(set(crowd.values["income"].tolist())) == 200
+    assert len(set(crowd.values["day"].tolist())) == 200
     for column in clinic.columns:
         codes = crowd.values[column.name]
         assert column.lower <= codes.min()
         assert codes.max() <= column.upper
-    assert set(crowd.known) & {"smoker", "income"} == set()
+    assert set(crowd.known) & {"smoker", "day"} == set()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,8 @@ def test_a_secret_can_be_hidden_in_any_column(secret, condition):
 def test_a_curator_counts_the_same_people(schema):
     """At a very large epsilon the noise is zero: the conditions say who the attacker means."""
     crowd = people_like(schema, 30)
-    members = np.arange(30) % np.array([[2], [3]]) == 0
+    members = np.arange(30) % np.array([[2], [3]]) != 0
+    members[0, :] = True
     asked = Questions(np.concatenate([members, members]), (0, 0, EVERYBODY, EVERYBODY))
     with exact().open(crowd) as desk:
         wanted = desk.counts(asked).tolist()
@@ -91,6 +93,21 @@ def test_everybodys_own_cell_is_one_table():
         assert answers.tolist() == crowd.secrets[::-1, 0].astype(float).tolist()
         again = desk.counts(Questions(np.eye(25, dtype=bool)[:3]))
         assert np.isnan(again).all()  # the budget went into one table
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        Column("day", "date", lower=DAY, upper=DAY + 300),
+        Column("paid", "number", step=Fraction(1, 4), upper=400),
+        Column("seen", "datetime", step=Fraction(60), upper=90),
+    ],
+)
+def test_a_table_of_cells_is_read_back_to_its_people(handle):
+    crowd = people_like(table(handle, Column("ill", "boolean")), 40)
+    with Curated(epsilon=2000).open(crowd) as desk:
+        answers = desk.counts(Questions(np.eye(40, dtype=bool)))
+    assert answers.tolist() == crowd.secrets[:, 0].astype(float).tolist()
 
 
 def test_a_table_that_cannot_be_attacked_is_refused():

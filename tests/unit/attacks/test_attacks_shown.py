@@ -10,6 +10,7 @@ from discreet.attacks import (
     Outcome,
     Setting,
     Study,
+    _draws,
     interfaces,
     law,
     limits,
@@ -25,6 +26,7 @@ from discreet.demo.clinic import SCHEMA
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from support.command_line import run
+from support.fit import check_rate
 
 
 def outcome(**named):
@@ -149,6 +151,50 @@ def test_attacks_print_a_table_and_a_lesson(name):
     outcome = run("attack", name, "--people", "20")
     assert outcome.status == 0
     assert "privacy admits" in " ".join(outcome.out.split())
+
+
+def test_pictures_are_written_as_files(tmp_path):
+    outcome = run("attack", "bits", "--svg", tmp_path / "new")
+    assert outcome.status == 0
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == ["bits.svg", "bits_curve.svg"]
+    ElementTree.fromstring((tmp_path / "new" / "bits_curve.svg").read_text())
+
+
+def test_limits_say_what_cryptography_says(monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "law", lambda **_: law(people=32))
+    monkeypatch.setattr(limits, "parities", lambda **_: SHOWN)
+    html = tmp_path / "limits.html"
+    outcome = run("attack", "limits", "--html", html)
+    assert outcome.status == 0
+    said = " ".join(outcome.out.split())
+    assert "if digital signatures exist" in said
+    assert "if traitor tracing exists" in said
+    assert "digital signatures" in html.read_text()
+
+
+def test_draws_are_what_they_are_called():
+    for shape in ((7,), (3, 5)):
+        assert _draws.coins(*shape).shape == shape
+        assert _draws.coins(*shape, chance=1.0).all()
+    assert check_rate(int(_draws.coins(20_000).sum()), 20_000, 0.5, name="coins") > 0
+    rare = int(_draws.coins(20_000, chance=0.1).sum())
+    assert check_rate(rare, 20_000, 0.1, name="loaded coins") > 0
+    assert sorted(_draws.order(50).tolist()) == list(range(50))
+    for bound in (30, 10**9):
+        drawn = _draws.distinct(bound, 30)
+        assert len(set(drawn.tolist())) == 30
+        assert drawn.min() >= 0
+        assert drawn.max() < bound
+    floats = _draws.floats(1000)
+    assert (floats > 0).all()
+    assert (floats <= 1).all()
+
+
+@pytest.mark.soak
+def test_limits_are_measured():
+    outcome = run("attack", "limits", "--json")
+    assert [one["name"] for one in outcome.json["attacks"]] == ["law", "parities"]
 
 
 @pytest.mark.soak
