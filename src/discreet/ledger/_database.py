@@ -126,7 +126,7 @@ class Database:
                 yield connection
                 committing = True
                 connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 happened = "Nothing was run; a charge may stand" if committing else _UNTOUCHED
                 _refuse(self._path, error, happened)
             finally:
@@ -141,8 +141,8 @@ def _each(here: "weakref.ref[Database]", step: Callable[[Database], None]) -> No
         step(database)
 
 
-def _refuse(path: Path, error: sqlite3.Error, happened: str) -> NoReturn:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+def _refuse(path: Path, error: sqlite3.Error | UnicodeDecodeError, happened: str) -> NoReturn:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     reason = _REASONS.get(code, f"SQLite refused ({type(error).__name__} {code})")
     raise Unavailable(f"{path.name}: {reason}. {happened}.") from error
 
@@ -174,10 +174,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         _use_write_ahead_log(connection)
         connection.executescript(_SETTINGS)
         prepare(connection, path)
-    except (sqlite3.Error, DiscreetError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, DiscreetError) as error:
         if connection is not None:
             connection.close()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):
             _refuse(path, error, _UNTOUCHED)
         raise
     return connection

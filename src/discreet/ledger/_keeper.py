@@ -80,6 +80,8 @@ class Keeper:
             found = found_by(lambda: _whole(chain, connection), chain.replay)
             if found.sound:
                 found = found_by(lambda: chain.check_anchor(connection, anchor), chain.replay)
+            if found.sound:
+                found = found_by(lambda: _check_file(connection), chain.replay)
             return Verification(chain.replay.count, chain.replay.seal, found.bad, found.problem)
 
     def adopt(self, connection: sqlite3.Connection, memo: Mapping[str, str]) -> Book:
@@ -155,6 +157,12 @@ def _whole(chain: Chain, connection: sqlite3.Connection) -> None:
     except Unavailable as error:
         raise Broken(None, str(error)) from None
     chain.replay.check_accounts(accounts)
+
+
+def _check_file(connection: sqlite3.Connection) -> None:
+    """The indexes too: no row is hidden from those who look for it."""
+    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        raise Broken(None, "the file is damaged; restore it from a backup.")
 
 
 def _unsealed(connection: sqlite3.Connection) -> Verification:
