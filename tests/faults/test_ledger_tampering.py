@@ -416,15 +416,12 @@ def test_a_flipped_byte_is_found_or_does_not_matter(folder, again):
     assert os.path.exists(path)
 
 
-@pytest.mark.parametrize(
-    "mark", [b"CREATE TABLE entries", b"CREATE TRIGGER", b"entries_by_analyst"]
-)
+@pytest.mark.parametrize("mark", [b"CREATE TABLE entries", b"entries_by_analyst"])
 def test_damage_that_is_no_text_any_more_is_said(folder, mark):
     filled(folder)
     path = folder / FILE
     content = bytearray(path.read_bytes())
     content[content.index(mark) + 3] = 0xD4
     path.write_bytes(content)
-    with pytest.raises(Unavailable, match="restore it from a backup|cannot be read|SQLite refused"):
-        with Vault.open(folder) as vault:
-            vault.ledger.verify()
+    with pytest.raises(Unavailable, match="restore it from a backup"), Vault.open(folder) as vault:
+        vault.ledger.verify()
