@@ -123,26 +123,25 @@ def uncharged(folder: Path, answers: set[str]) -> set[str]:
     return answers - {json.loads(entry.memo).get("question") for entry in charges}
 
 
-def killed(folder: Path, rounds: int) -> None:
+def killed(folder: Path, rounds: int) -> int:
+    """Rounds in which nothing went out without a charge; how many answers went out."""
     answered = 0
     for _ in range(rounds):
         answers = shot(folder, ASK + GO)
         assert uncharged(folder, answers) == set()
         answered += len(answers)
-    assert answered > rounds
+    return answered
 
 
 def test_whatever_went_out_was_charged_before(folder):
-    killed(folder, 8)
+    assert killed(folder, 8) > 8
 
 
 @pytest.mark.soak
 def test_whatever_went_out_was_charged_before_for_long(folder):
-    killed(folder, 200)
+    assert killed(folder, 200) > 200
 
 
 def test_charging_after_the_release_is_caught(folder):
-    for _ in range(8):
-        if uncharged(folder, shot(folder, ASK + CHARGE_AFTER_RELEASE + GO)):
-            return
-    pytest.fail("a curator that charges after the answer was not caught")
+    script = ASK + CHARGE_AFTER_RELEASE + GO
+    assert any(uncharged(folder, shot(folder, script)) for _ in range(8))
