@@ -24,6 +24,7 @@ from discreet.attacks import (
     thresholded,
     tracing,
     tracing_power,
+    value_bound,
     whole_bits,
 )
 from discreet.attacks import refusals as refused
@@ -36,6 +37,20 @@ from support.fit import check_rate, check_rate_at_most, rejects
 @pytest.fixture(scope="module")
 def crowd():
     return made_up(100)
+
+
+def small(questions):
+    """A curator whose budget is so small that 60 right guesses of 60 would be noticed."""
+    return Curated(epsilon=0.1, questions=questions)
+
+
+def test_the_checks_of_a_small_budget_can_fail(crowd):
+    found = differencing(crowd, exact(), targets=60)
+    bound = value_bound(epsilon=0.1)
+    assert rejects(check_rate_at_most, found.right, found.attempts, bound, name="exact answers")
+    traced = tracing(exact(), candidates=100, traits=3000)
+    limit = member_bound(epsilon=0.1)
+    assert rejects(check_rate_at_most, traced.right, traced.attempts, limit, name="exact shares")
 
 
 @pytest.mark.parametrize("interface", [exact(), suppressed(), thresholded(), audited()])
@@ -56,7 +71,7 @@ def test_averaging_defeats_fresh_noise_and_not_a_missing_answer(crowd):
 
 
 def test_repeating_a_question_to_a_curator_is_free_and_tells_nothing_new(crowd):
-    found = averaging(crowd, Curated(epsilon=1, questions=10), targets=10, repeats=20)
+    found = averaging(crowd, small(60), targets=60, repeats=5)
     assert check_rate_at_most(found.right, found.attempts, found.bound, name="repeats") > 0
 
 
@@ -68,13 +83,13 @@ def test_linkage_finds_those_who_are_alone_with_what_is_known():
 
 @pytest.mark.parametrize("attack", [differencing, linkage])
 def test_a_curator_resists_single_target_attacks(crowd, attack):
-    found = attack(crowd, Curated(epsilon=1, questions=40), targets=20)
+    found = attack(crowd, small(120), targets=60)
     assert check_rate_at_most(found.right, found.attempts, found.bound, name=attack.__name__) > 0
 
 
 def test_refusals_disclose_everybody(crowd):
     assert refused(crowd, audited()).accuracy == 1
-    found = refused(crowd, Curated(epsilon=1, questions=99))
+    found = refused(crowd, small(99))
     assert dict(found.parameters)["refused"] == "0"
     assert check_rate_at_most(found.right, found.attempts, found.bound, name="refusals") > 0
 
@@ -82,8 +97,8 @@ def test_refusals_disclose_everybody(crowd):
 def test_tracing_finds_members_in_exact_shares_and_not_in_a_curators():
     assert tracing(exact(), candidates=100, traits=3000).accuracy > 0.9
     assert tracing_power(exact(), candidates=100, traits=3000).accuracy > 0.5
-    found = tracing(Curated(epsilon=1, questions=100), candidates=60, traits=100)
-    assert found.bound == member_bound(epsilon=1)
+    found = tracing(small(100), candidates=100, traits=100)
+    assert found.bound == member_bound(epsilon=0.1)
     assert check_rate_at_most(found.right, found.attempts, found.bound, name="tracing") > 0
 
 

@@ -53,8 +53,8 @@ def test_the_linear_program_takes_500_secrets_from_noisy_answers(crowd):
 
 
 def test_swapping_saves_those_who_were_swapped_and_nobody_else(crowd):
-    found = reconstruction(crowd, swapped(0.1), questions=4 * PEOPLE)
-    assert 0.9 <= found.accuracy < 1
+    found = reconstruction(crowd, swapped(0.2), questions=4 * PEOPLE)
+    assert 0.8 <= found.accuracy < 1
 
 
 def test_too_few_questions_do_not_suffice(crowd):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +24,28 @@ from discreet.errors import BudgetExceeded, InvalidValue
 
 __all__ = ["curator_race", "curator_timing", "naive_race", "naive_timing"]
 
-_PAUSE = 0.002  # between the check and the spending of a naive account, in seconds
+_PATIENCE = 60.0  # seconds until askers who do not turn up are given up
 _ROWS = 200  # of the tables whose answers are timed
 _SLOW = 3e-4  # seconds of work that a naive service does for the target only
 
 
 @dataclass(slots=True)
 class _NaiveAccount:
-    """Checks, works, then spends: what was checked may be gone by then."""
+    """Checks, works, then spends: what was checked may be gone by then.
+
+    Here all askers work at the same time, which is what an attacker waits for.
+    """
 
     left: int
+    meeting: Barrier
 
     def ask(self) -> bool:
-        if self.left < 1:
-            return False
-        time.sleep(_PAUSE)
-        self.left -= 1
-        return True
+        granted = self.left >= 1
+        self.meeting.wait(_PATIENCE)
+        if granted:
+            self.left -= 1
+        self.meeting.wait(_PATIENCE)
+        return granted
 
 
 def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
@@ -50,7 +56,7 @@ def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
     >>> naive_race(affordable=5, askers=3).attack
     'budget race'
     """
-    account = _NaiveAccount(affordable)
+    account = _NaiveAccount(affordable, Barrier(askers))
 
     def asking(_: int) -> int:
         return sum(account.ask() for _ in range(affordable))

@@ -85,7 +85,7 @@ class Examined:
         """Whether a bug was caught, or a correct mechanism left alone.
 
         Privacy: none (made-up inputs).
-        >>> examine(mechanism_subjects()[0], false_alarm=1e-9).as_expected
+        >>> examine(mechanism_subjects()[0], false_alarm=1e-13).as_expected
         True
         """
         return self.verdict.violated == bool(self.subject.bug)
@@ -95,7 +95,7 @@ def examine(subject: Subject, *, false_alarm: float, progress: Progress | None =
     """Audit one subject.
 
     Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
-    >>> examine(mechanism_subjects()[0], false_alarm=1e-9).verdict.violated
+    >>> examine(mechanism_subjects()[0], false_alarm=1e-13).verdict.violated
     False
     """
     verdict = audit(
