@@ -237,7 +237,7 @@ def parities(
         curve_words="Above: a curator who hears the question. Below: reports that came before it.",
         lesson=(
             "A mechanism that publishes first and is asked later needs a number of people that "
-            "grows exponentially in d, at least like 2^(d/3); a curator answers any one such "
+            "grows exponentially in d; a curator answers any one such "
             "question with an error of 1/epsilon. The reports here needed, to be right nine times "
             f"in ten: {counted}."
         ),
