@@ -60,6 +60,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/accounting.py
 	.venv-bench/bin/python benchmarks/queries.py
 	.venv-bench/bin/python benchmarks/local.py
+	.venv-bench/bin/python benchmarks/ledger.py
 	.venv-bench/bin/python benchmarks/attacks.py
 
 lock: .venv/.setup ## pin every dependency again
