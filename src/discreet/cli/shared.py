@@ -119,9 +119,9 @@ def existing_vault(folder: Path) -> "Curator":
     discreet.errors.InvalidValue: there is no vault in no-such-folder. Name its folder with \
 --vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
     """
-    from discreet.ledger.vault import FILE
+    from discreet.ledger.vault import is_vault
 
-    if not (folder / FILE).is_file():
+    if not is_vault(folder):
         raise InvalidValue(
             f"there is no vault in {folder}. Name its folder with --vault or DISCREET_VAULT; "
             "`discreet add SCHEMA` makes one."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from discreet.errors import Unavailable
 
-__all__ = ["refuse_readable", "sweep_prepared"]
+__all__ = ["check_prepared", "refuse_readable", "sweep_prepared"]
 
 _ABANDONED_SECONDS = 3600  # another process may have prepared a file that it registers next
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -32,6 +32,24 @@ def refuse_readable(folder: Path) -> None:
             raise Unavailable(
                 f"the vault: others can reach {path.name} (mode {mode:o}). Run "
                 f"chmod -R go-rwx '{folder}', and ask who may have read it. Nothing was opened."
+            )
+
+
+def check_prepared(folder: Path, prepared: Collection[str | None]) -> None:
+    """Refuse a question whose prepared rows lie in another curator's folder; make the own one.
+
+    Privacy: none (looks at names only).
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as vault:
+    ...     check_prepared(Path(vault) / "prepared", [None])
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)  # engines need it too, and another added the table
+    for name in prepared:
+        if name is not None and not (folder / name).is_file():
+            raise Unavailable(
+                f"the prepared rows {name} are not in this vault's folder; copy them into its "
+                f"folder {folder.name}, or let the table be added in place. "
+                "Nothing was run or charged."
             )
 
 

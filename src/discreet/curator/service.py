@@ -10,7 +10,7 @@ from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
 from discreet.ledger.account import Holder
 from discreet.ledger.sqlite import Ledger
-from discreet.ledger.vault import Vault
+from discreet.ledger.vault import Vault, folder_of
 from discreet.plan.draft import GROUP_LIMIT
 from discreet.rationals import Number
 from discreet.schema.column import whole
@@ -49,14 +49,17 @@ class Curator:
     @classmethod
     def open(
         cls,
-        folder: str | Path,
+        vault: str | Path,
         *,
+        folder: str | Path | None = None,
         time_limit_seconds: Number = 60,
         grid_seconds: Number = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
     ) -> "Curator":
         """Open the vault in a folder, or make one.
 
+        A postgresql:// URL instead keeps the ledger on a server, for several curators; then
+        `folder`, or the variable DISCREET_VAULT, is for what stays here.
         A folder that others can reach into is refused.
         `grid_seconds` is the step of time at which answers leave remote sessions; `most_groups`
         is how many public groups one question may have.
@@ -65,10 +68,9 @@ class Curator:
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
         """
-        if str(folder):
-            refuse_readable(Path(folder))
+        refuse_readable(folder_of(vault, folder))
         return cls(
-            Vault.open(folder),
+            Vault.open(vault, folder=folder),
             time_limit_seconds=time_limit_seconds,
             grid_seconds=grid_seconds,
             most_groups=most_groups,

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.custody import sweep_prepared
+from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
@@ -308,8 +308,7 @@ class Warehouse:
 
     def _holdings(self, names: tuple[str, ...]) -> list[Holding]:
         """What is known of several tables that one statement reads."""
-        found = [self.current(name) for name in names]
-        return [Holding(each, self._schema(each).source) for each in found]
+        return [Holding(each, self._schema(each).source) for each in map(self.current, names)]
 
     def dialect(self, name: str) -> str:
         """The dialect of a table's engine.
@@ -337,6 +336,7 @@ class Warehouse:
                 f"{' or '.join(names)} was added again or refreshed just now; ask again. "
                 "Nothing was run or charged."
             )
+        check_prepared(self._folder, [each.prepared for each in known])
         version, engine = self._engines.get(names, ((), None))
         if engine is None or version != versions:
             if engine is not None:

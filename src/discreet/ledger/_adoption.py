@@ -2,13 +2,13 @@
 For a record that is not sound any more, and a custodian who decides to go on with it.
 """
 
-import sqlite3
 from dataclasses import replace
 from fractions import Fraction
 
 from discreet.accounting.filters import Currency, price
 from discreet.errors import DiscreetError
 from discreet.ledger._book import read_accounts, read_entries
+from discreet.ledger._connection import Connection
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import Act, Entry, account_of, adopted_accounts
 from discreet.loss import Loss
@@ -55,7 +55,7 @@ class _Remains:
         return replace(known, spent=spent, spent_delta=spent_delta)
 
 
-def salvaged(connection: sqlite3.Connection) -> tuple[Account, ...]:
+def salvaged(connection: Connection) -> tuple[Account, ...]:
     """All accounts; of two totals the larger, and never more than the budget."""
     remains = _Remains()
     entries = read_entries(connection)

@@ -2,7 +2,6 @@
 written when it is saved. Keeps the record's order; whether a charge is admitted, accounts decide.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger._chain import Seal, Tail, digest, row_kinds, rows_of, vault_digest
+from discreet.ledger._connection import Connection
 from discreet.ledger.account import Account, Holder, account_name
 from discreet.ledger.entry import FIRST, Act, Entry
 from discreet.ledger.verification import Replay
@@ -37,7 +37,7 @@ _PUT_ACCOUNT = (
     "spent_delta = excluded.spent_delta"
 )
 _PUT_HEAD = (
-    "INSERT INTO head VALUES (1, ?, ?) ON CONFLICT (only) DO UPDATE "
+    'INSERT INTO head VALUES (1, ?, ?) ON CONFLICT ("only") DO UPDATE '
     "SET sequence = excluded.sequence, hash = excluded.hash"
 )
 _ADD_SEAL = "INSERT INTO seals (number, kind, reference, digest, mac) VALUES (?, ?, ?, ?, ?)"
@@ -73,7 +73,7 @@ class Book:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         tail: Tail,
         known: Replay,
         settled: Callable[[Tail, Replay], None] = lambda *_: None,
@@ -91,7 +91,7 @@ class Book:
         self._count = self._own = 0
 
     @property
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> Connection:
         """The transaction itself, with everything in it that was written on this page."""
         self.save()
         return self._connection
@@ -195,14 +195,14 @@ def _row(entry: Entry) -> tuple[object, ...]:
     )
 
 
-def find_account(connection: sqlite3.Connection, holder: Holder, name: str) -> Account | None:
+def find_account(connection: Connection, holder: Holder, name: str) -> Account | None:
     """An account of the file, or None."""
     query = f"SELECT {_ACCOUNT} FROM accounts WHERE holder = ? AND name = ?"
     row = connection.execute(query, (holder.value, account_name(name))).fetchone()
     return None if row is None else _account_row(row)
 
 
-def required_account(connection: sqlite3.Connection, holder: Holder, name: str) -> Account:
+def required_account(connection: Connection, holder: Holder, name: str) -> Account:
     """An account of the file; an unknown one is refused with the nearest."""
     account = find_account(connection, holder, name)
     if account is None:
@@ -212,7 +212,7 @@ def required_account(connection: sqlite3.Connection, holder: Holder, name: str) 
     return account
 
 
-def read_accounts(connection: sqlite3.Connection) -> Iterator[Account]:
+def read_accounts(connection: Connection) -> Iterator[Account]:
     """All accounts, populations first, by name."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM accounts ORDER BY holder DESC, name")
     return map(_account_row, rows)
@@ -233,7 +233,7 @@ def _entry_row(row: tuple[Any, ...]) -> Entry:
     return Entry(row[0], row[1], Act(row[2]), *row[3:])
 
 
-def read_entries(connection: sqlite3.Connection) -> Iterator[Entry]:
+def read_entries(connection: Connection) -> Iterator[Entry]:
     """The record in order."""
     rows = connection.execute(f"SELECT {ENTRY} FROM entries ORDER BY sequence")
     return map(_entry_row, rows)

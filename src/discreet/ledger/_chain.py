@@ -4,11 +4,11 @@ Names the first row that is not the one that was sealed; changes nothing.
 
 import hashlib
 import hmac
-import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from discreet.ledger._connection import Connection, Rows
 from discreet.ledger._place import Anchor
 from discreet.ledger.entry import canonical
 from discreet.ledger.verification import Broken, Replay
@@ -39,7 +39,7 @@ def row_kinds() -> Iterable[str]:
     return _ROWS
 
 
-def row_of(connection: sqlite3.Connection, kind: str, reference: str) -> tuple[Any, ...] | None:
+def row_of(connection: Connection, kind: str, reference: str) -> tuple[Any, ...] | None:
     """The row that a seal names."""
     values: tuple[object, ...] = (reference,)
     if kind in ("source", "request"):
@@ -50,7 +50,7 @@ def row_of(connection: sqlite3.Connection, kind: str, reference: str) -> tuple[A
     return found
 
 
-def rows_of(connection: sqlite3.Connection, kind: str) -> sqlite3.Cursor:
+def rows_of(connection: Connection, kind: str) -> Rows:
     """All rows of a kind, in order; the first column is what a seal names them by."""
     return connection.execute(f"{_ROWS[kind]} ORDER BY 1")
 
@@ -112,7 +112,7 @@ class Chain:
         """Where the next seal goes."""
         return Tail(self._key, self.number, self.code)
 
-    def follow(self, connection: sqlite3.Connection) -> None:
+    def follow(self, connection: Connection) -> None:
         """Check the seals that were written since, and the rows they name."""
         newest = connection.execute(
             "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1"
@@ -138,7 +138,7 @@ class Chain:
     def _next(self) -> int:
         return self.replay.count + 1
 
-    def _take(self, connection: sqlite3.Connection, seal: Seal) -> None:
+    def _take(self, connection: Connection, seal: Seal) -> None:
         if seal.kind == "start" and seal.reference.isdigit():
             self._reset()
             before = connection.execute(
@@ -157,7 +157,7 @@ class Chain:
         self.number, self.code = seal.number, seal.code
         self._seen[seal.kind] = self._seen.get(seal.kind, 0) + 1
 
-    def _check_code(self, connection: sqlite3.Connection, seal: Seal) -> None:
+    def _check_code(self, connection: Connection, seal: Seal) -> None:
         parts = (self.number + 1, seal.kind, seal.reference, seal.digest, self.code)
         if seal.number == self.number + 1 and hmac.compare_digest(
             _code(self._key, *parts), seal.code
@@ -168,11 +168,11 @@ class Chain:
         where = f"after entry {self.replay.count}"
         raise Broken(self._next(), f"the seal {where} does not match the key, or was changed.")
 
-    def _check_start(self, connection: sqlite3.Connection, seal: Seal) -> None:
+    def _check_start(self, connection: Connection, seal: Seal) -> None:
         if seal.digest != vault_digest(connection):
             raise Broken(None, "the vault's own key is not the one that was sealed.")
 
-    def _check_row(self, connection: sqlite3.Connection, seal: Seal) -> None:
+    def _check_row(self, connection: Connection, seal: Seal) -> None:
         row = row_of(connection, seal.kind, seal.reference)
         if seal.kind == "entry":
             self._check_entry(connection, seal, row)
@@ -182,9 +182,7 @@ class Chain:
             paid = f" (paid by entry {bad})" if bad else ""
             raise Broken(bad, f"{seal.kind} {seal.reference!r:.80}{paid} {what}.")
 
-    def _check_entry(
-        self, connection: sqlite3.Connection, seal: Seal, row: tuple[Any, ...] | None
-    ) -> None:
+    def _check_entry(self, connection: Connection, seal: Seal, row: tuple[Any, ...] | None) -> None:
         sequence = int(seal.reference)
         if row is None:
             raise Broken(sequence, f"entry {sequence} is missing.")
@@ -196,7 +194,7 @@ class Chain:
         if digest(row) != seal.digest:
             raise Broken(sequence, f"entry {sequence} was changed: its seal does not match.")
 
-    def check_whole(self, connection: sqlite3.Connection) -> None:
+    def check_whole(self, connection: Connection) -> None:
         """After following from the start: nothing is there that was not sealed."""
         head = connection.execute("SELECT sequence, hash FROM head").fetchone()
         count, newest = connection.execute(
@@ -214,13 +212,13 @@ class Chain:
                 if rows != self._seen.get(kind, 0):
                     raise Broken(None, f"a {kind} is there that was not sealed by the ledger.")
 
-    def _check_tables(self, connection: sqlite3.Connection) -> None:
+    def _check_tables(self, connection: Connection) -> None:
         found = {str(row[0]): digest(row) for row in rows_of(connection, "table")}
         for name in sorted(found.keys() | self._mutable.keys()):
             if found.get(name) != self._mutable.get(name):
                 raise Broken(None, f"table {name!r:.80} is not as it was registered.")
 
-    def check_anchor(self, connection: sqlite3.Connection, anchor: Anchor | None) -> None:
+    def check_anchor(self, connection: Connection, anchor: Anchor | None) -> None:
         """The anchor must lie on the chain; one that was read before the chain is never ahead."""
         if anchor is None:
             raise Broken(None, "the anchor is missing; put it back, or adopt the record.")
@@ -244,12 +242,12 @@ class Chain:
             self.number, self.code, self.replay = tail.number, tail.code, replay
 
 
-def vault_digest(connection: sqlite3.Connection) -> str:
+def vault_digest(connection: Connection) -> str:
     """What tells one vault from another: its own key, hashed."""
     return digest(connection.execute("SELECT value FROM meta WHERE name = 'key'").fetchone())
 
 
-def _history(connection: sqlite3.Connection, before: int) -> Callable[[], list[Any]]:
+def _history(connection: Connection, before: int) -> Callable[[], list[Any]]:
     """The entries before one, for amendments, which price the past again."""
 
     def read() -> list[Any]:

@@ -1,58 +1,62 @@
-"""The SQLite file of a vault: how it is opened and locked, and what its failures are called.
-Knows no privacy. One connection per process for reading and one for writing, each guarded by a
-lock; both are closed before a fork.
+"""The database behind a vault: one connection per process for reading and one for writing, each
+guarded by a lock; both are closed before a fork. Knows no privacy, and not which database it is.
 """
 
 import contextlib
 import os
-import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
-from discreet.errors import DiscreetError, InvalidValue, Unavailable
-from discreet.ledger._tables import prepare
+from discreet.errors import InvalidValue, Unavailable
+from discreet.ledger._connection import Connection
 
-__all__ = ["Database"]
+__all__ = ["Access", "Database", "UNTOUCHED"]
 
-_BUSY_SECONDS = 30.0
-_SETTINGS = """
-PRAGMA synchronous = FULL;
-PRAGMA fullfsync = ON;
-PRAGMA foreign_keys = ON;
-PRAGMA trusted_schema = OFF;
-PRAGMA cell_size_check = ON;
-"""
-_REASONS = {
-    sqlite3.SQLITE_BUSY: "another process holds it; try again",
-    sqlite3.SQLITE_FULL: "the disk is full; make room",
-    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make the file and its folder writable",
-    sqlite3.SQLITE_PERM: "access is denied; make the file and its folder writable",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write; check it",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
-    sqlite3.SQLITE_NOTADB: "the file is not a database; restore it from a backup",
-}
-_UNTOUCHED = "Nothing was run or charged"
+UNTOUCHED = "Nothing was run or charged"
+"""What is said where a transaction did not get as far as its commit."""
+
+
+class Access(Protocol):
+    """How one kind of database is reached, and what its failures are called."""
+
+    where: str
+    failures: tuple[type[Exception], ...]
+
+    def connect(self) -> Connection:
+        """A new connection, with the tables in place."""
+
+    def begin_reading(self, connection: Connection) -> None:
+        """Begin a transaction with one consistent view."""
+
+    def begin_writing(self, connection: Connection) -> None:
+        """Begin a transaction that has the only write lock."""
+
+    def commit(self, connection: Connection) -> None:
+        """Make the transaction durable, or raise."""
+
+    def refuse(self, error: Exception, happened: str) -> NoReturn:
+        """Say what a failure means."""
+
+    def intact(self, connection: Connection, /) -> bool:
+        """Whether the database itself finds no damage."""
 
 
 class _Line:
-    """One connection to the file, its lock, and the process that opened it."""
+    """One connection, its lock, and the process that opened it."""
 
-    __slots__ = ("connection", "lock", "path", "process")
+    __slots__ = ("access", "connection", "lock", "process")
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, access: Access) -> None:
+        self.access = access
         self.lock = threading.RLock()
-        self.connection: sqlite3.Connection | None = None
+        self.connection: Connection | None = None
         self.process = os.getpid()
 
-    def connected(self) -> sqlite3.Connection:
+    def connected(self) -> Connection:
         if self.connection is None:
-            self.connection, self.process = _connect(self.path), os.getpid()
+            self.connection, self.process = self.access.connect(), os.getpid()
         if self.process != os.getpid():  # a fork that skipped the hooks below Python
             raise Unavailable("the vault was opened by another process; open it in this one.")
         return self.connection
@@ -64,16 +68,15 @@ class _Line:
 
 
 class Database:
-    """One SQLite file; `reading` and `writing` are its only ways in."""
+    """What a vault is kept in; `reading` and `writing` are its only ways in."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, access: Access) -> None:
         self._lines: tuple[_Line, ...] = ()
-        self._path = path
+        self._access = access
         self._closed = False
-        _create(path)
-        self._reader, self._writer = _Line(path), _Line(path)
+        self._reader, self._writer = _Line(access), _Line(access)
         self._lines = (self._writer, self._reader)
-        # SQLite's locks belong to a process: no connection may be open while it forks.
+        # Locks and sockets belong to a process: no connection may be open while it forks.
         here = weakref.ref(self)
         os.register_at_fork(
             before=lambda: _each(here, Database._before_fork),
@@ -104,96 +107,51 @@ class Database:
                 line.disconnect()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view of the file, also while something is written."""
-        with self._transaction(self._reader, "BEGIN") as connection:
+    def reading(self) -> Iterator[Connection]:
+        """One consistent view, also while something is written."""
+        with self._transaction(self._reader, self._access.begin_reading) as connection:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[Connection]:
         """All or nothing, one writer at a time; durable when the block has been left."""
-        with self._transaction(self._writer, "BEGIN IMMEDIATE") as connection:
+        with self._transaction(self._writer, self._access.begin_writing) as connection:
             yield connection
 
+    def intact(self, connection: Connection) -> bool:
+        """Whether the database itself finds no damage."""
+        return self._access.intact(connection)
+
     @contextlib.contextmanager
-    def _transaction(self, line: _Line, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(
+        self, line: _Line, begin: Callable[[Connection], None]
+    ) -> Iterator[Connection]:
         with line.lock:
             if self._closed:
-                raise InvalidValue(f"the vault at {self._path.parent} is closed; open it again.")
+                raise InvalidValue(f"the vault at {self._access.where} is closed; open it again.")
             connection, committing = line.connected(), False
             try:
-                connection.execute(begin)
+                begin(connection)
                 yield connection
                 committing = True
-                connection.execute("COMMIT")
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                happened = "Nothing was run; a charge may stand" if committing else _UNTOUCHED
-                _refuse(self._path, error, happened)
+                self._access.commit(connection)
+            except self._access.failures as error:
+                happened = "Nothing was run; a charge may stand" if committing else UNTOUCHED
+                self._access.refuse(error, happened)
             finally:
-                with contextlib.suppress(sqlite3.Error):
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
+                self._roll_back(line, connection)
+
+    def _roll_back(self, line: _Line, connection: Connection) -> None:
+        """Leave no transaction open; a connection that cannot do so is given up."""
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except self._access.failures:
+            with contextlib.suppress(*self._access.failures):
+                line.disconnect()
 
 
 def _each(here: "weakref.ref[Database]", step: Callable[[Database], None]) -> None:
     database = here()
     if database is not None:
         step(database)
-
-
-def _refuse(path: Path, error: sqlite3.Error | UnicodeDecodeError, happened: str) -> NoReturn:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    reason = _REASONS.get(code, f"SQLite refused ({type(error).__name__} {code})")
-    raise Unavailable(f"{path.name}: {reason}. {happened}.") from error
-
-
-def _create(path: Path) -> None:
-    """Make folder and file, readable by their owner only, unless they are there."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-    except OSError as error:
-        raise Unavailable(
-            f"{path.name}: the vault's folder cannot be written ({error.strerror}); "
-            f"choose another or change its permissions. {_UNTOUCHED}."
-        ) from error
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = None
-    try:
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        _use_write_ahead_log(connection)
-        connection.executescript(_SETTINGS)
-        prepare(connection, path)
-    except (sqlite3.Error, UnicodeDecodeError, DiscreetError) as error:
-        if connection is not None:
-            connection.close()
-        if isinstance(error, sqlite3.Error | UnicodeDecodeError):
-            _refuse(path, error, _UNTOUCHED)
-        raise
-    return connection
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Changing the journal does not wait for other processes by itself."""
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-            continue
-        if mode != "wal":
-            raise Unavailable(f"the vault needs a write-ahead log, not {mode!r}; use a local disk.")
-        return

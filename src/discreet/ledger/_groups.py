@@ -5,7 +5,6 @@ one caller alone waits for nobody. Each piece of work succeeds or is refused by 
 
 import contextlib
 import os
-import sqlite3
 import threading
 import weakref
 from collections import deque
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, Unavailable
+from discreet.ledger._connection import Connection
 from discreet.ledger._database import Database
 
 __all__ = ["Groups", "Page"]
@@ -92,7 +92,7 @@ class _Kept:
 class Groups(Generic[_Page]):
     """The one way to write: `share` returns when the work is durable, or raises its refusal."""
 
-    def __init__(self, database: Database, turn: Callable[[sqlite3.Connection], _Page]) -> None:
+    def __init__(self, database: Database, turn: Callable[[Connection], _Page]) -> None:
         self._database = database
         self._turn = turn
         self._after_fork()

@@ -3,7 +3,6 @@ Refuses to go on, with one fixed sentence, when a record is not the one that was
 """
 
 import os
-import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from discreet.errors import Unavailable
 from discreet.ledger._adoption import salvaged
 from discreet.ledger._book import ENTRY, NOT_SOUND, Book, read_accounts
 from discreet.ledger._chain import Chain, Tail
+from discreet.ledger._connection import Connection
 from discreet.ledger._place import Anchor, Place
 from discreet.ledger.account import Account
 from discreet.ledger.entry import FIRST, Act, describe_adoption, memo_text
@@ -20,7 +20,7 @@ from discreet.ledger.verification import Broken, Replay, Verification, found_by,
 
 __all__ = ["Keeper"]
 
-_Reading = Callable[[], AbstractContextManager[sqlite3.Connection]]
+_Reading = Callable[[], AbstractContextManager[Connection]]
 
 
 class Keeper:
@@ -51,7 +51,7 @@ class Keeper:
                 elif anchor is not None and anchor.number:
                     raise Unavailable(NOT_SOUND)
 
-    def turn(self, connection: sqlite3.Connection) -> Book:
+    def turn(self, connection: Connection) -> Book:
         """The book of a transaction that has the write lock."""
         with self._lock:
             if self._chain is None and not _sealed(connection):
@@ -62,7 +62,7 @@ class Keeper:
             self._place.check_writable()
             return Book(connection, chain.tail(), chain.replay, self._settled)
 
-    def verify(self, reading: _Reading) -> Verification:
+    def verify(self, reading: _Reading, intact: Callable[[Connection], bool]) -> Verification:
         """Check everything, whatever was checked before, and say what is wrong where."""
         anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
         with reading() as connection:
@@ -81,10 +81,10 @@ class Keeper:
             if found.sound:
                 found = found_by(lambda: chain.check_anchor(connection, anchor), chain.replay)
             if found.sound:
-                found = found_by(lambda: _check_file(connection), chain.replay)
+                found = found_by(lambda: _check_file(intact(connection)), chain.replay)
             return Verification(chain.replay.count, chain.replay.seal, found.bad, found.problem)
 
-    def adopt(self, connection: sqlite3.Connection, memo: Mapping[str, str]) -> Book:
+    def adopt(self, connection: Connection, memo: Mapping[str, str]) -> Book:
         """A book that seals everything as it stands, under an entry that says so."""
         key, anchor = self._place.made_key(), self._place.made_anchor()
         newest = connection.execute(
@@ -100,7 +100,7 @@ class Keeper:
             book.put(account)
         return book
 
-    def _first(self, connection: sqlite3.Connection) -> Book:
+    def _first(self, connection: Connection) -> Book:
         """Nothing is sealed yet: a new vault, or one of an older version, whose record is sound."""
         found, anchor = _unsealed(connection), self._place.anchor()
         if not found.sound or (anchor is not None and anchor.number):
@@ -112,7 +112,7 @@ class Keeper:
         book.begin(0)
         return book
 
-    def _follow(self, connection: sqlite3.Connection, anchor: Anchor | None) -> Chain:
+    def _follow(self, connection: Connection, anchor: Anchor | None) -> Chain:
         if self._chain is not None:
             self._chain.follow(connection)
             return self._chain
@@ -145,11 +145,11 @@ class Keeper:
         self._settled(tail, replay)
 
 
-def _sealed(connection: sqlite3.Connection) -> bool:
+def _sealed(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is not None
 
 
-def _whole(chain: Chain, connection: sqlite3.Connection) -> None:
+def _whole(chain: Chain, connection: Connection) -> None:
     chain.follow(connection)
     chain.check_whole(connection)
     try:
@@ -159,19 +159,18 @@ def _whole(chain: Chain, connection: sqlite3.Connection) -> None:
     chain.replay.check_accounts(accounts)
 
 
-def _check_file(connection: sqlite3.Connection) -> None:
-    """The indexes too: no row is hidden from those who look for it."""
-    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+def _check_file(intact: bool) -> None:
+    if not intact:
         raise Broken(None, "the file is damaged; restore it from a backup.")
 
 
-def _unsealed(connection: sqlite3.Connection) -> Verification:
+def _unsealed(connection: Connection) -> Verification:
     rows = connection.execute(f"SELECT {ENTRY}, hash FROM entries ORDER BY sequence")
     head = connection.execute("SELECT sequence, hash FROM head").fetchone()
     return verify(rows, head or (0, FIRST), read_accounts(connection))
 
 
-def _replayed(connection: sqlite3.Connection) -> Replay:
+def _replayed(connection: Connection) -> Replay:
     """The replay of a record that was found sound."""
     last = connection.execute(
         "SELECT sequence, time, hash FROM entries ORDER BY sequence DESC LIMIT 1"

@@ -12,7 +12,7 @@ from pathlib import Path
 from discreet.errors import Unavailable
 from discreet.noise.bits import system
 
-__all__ = ["Anchor", "Place"]
+__all__ = ["Anchor", "Place", "put_file"]
 
 _KEY_VARIABLE = "DISCREET_KEY_FILE"
 _ANCHOR_VARIABLE = "DISCREET_ANCHOR"
@@ -80,7 +80,7 @@ class Place:
         if found is None:
             text = system.bits(256).to_bytes(32, "little").hex()
             with _said(self.key_file, _KEY_VARIABLE):
-                _place(self.key_file, text)
+                put_file(self.key_file, text)
             found = self.key()
         if not found:
             raise Unavailable(f"{self.key_file} holds no key. Nothing was run or charged.")
@@ -99,7 +99,7 @@ class Place:
         found = self.anchor()
         if found is None:
             with _said(self.anchor_file, _ANCHOR_VARIABLE):
-                _place(self.anchor_file, str(Anchor()))
+                put_file(self.anchor_file, str(Anchor()))
             found = self.anchor()
         return found or Anchor()
 
@@ -124,13 +124,13 @@ class Place:
                 os.close(descriptor)
 
 
-def _place(path: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all, for its owner only."""
+def put_file(path: Path, text: str) -> None:
+    """Write a file that is there as a whole or not at all, for its owner only; the first stays."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{system.bits(64):016x}")
     descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        os.write(descriptor, text.encode("ascii"))
+        os.write(descriptor, text.encode())
         os.fsync(descriptor)
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)

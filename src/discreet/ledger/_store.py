@@ -1,18 +1,20 @@
-"""The file of a vault with its one way to read and its one way to write.
+"""The database of a vault with its one way to read and its one way to write.
 Only puts database, groups and seals together; each owns its own rules.
 """
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
 from discreet.ledger._book import Book
-from discreet.ledger._database import Database
+from discreet.ledger._connection import Connection
+from discreet.ledger._database import Access, Database
+from discreet.ledger._file import File
 from discreet.ledger._groups import Groups
 from discreet.ledger._keeper import Keeper
 from discreet.ledger._place import Place
+from discreet.ledger._server import Server
 from discreet.ledger.verification import Verification
 
 __all__ = ["Store"]
@@ -25,13 +27,23 @@ class Store:
 
     __slots__ = ("_database", "_groups", "_keeper")
 
-    def __init__(self, path: Path) -> None:
-        self._database = Database(path)
-        self._keeper = Keeper(Place.of(path.parent))
+    def __init__(self, access: Access, folder: Path) -> None:
+        self._database = Database(access)
+        self._keeper = Keeper(Place.of(folder))
         self._groups: Groups[Book] = Groups(self._database, self._keeper.turn)
 
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """One consistent view of the file."""
+    @classmethod
+    def file(cls, path: Path) -> "Store":
+        """In an SQLite file of the vault's folder."""
+        return cls(File(path), path.parent)
+
+    @classmethod
+    def server(cls, url: str, folder: Path) -> "Store":
+        """On a PostgreSQL server; what stays local belongs to the folder."""
+        return cls(Server(url), folder)
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """One consistent view."""
         return self._database.reading()
 
     def share(self, work: Callable[[Book], _Result]) -> _Result:
@@ -46,7 +58,7 @@ class Store:
 
     def verify(self) -> Verification:
         """What a check of everything finds."""
-        return self._keeper.verify(self._database.reading)
+        return self._keeper.verify(self._database.reading, self._database.intact)
 
     def adopt(self, memo: Mapping[str, str]) -> None:
         """Seal everything as it stands, as a recorded act."""
@@ -56,5 +68,5 @@ class Store:
         book.settle()
 
     def close(self) -> None:
-        """Close the file; the vault can be opened again."""
+        """Close the connections; the vault can be opened again."""
         self._database.close()

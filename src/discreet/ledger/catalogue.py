@@ -4,7 +4,6 @@ A source belongs to one population for good: registering it again never opens a 
 
 import hashlib
 import hmac
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from discreet.errors import SchemaError, Unavailable
 from discreet.ledger._book import Book
+from discreet.ledger._connection import Connection
 from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.sqlite import open_account
@@ -224,12 +224,12 @@ def _belongs(name: str, what: str, population: str) -> SchemaError:
     )
 
 
-def _find(connection: sqlite3.Connection, name: str) -> Registration | None:
+def _find(connection: Connection, name: str) -> Registration | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM tables WHERE name = ?", (name,)).fetchone()
     return None if row is None else Registration(*row)
 
 
-def _required(connection: sqlite3.Connection, name: str) -> Registration:
+def _required(connection: Connection, name: str) -> Registration:
     known = _find(connection, name)
     if known is None:
         names = [row[0] for row in connection.execute("SELECT name FROM tables")]
@@ -254,7 +254,7 @@ def _bind(book: Book, made: Registration) -> None:
             raise _belongs(made.name, "this source", row[0])
 
 
-def _check_unprotected(connection: sqlite3.Connection, made: Registration) -> None:
+def _check_unprotected(connection: Connection, made: Registration) -> None:
     query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
     if connection.execute(query, (made.population,)).fetchone() is not None:
         raise SchemaError(

@@ -2,8 +2,8 @@
 Bodies are noisy, released content only; nothing exact is ever stored here.
 """
 
-import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.ledger._book import Book
@@ -136,7 +136,7 @@ def _keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     book.seal("release", row)
 
 
-def _release(row: sqlite3.Row) -> Release:
+def _release(row: tuple[Any, ...]) -> Release:
     key, body, sequence, time, act, *rest = row
     entry = Entry(sequence, time, Act(act), *rest)
     return Release(key=key, body=body, receipt=entry.receipt)

@@ -1,4 +1,4 @@
-"""The durable filter: both accounts are read, checked and charged in one SQLite transaction.
+"""The durable filter: both accounts are read, checked and charged in one transaction.
 When `charge` returns, the entry is on the disk; when it raises, nothing was charged.
 """
 
@@ -26,9 +26,9 @@ __all__ = ["Ledger", "open_account"]
 
 
 class Ledger:
-    """Accounts and the append-only record of every charge to them, in one SQLite file.
+    """Accounts and the append-only record of every charge to them, in a file or on a server.
 
-    Several processes and threads may use one file.
+    Several processes and threads may use one.
     Privacy: a charge is admitted only within both budgets, whatever was asked before
     (see `Account`); the entry is durable before anything is run.
     >>> import tempfile
@@ -59,7 +59,7 @@ class Ledger:
         """
         if not str(path):
             raise InvalidValue("the ledger's path is empty; name a file.")
-        return cls(Store(Path(path).absolute()))
+        return cls(Store.file(Path(path).absolute()))
 
     def close(self) -> None:
         """Close the file; what was charged stays.

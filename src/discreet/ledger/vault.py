@@ -1,20 +1,61 @@
-"""A vault: a folder of its owner's with one SQLite file, and what that file holds.
+"""A vault: a folder of its owner's, and the ledger in one SQLite file there or on a server.
 Only puts the parts together; each part owns its own rules.
 """
 
+import os
 from pathlib import Path
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, Unavailable
+from discreet.ledger._place import put_file
+from discreet.ledger._server import is_server, server_url
 from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
 from discreet.ledger.releases import Releases
 from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
 
-__all__ = ["FILE", "Vault"]
+__all__ = ["FILE", "Vault", "folder_of", "is_vault"]
 
 FILE = "vault.db"
 """The name of the file inside the folder."""
+
+_ADDRESS = "ledger"  # the file that names the server, where the ledger is not in the folder
+_VARIABLE = "DISCREET_VAULT"
+
+
+def is_vault(folder: Path) -> bool:
+    """Whether a folder holds a ledger, or says on which server it is.
+
+    Privacy: none (touches no data).
+    >>> is_vault(Path("no such folder"))
+    False
+    """
+    return (folder / FILE).is_file() or (folder / _ADDRESS).is_file()
+
+
+def folder_of(place: str | Path, folder: str | Path | None = None) -> Path:
+    """The local folder of a vault; beside a server's URL it is named apart or by DISCREET_VAULT.
+
+    Privacy: none (touches no data).
+    >>> folder_of("postgresql://db.example/ledger", "vault").name
+    'vault'
+    >>> folder_of("")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: the vault's folder is empty; name one.
+    """
+    chosen = place
+    if is_server(place):
+        chosen = folder or os.environ.get(_VARIABLE, "")
+        if not str(chosen):
+            raise InvalidValue(
+                "the ledger is on a server, but prepared tables, key and anchor need a folder "
+                f"here; pass folder= or set {_VARIABLE}. Nothing was opened."
+            )
+    elif folder is not None:
+        raise InvalidValue("folder= goes with a postgresql:// URL only; name one place.")
+    if not str(chosen):
+        raise InvalidValue("the vault's folder is empty; name one.")
+    return Path(chosen).absolute()
 
 
 class Vault:
@@ -38,21 +79,30 @@ class Vault:
         self.catalogue = Catalogue(store)
 
     @classmethod
-    def open(cls, folder: str | Path) -> "Vault":
+    def open(cls, place: str | Path, *, folder: str | Path | None = None) -> "Vault":
         """Open the vault in a folder, or make both, readable by their owner only.
+
+        A postgresql:// URL keeps the ledger on a server, for several curators; the folder, named
+        apart, remembers it and can be opened by itself from then on.
 
         Privacy: none (touches no data).
         >>> Vault.open("")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
         """
-        if not str(folder):
-            raise InvalidValue("the vault's folder is empty; name one.")
-        where = Path(folder).absolute()
-        return cls(where, Store(where / FILE))
+        where = folder_of(place, folder)
+        if is_server(place):
+            url = server_url(str(place))
+            _check_tie(where, url)
+            store = Store.server(url, where)
+            _tie(where, url)  # only now: a mistyped address ties no folder
+            return cls(where, store)
+        if (where / _ADDRESS).is_file():
+            return cls(where, Store.server(_address(where), where))
+        return cls(where, Store.file(where / FILE))
 
     def close(self) -> None:
-        """Close the file; the vault can be opened again.
+        """Close the connections; the vault can be opened again.
 
         Privacy: none (touches no data).
         >>> import tempfile
@@ -66,3 +116,39 @@ class Vault:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
+
+
+def _address(folder: Path) -> str:
+    """The server that the folder's ledger is on."""
+    try:
+        return (folder / _ADDRESS).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise Unavailable(
+            f"{folder / _ADDRESS}, which names the ledger's server, cannot be read; mend it. "
+            "Nothing was run or charged."
+        ) from None
+
+
+def _check_tie(folder: Path, url: str) -> None:
+    """Refuse a folder with a ledger of its own, or on another server."""
+    if (folder / FILE).exists():
+        raise InvalidValue(
+            f"the folder {folder} holds a ledger of its own ({FILE}); name another folder. "
+            "Nothing was opened."
+        )
+    known = _address(folder) if (folder / _ADDRESS).exists() else url
+    if known != url:
+        raise InvalidValue(
+            f"the folder {folder} belongs to another ledger, {known!r}; name another folder, or, "
+            f"if that server has moved, write where to into its file {_ADDRESS!r}. "
+            "Nothing was opened."
+        )
+
+
+def _tie(folder: Path, url: str) -> None:
+    """Tie a folder to a server for good: no second ledger, and no second budget, begins there."""
+    try:
+        put_file(folder / _ADDRESS, f"{url}\n")
+    except OSError as error:
+        raise Unavailable(f"{folder}: {error.strerror}. Nothing was run or charged.") from error
+    _check_tie(folder, url)  # of two at once the first has tied it

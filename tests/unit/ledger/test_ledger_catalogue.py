@@ -10,9 +10,8 @@ BUDGET = Budget(epsilon=1)
 
 
 @pytest.fixture
-def vault(tmp_path):
-    with Vault.open(tmp_path / "vault") as made:
-        yield made
+def vault(new_vault):
+    return new_vault
 
 
 @pytest.fixture

@@ -9,18 +9,16 @@ import pytest
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
 from discreet.ledger import _groups
 from discreet.ledger.account import Holder
-from discreet.ledger.vault import Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
 
 
 @pytest.fixture
-def vault(tmp_path):
-    with Vault.open(tmp_path / "vault") as made:
-        made.ledger.add_account("population", "people", Budget(epsilon=1))
-        for name in ("ana", "bob"):
-            made.ledger.add_account("analyst", name, Budget(epsilon=1))
-        yield made
+def vault(new_vault):
+    new_vault.ledger.add_account("population", "people", Budget(epsilon=1))
+    for name in ("ana", "bob"):
+        new_vault.ledger.add_account("analyst", name, Budget(epsilon=1))
+    return new_vault
 
 
 def pay(vault, epsilon=0.01, analyst="ana"):
@@ -115,7 +113,7 @@ def test_a_refused_charge_hurts_no_other(vault, monkeypatch):
 def test_work_that_fails_half_way_is_undone_and_hurts_no_other(vault):
     def half(error):
         def work(book):
-            book.connection.execute("INSERT INTO sources VALUES ('path', x'00', 'people')")
+            book.connection.execute("INSERT INTO sources VALUES ('path', ?, 'people')", (b"",))
             book.put(book.account(Holder.ANALYST, "ana").admit(Pure(epsilon=0.5)))
             raise error
 

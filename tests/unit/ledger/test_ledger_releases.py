@@ -5,18 +5,16 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.ledger.vault import Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
 
 
 @pytest.fixture
-def vault(tmp_path):
-    with Vault.open(tmp_path / "vault") as made:
-        made.ledger.add_account("population", "people", Budget(epsilon=1))
-        for name in ("ana", "bob"):
-            made.ledger.add_account("analyst", name, Budget(epsilon=1))
-        yield made
+def vault(new_vault):
+    new_vault.ledger.add_account("population", "people", Budget(epsilon=1))
+    for name in ("ana", "bob"):
+        new_vault.ledger.add_account("analyst", name, Budget(epsilon=1))
+    return new_vault
 
 
 def pay(vault, analyst="ana"):

@@ -1,4 +1,4 @@
-"""The ledger on a file: atomic charges to both accounts, accounts that open once, amendments."""
+"""The ledger on a file and on a server: atomic charges to both accounts, which open once."""
 
 import os
 import sqlite3
@@ -16,11 +16,12 @@ from discreet.ledger.vault import FILE, Vault
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.schema import Budget
 
+FILE_ONLY = pytest.mark.parametrize("new_vault", ["file"], indirect=True)
+
 
 @pytest.fixture
-def vault(tmp_path):
-    with Vault.open(tmp_path / "vault") as made:
-        yield made
+def vault(new_vault):
+    return new_vault
 
 
 @pytest.fixture
@@ -138,6 +139,7 @@ def test_time_never_runs_backwards(ledger, monkeypatch):
     assert UTC is _book.UTC
 
 
+@FILE_ONLY
 def test_entries_cannot_be_changed_or_removed_or_replaced(ledger, vault):
     pay(ledger, 0.1)
     raw = sqlite3.connect(vault.folder / FILE)
@@ -157,6 +159,7 @@ def test_entries_cannot_be_changed_or_removed_or_replaced(ledger, vault):
     assert ledger.verify().sound
 
 
+@FILE_ONLY
 def test_settings_of_the_file(vault):
     connection = vault._store._database._writer.connected()
     values = {
@@ -172,6 +175,7 @@ def test_settings_of_the_file(vault):
     assert all("STRICT" in row[0] for row in tables)
 
 
+@FILE_ONLY
 def test_only_the_owner_may_look(vault):
     old = os.umask(0)
     try:
@@ -232,6 +236,7 @@ def test_another_file_is_refused_and_left_alone(tmp_path, content):
         assert path.read_bytes() == content
 
 
+@FILE_ONLY
 def test_a_newer_vault_is_refused(vault):
     vault.close()
     raw = sqlite3.connect(vault.folder / FILE)
