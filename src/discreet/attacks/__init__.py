@@ -4,7 +4,7 @@ does not. Reaches the curator only as an analyst would.
 
 from discreet.attacks.catalogue import ATTACKS, Setting, study
 from discreet.attacks.curated import Curated
-from discreet.attacks.float_bits import float_bits, whole_bits
+from discreet.attacks.float_bits import curator_bits, float_bits, whole_bits
 from discreet.attacks.interfaces import (
     EVERYBODY,
     Desk,
@@ -25,7 +25,7 @@ from discreet.attacks.outcome import Outcome, Study, member_bound, power_bound, 
 from discreet.attacks.people import People, made_up, people_like, people_with_traits
 from discreet.attacks.probes import curator_race, curator_timing, naive_race, naive_timing
 from discreet.attacks.reconstruction import Solver, reconstruct, reconstruction, table_attack
-from discreet.attacks.single import averaging, differencing, linkage, lottery, refusals
+from discreet.attacks.single import averaging, certain, differencing, linkage, lottery, refusals
 from discreet.attacks.tracing import tracing, tracing_power
 
 __all__ = [
@@ -43,6 +43,8 @@ __all__ = [
     "Study",
     "audited",
     "averaging",
+    "certain",
+    "curator_bits",
     "curator_race",
     "curator_timing",
     "differencing",

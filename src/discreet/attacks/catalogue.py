@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from discreet.attacks.curated import Curated
-from discreet.attacks.float_bits import float_bits, whole_bits
+from discreet.attacks.float_bits import curator_bits, float_bits, whole_bits
 from discreet.attacks.interfaces import (
     Interface,
     audited,
@@ -23,7 +23,7 @@ from discreet.attacks.outcome import Outcome, Study
 from discreet.attacks.people import People, made_up, people_like
 from discreet.attacks.probes import curator_race, curator_timing, naive_race, naive_timing
 from discreet.attacks.reconstruction import Solver, reconstruction, table_attack
-from discreet.attacks.single import averaging, differencing, linkage, lottery, refusals
+from discreet.attacks.single import averaging, certain, differencing, linkage, lottery, refusals
 from discreet.attacks.tracing import tracing, tracing_power
 from discreet.errors import InvalidValue
 from discreet.rationals import Number, positive
@@ -148,6 +148,13 @@ def _linkage(setting: Setting, step: Step) -> Study:
     outcomes = [linkage(crowd, each, targets=setting.targets) for each in _failing(setting.people)]
     step(0.2)
     outcomes.append(linkage(crowd, setting.curator(2 * targets), targets=targets))
+    step(0.4)
+    curve = []
+    for level in map(Fraction, ("0.5", "1", "2", "4", "8")):
+        fresh = linkage(crowd, noisy(1 / level), targets=setting.targets)
+        held = linkage(crowd, Curated(epsilon=level, questions=2 * targets), targets=targets)
+        curve.append(replace(fresh, interface="fresh noise for each answer", at=float(level)))
+        curve.append(replace(held, interface="a curator, in all", at=float(level)))
     return Study(
         name="linkage",
         title="Linkage",
@@ -157,6 +164,9 @@ def _linkage(setting: Setting, step: Step) -> Study:
         ),
         measure="secrets guessed",
         outcomes=tuple(outcomes),
+        curve=tuple(curve),
+        curve_title="epsilon",
+        curve_words="Dashed: what epsilon in all admits; epsilon for each answer has no limit.",
         lesson="What is harmless alone names people in combination; no column is only a detail.",
     )
 
@@ -248,7 +258,7 @@ def _budget(setting: Setting, step: Step) -> Study:
 
 def _bits(setting: Setting, step: Step) -> Study:
     levels = tuple(map(Fraction, ("0.001", "0.01", "0.1", "0.3", "1", "3")))
-    curve = [attack(epsilon=level) for attack in (float_bits, whole_bits) for level in levels]
+    curve = [attack(epsilon=level) for attack in (float_bits, curator_bits) for level in levels]
     step(1.0)
     return Study(
         name="bits",
@@ -258,7 +268,9 @@ def _bits(setting: Setting, step: Step) -> Study:
             "one of two counts only."
         ),
         measure="counts told apart",
-        outcomes=(float_bits(epsilon=setting.epsilon), whole_bits(epsilon=setting.epsilon)),
+        outcomes=tuple(
+            attack(epsilon=setting.epsilon) for attack in (float_bits, whole_bits, curator_bits)
+        ),
         curve=tuple(curve),
         curve_title="epsilon that the noise was computed for",
         curve_words="Dashed: what noise of that epsilon admits.",
@@ -268,9 +280,17 @@ def _bits(setting: Setting, step: Step) -> Study:
 
 def _refusals(setting: Setting, step: Step) -> Study:
     crowd = setting.crowd()
-    outcomes = [refusals(crowd, each) for each in (exact(), audited(), thresholded())]
-    step(0.3)
+    failing = (exact(), audited(), thresholded())
+    outcomes = [refusals(crowd, each) for each in failing]
+    step(0.2)
     outcomes.append(refusals(crowd, setting.curator(setting.people - 1)))
+    step(0.6)
+    most = min(setting.people - 1, 200)
+    curve = [
+        refusals(crowd, each, questions=asked)
+        for asked in sorted({max(1, most * part // 8) for part in (1, 2, 4, 8)})
+        for each in (*failing, setting.curator(asked))
+    ]
     return Study(
         name="refusals",
         title="Refusals that disclose",
@@ -280,20 +300,30 @@ def _refusals(setting: Setting, step: Step) -> Study:
         ),
         measure="secrets guessed",
         outcomes=tuple(outcomes),
+        curve=tuple(curve),
+        curve_title="people asked about, one question each",
+        curve_words="A curator shares its budget among the questions: more of them tell less each.",
         lesson="Whether an answer is given may not depend on data; here only the budget decides.",
     )
 
 
 def _lottery(setting: Setting, step: Step) -> Study:
     crowd = setting.crowd()
-    outcomes = tuple(lottery(crowd, share=share) for share in (0.01, 0.05, 0.1, 0.5))
+    shares = (0.01, 0.05, 0.1, 0.5)
+    drawn = [lottery(crowd, share=share) for share in shares]
+    asked = certain(crowd, setting.curator(1))
     step(1.0)
+    curve = [replace(one, interface="a published sample") for one in drawn]
+    curve += [replace(asked, at=share) for share in shares]
     return Study(
         name="lottery",
         title="The lottery of a sample",
         words="Each row is published with a small probability; most people are safe.",
-        measure="people published",
-        outcomes=outcomes,
+        measure="people given away for certain",
+        outcomes=(*drawn, asked),
+        curve=tuple(curve),
+        curve_title="share of the rows in the sample",
+        curve_words="Dashed: without false alarms, no epsilon finds anybody. The curator ran once.",
         lesson="Who is drawn is hurt for certain: no epsilon, only a delta that counts victims.",
     )
 
@@ -301,27 +331,37 @@ def _lottery(setting: Setting, step: Step) -> Study:
 def _race(setting: Setting, step: Step) -> Study:
     del setting
     outcomes = (naive_race(), curator_race())
-    step(1.0)
+    step(0.4)
+    races, crowds = (naive_race, curator_race), (2, 4, 8, 16)
+    curve = [race(affordable=1, askers=askers) for race in races for askers in crowds]
     return Study(
         name="race",
         title="The race for a budget",
         words="Four askers at once want what is left of a budget for ten answers.",
         measure="answers beyond the budget",
         outcomes=outcomes,
+        curve=tuple(curve),
+        curve_title="askers at once for the last answer",
+        curve_words="Check, then spend: everybody gets the last answer. A curator gives it once.",
         lesson="Check and charge are one step, before anything is read.",
     )
 
 
 def _timing(setting: Setting, step: Step) -> Study:
     del setting
-    outcomes = (naive_timing(), curator_timing())
-    step(1.0)
+    calls = (20, 60, 120)
+    naive = [naive_timing(probes=probes) for probes in calls]
+    step(0.1)
+    asked = [curator_timing(probes=probes) for probes in calls]
     return Study(
         name="timing",
         title="The time an answer takes",
         words="Is the target in the table? Guess from how long the answer took.",
         measure="tables told apart",
-        outcomes=outcomes,
+        outcomes=(naive[-1], asked[-1]),
+        curve=(*naive, *asked),
+        curve_title="answers timed, half of them to learn from",
+        curve_words="Privacy gives no line here: epsilon says nothing about time.",
         lesson="Epsilon does not speak of time; what was measured here is all that is claimed.",
     )
 

@@ -2,17 +2,22 @@
 Owns the textbook sampler, which protects nobody, and the test of what it can put out [Mir12].
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks import _draws
+from discreet.attacks.curated import Curated
 from discreet.attacks.interfaces import Answers
 from discreet.attacks.outcome import Outcome, member_bound
+from discreet.attacks.people import made_up
+from discreet.attacks.reconstruction import table_attack
 from discreet.errors import InvalidValue
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.rationals import Number, positive
 
-__all__ = ["float_bits", "possible", "textbook_laplace", "whole_bits"]
+__all__ = ["curator_bits", "float_bits", "possible", "textbook_laplace", "whole_bits"]
 
 _GRID = 2.0**53
 _NEAR = 3  # grid points on each side that can round to the same output
@@ -100,6 +105,23 @@ def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
         baseline=0.5,
         bound=member_bound(epsilon=level),
         at=float(level),
+        parameters=(("answers", str(answers)),),
+    )
+
+
+def curator_bits(*, epsilon: Number, answers: int = 1_000) -> Outcome:
+    """The same counts asked of a curator: one table with a count of 0 or 1 for each person.
+
+    Privacy: epsilon in all; the counts are about different people [DMNS06, Prop. 3.3].
+    >>> curator_bits(epsilon=0.1, answers=400).accuracy < 0.7
+    True
+    """
+    found = table_attack(made_up(answers), Curated(epsilon=epsilon))
+    return replace(
+        found,
+        attack="low-order bits",
+        interface="a curator",
+        bound=member_bound(epsilon=epsilon),
         parameters=(("answers", str(answers)),),
     )
 

@@ -108,6 +108,7 @@ def _raced(
         attempts=affordable * askers - affordable,
         baseline=0.0,
         bound=bound,
+        at=float(askers),
         parameters=(("granted", str(granted)), ("affordable", str(affordable))),
     )
 
@@ -175,6 +176,7 @@ def _timed(name: str, answer: Callable[[bool, int], None], probes: int) -> Outco
         right=int((guesses == present[half:]).sum()),
         attempts=probes - half,
         baseline=0.5,
+        at=float(probes),
         parameters=(("probes", str(probes)),),
     )
 

@@ -2,17 +2,22 @@
 a published sample, and linkage with what others know. Each asks an interface and guesses.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks import _draws
+from discreet.attacks.curated import Curated
 from discreet.attacks.interfaces import EVERYBODY, Answers, Interface, Questions
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.people import People
 from discreet.attacks.reconstruction import bound_of
 from discreet.errors import InvalidValue
 
-__all__ = ["averaging", "differencing", "linkage", "lottery", "refusals"]
+__all__ = ["averaging", "certain", "differencing", "linkage", "lottery", "refusals"]
+
+_SURE = 1e-15  # false alarms of a test that is all but certain
 
 
 def _targets(people: People, targets: int) -> NDArray[np.int64]:
@@ -99,16 +104,20 @@ def averaging(
     )
 
 
-def refusals(people: People, interface: Interface) -> Outcome:
-    """Pair everybody with the attacker, who knows their own secret; a refusal is an answer.
+def refusals(people: People, interface: Interface, *, questions: int | None = None) -> Outcome:
+    """Pair others with the attacker, who knows their own secret; a refusal is an answer.
 
+    All others are asked about, or the first so many of them.
     Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import audited
     >>> from discreet.attacks.people import made_up
     >>> refusals(made_up(30), audited()).accuracy
     1.0
     """
-    others = np.arange(1, len(people))
+    asked = len(people) - 1 if questions is None else questions
+    if not 1 <= asked < len(people):
+        raise InvalidValue(f"questions is {asked}; it must be from 1 to {len(people) - 1}.")
+    others = np.arange(1, asked + 1)
     members = np.zeros((len(others), len(people)), dtype=np.bool_)
     members[:, 0] = True
     members[np.arange(len(others)), others] = True
@@ -125,6 +134,7 @@ def refusals(people: People, interface: Interface) -> Outcome:
         attempts=len(others),
         baseline=0.5,
         bound=bound_of(interface, people),
+        at=float(asked),
         parameters=(("people", str(len(people))), ("refused", str(int(refused.sum())))),
     )
 
@@ -150,6 +160,31 @@ def lottery(people: People, *, share: float) -> Outcome:
         bound=None,
         at=share,
         parameters=(("people", str(len(people))), ("share", f"{share:g}")),
+    )
+
+
+def certain(people: People, curator: Curated) -> Outcome:
+    """Ask a curator what the lottery gives away: whose row is in the table, for certain.
+
+    The whole budget goes into a count for each person; accused is whose count is so high that
+    without the row it is seen once in 10^15 times.
+    Privacy: at most e^epsilon times 10^-15 of the people, in expectation [DMNS06, Sec. 2.2].
+    >>> from discreet.attacks.people import made_up
+    >>> certain(made_up(20), Curated(epsilon=1)).right
+    0
+    """
+    epsilon = float(curator.epsilon)
+    alone = np.eye(len(people), dtype=np.bool_)
+    with curator.open(people) as desk:
+        answers = desk.counts(Questions(alone, (EVERYBODY,) * len(people)))
+    return Outcome(
+        attack="lottery",
+        interface=curator.name,
+        right=int((answers >= math.ceil(-math.log(_SURE) / epsilon)).sum()),
+        attempts=len(people),
+        baseline=0.0,
+        bound=min(1.0, _SURE * math.exp(min(epsilon, 50.0))),
+        parameters=(("people", str(len(people))), ("false alarms", f"{_SURE:g}")),
     )
 
 

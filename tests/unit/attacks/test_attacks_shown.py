@@ -7,15 +7,23 @@ import pytest
 
 from discreet.attacks import (
     ATTACKS,
+    Curated,
     Outcome,
     Setting,
     Study,
     _draws,
+    audited,
+    certain,
+    curator_race,
     interfaces,
     law,
     limits,
+    lottery,
+    made_up,
+    naive_race,
     parities,
     power_bound,
+    refusals,
     study,
     value_bound,
 )
@@ -113,6 +121,51 @@ def test_parities_need_many_people_beforehand_and_few_afterwards():
 def test_a_width_beyond_the_measured_ones_is_refused():
     with pytest.raises(InvalidValue, match="from 1 to 16"):
         limits.parity_by_curator(width=17, people=5, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "limited"),
+    [
+        ("bits", 12, True),
+        ("linkage", 10, True),
+        ("lottery", 8, True),
+        ("race", 8, True),
+        ("refusals", 16, True),
+        ("timing", 6, False),
+    ],
+)
+def test_every_attack_has_a_curve_with_a_curator_in_it(name, points, limited):
+    found = study(name, Setting(people=30), lambda _: None)
+    assert len(found.curve) == points
+    assert all(one.at for one in found.curve)
+    curator = [one for one in found.curve if one.interface.startswith("a curator")]
+    assert len({one.at for one in curator}) == len(curator) >= 3
+    assert all((one.bound is not None) == limited for one in curator)
+    assert any(one.interface.startswith("a curator") for one in found.outcomes)
+    ElementTree.fromstring(svg(line_chart(found)))
+
+
+def test_a_sample_gives_people_away_and_a_curator_does_not():
+    crowd = made_up(200)
+    assert lottery(crowd, share=0.5).right > 0
+    assert certain(crowd, Curated(epsilon=1)).right == 0
+    loose = certain(crowd, Curated(epsilon=100))  # the same test finds everybody without noise
+    assert (loose.right, loose.bound) == (200, 1.0)
+
+
+def test_a_race_for_the_last_answer_is_won_once():
+    assert naive_race(affordable=1, askers=6).accuracy == 1.0
+    fair = curator_race(affordable=1, askers=6)
+    assert (fair.right, fair.at, dict(fair.parameters)["granted"]) == (0, 6.0, "1")
+
+
+def test_refusals_are_asked_for_so_many():
+    crowd = made_up(30)
+    found = refusals(crowd, audited(), questions=7)
+    assert (found.accuracy, found.attempts, found.at) == (1.0, 7, 7.0)
+    for questions in (0, 30):
+        with pytest.raises(InvalidValue, match="from 1 to 29"):
+            refusals(crowd, audited(), questions=questions)
 
 
 def test_an_unknown_attack_is_refused_with_the_nearest():
