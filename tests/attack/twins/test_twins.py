@@ -166,10 +166,10 @@ def test_no_exact_value_is_shown_or_stored(tmp_path, caplog):
 
 
 def _break(curator, folder: Path):
-    """Make every further statement fail: the prepared file is gone and the child dead."""
+    """Make every further statement fail: the prepared file is no database and the child dead."""
     curator._warehouse.engine(("visits",)).close()
     for file in (folder / "vault" / "prepared").glob("*.duckdb"):
-        file.unlink()
+        file.write_bytes(b"nothing")
 
 
 def test_an_engine_failure_keeps_the_charge_and_says_one_fixed_thing(tmp_path):
