@@ -235,4 +235,20 @@ def _print(study: "Study", console: "Console") -> None:
             one.admitted,
         )
     console.print(table)
+    if study.curve and study.name not in _CURVED:
+        _print_curve(study, console)
     console.print(study.lesson, markup=False)
+
+
+def _print_curve(study: "Study", console: "Console") -> None:
+    """The points of the curve: a row for each place, a column for each interface."""
+    from rich.table import Table as Grid
+
+    points = {(one.at, f"{one.attack}, {one.interface}"): one for one in study.curve}
+    places = sorted({at for at, _ in points if at is not None})
+    lines = list(dict.fromkeys(line for _, line in points))
+    table = Grid(study.curve_title or "at", *lines)
+    for at in places:
+        found = (points.get((at, line)) for line in lines)
+        table.add_row(f"{at:g}", *("" if one is None else f"{one.accuracy:.1%}" for one in found))
+    console.print(table)

@@ -199,11 +199,16 @@ def test_an_attack_on_a_custodians_own_schema(tmp_path):
     assert run("attack", "bits", "--table", tmp_path / "none.toml").status == 2
 
 
-@pytest.mark.parametrize("name", ["bits", "lottery", "race"])
-def test_attacks_print_a_table_and_a_lesson(name):
+@pytest.mark.parametrize(
+    ("name", "over"), [("bits", "epsilon"), ("lottery", "sample"), ("race", "asker")]
+)
+def test_attacks_print_a_table_a_curve_and_a_lesson(name, over):
     outcome = run("attack", name, "--people", "20")
     assert outcome.status == 0
-    assert "privacy admits" in " ".join(outcome.out.split())
+    before, _, after = outcome.out.partition("└")
+    assert "privacy admits" in " ".join(before.split())
+    assert over in after
+    assert after.count("%") > 3
 
 
 def test_pictures_are_written_as_files(tmp_path):
