@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from textwrap import shorten
 from typing import Any
 
 from rich.table import Table as Grid
@@ -27,6 +28,8 @@ from discreet.plan.explain import explained
 from discreet.query.algebra import Expression, IntervalEnd
 
 __all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
+
+_LONGEST_QUESTION = 200  # characters in a table of entries; the rest is in the record
 
 
 def answer_table(answer: Answer, *, width: int = 80) -> Grid:
@@ -162,7 +165,7 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
     for entry in entries:
         who = ", ".join(name for name in (entry.analyst, entry.population) if name)
         memo = json.loads(entry.memo)
-        asked = " ".join(str(memo.get("question") or "").split())
+        asked = shorten(str(memo.get("question") or ""), _LONGEST_QUESTION, placeholder=" ...")
         day, what = entry.time[:10], entry.act.value
         grid.add_row(str(entry.sequence), day, what, Text(who), _event(entry), Text(asked))
     return grid

@@ -48,6 +48,8 @@ def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
     Privacy: none (touches no data).
     >>> cost_text(ZCDP(rho=0.005), Fraction(1, 10**7))
     'rho 0.005 (alone: epsilon 0.4789 at delta 1e-07)'
+    >>> cost_text(ZCDP(rho=0.005, delta=Fraction(1, 10**7)), Fraction(1, 10**7))
+    'rho 0.005, delta 1e-07 (alone: epsilon 0.4789 at delta 2e-07)'
     """
     if not isinstance(loss, ZCDP):
         text = f"epsilon {_up(loss.epsilon)}"
@@ -56,7 +58,7 @@ def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
     if not conversion_delta or loss.rho > _LARGEST_EPSILON:
         return text
     alone = zcdp_epsilon(rho=loss.rho, delta=conversion_delta)
-    return f"{text} (alone: epsilon {_up(alone)} at delta {_up(conversion_delta)})"
+    return f"{text} (alone: epsilon {_up(alone)} at delta {_up(conversion_delta + loss.delta)})"
 
 
 def left_text(account: Account) -> str:
