@@ -53,7 +53,7 @@ audit: .venv/.setup ## audit every mechanism and write audit.html
 	$(BIN)/discreet audit --html audit.html
 
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests
-	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
+	$(BIN)/python -m pytest -q -n $(JOBS) -m soak --hypothesis-profile searching
 
 bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py

@@ -1,6 +1,6 @@
 """Counts the statistical checks of a run, over all worker processes, against the false-alarm
-budget of the whole suite. Examples of property tests have no time limit. A PostgreSQL server is
-started once, when a test asks for it.
+budget of the whole suite. Property tests have no time limit and meet the same examples in every
+run; `make soak` looks for new ones. A PostgreSQL server is started once, when a test asks for it.
 """
 
 import shutil
@@ -16,8 +16,9 @@ from hypothesis import settings
 
 from support import fit
 
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("searching", deadline=None)
+settings.load_profile("repeatable")
 
 _KEY = "statistical_checks"
 _from_workers: list[int] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from discreet.accounting.distribution import Distribution
 from support.loss_curves import laplace_curve, mixed_delta, two_point_delta
 
-FEW = settings(max_examples=40, deadline=None, derandomize=False)
+FEW = settings(max_examples=40, deadline=None)
 PRICES = st.lists(
     st.floats(min_value=1e-3, max_value=4).map(lambda value: float(f"{value:.3g}")),
     min_size=1,

@@ -224,15 +224,20 @@ class Measures:
         assert aggregate.argument is not None
         assert aggregate.second is not None
         arguments = [aggregate.argument, aggregate.second]
-        y, x, known = together(*(bounded(each, self._columns) for each in arguments))
+        # In an order of their own, the same for every engine, so that y by x and x by y share sums.
+        ordered = sorted(arguments, key=repr)
+        *made, known = together(*(bounded(each, self._columns) for each in ordered))
+        same = ordered == arguments
+        y, x = made if same else reversed(made)
         if x.kind != "number":
             raise UnsafeQuery(f"{aggregate.statistic} needs a number, not a {x.kind}.")
         of_y, of_x = (Axis(v.step, (v.lower + v.upper) // 2, v.lower, v.upper) for v in (y, x))
+        both = ((y, of_y), (x, of_x)) if same else ((x, of_x), (y, of_y))
         places = {
             "n": lambda: self._values(known),
             "y": lambda: self._moment(y, of_y.centre, 1),
             "x": lambda: self._moment(x, of_x.centre, 1),
-            "xy": lambda: self._product(arguments, (y, of_y), (x, of_x), known),
+            "xy": lambda: self._product(ordered, *both, known),
             "xx": lambda: self._moment(x, of_x.centre, 2),
             "yy": lambda: self._moment(y, of_y.centre, 2),
         }
@@ -243,7 +248,7 @@ class Measures:
 
     def _product(
         self,
-        arguments: list[Expression],
+        ordered: list[Expression],
         first: tuple[Bounded, Axis],
         second: tuple[Bounded, Axis],
         known: Bounded,
@@ -252,12 +257,11 @@ class Measures:
         (y, of_y), (x, of_x) = first, second
         if y == x:
             return self._moment(x, of_x.centre, 2)
-        # In an order of their own, so that y by x and x by y share one measure.
-        left, right = sorted(arguments, key=lambda each: bounded(each, self._columns).sql)
-        product = bounded(Arithmetic("*", left, right), self._columns)
+        product = bounded(Arithmetic("*", *ordered), self._columns)
         terms = [
             (1, product.total),
-            *sorted([(-of_x.centre, y.total), (-of_y.centre, x.total)], key=lambda term: term[1]),
+            (-of_x.centre, y.total),
+            (-of_y.centre, x.total),
             (of_y.centre * of_x.centre, f"COUNT({known.sql})"),
         ]
         corners = [

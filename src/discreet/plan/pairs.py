@@ -113,6 +113,7 @@ class Axis:
 def together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
     """Both numbers, missing where either is; and one of them, to count the rows by.
 
+    That is one which kept its SQL if there is one, else the first.
     A number that is only missing where it was missing before keeps its SQL, so that measures of
     it alone serve for the pair as well.
     Privacy: none (touches no data).
@@ -122,8 +123,7 @@ def together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
     ['CASE WHEN "x" IS NOT NULL THEN "y" END', '"x"', '"x"']
     """
     left, right = _where_known(y, x), _where_known(x, y)
-    # The same whichever of the two is y, so that both ways round share their sums.
-    return left, right, min(left, right, key=lambda each: (len(each.sql), each.sql))
+    return left, right, right if left != y and right == x else left
 
 
 def _where_known(value: Bounded, other: Bounded) -> Bounded:

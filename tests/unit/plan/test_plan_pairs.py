@@ -130,6 +130,14 @@ def test_all_statistics_of_one_pair_share_six_sums():
     assert len(planned("SELECT CORR(x, x) AS o FROM t").measures) == 3
 
 
+@pytest.mark.parametrize("pair", ["x + 1, FLOOR(x)", "FLOOR(x), x + 1", "FLOOR(y), x * z"])
+def test_every_engine_computes_the_same_columns_of_a_pair(pair):
+    text = f"SELECT COVAR_SAMP({pair}) AS o FROM t"
+    made = [planned(text, dialect=dialect) for dialect in ("duckdb", "postgresql", "spark")]
+    assert len({len(each.engine_columns) for each in made}) == 1
+    assert len({tuple(f for f, _ in m.terms) for each in made for m in each.measures[-1:]}) == 1
+
+
 def test_sums_serve_averages_and_variances_where_no_value_is_missing():
     columns = tuple(Column(name, "integer", lower=0, upper=9, null=0) for name in "xy")
     table = Table("t", columns=columns)
