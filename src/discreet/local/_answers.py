@@ -2,6 +2,7 @@
 Messages never carry an answer.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -23,14 +24,38 @@ def whole(value: object, name: str, *, least: int, most: int) -> int:
     return value
 
 
-def kept_bounds(epsilon: Fraction, *, weight: int = 1, rest: int = 1) -> Bounds:
-    """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits."""
+def read_coin_bits(value: int | None) -> int | None:
+    """How many bits a rational coin has; None where coins are those of e^epsilon itself."""
+    return None if value is None else whole(value, "coin_bits", least=16, most=256)
+
+
+def exactly(chance: Fraction) -> Bounds:
+    """The bracket of a chance that is rational."""
+    return lambda _digits: (chance, chance)
+
+
+def kept_bounds(
+    epsilon: Fraction, *, weight: int = 1, rest: int = 1, coin_bits: int | None = None
+) -> Bounds:
+    """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits.
+
+    With `coin_bits` it is that chance rounded down to so many bits, which only lessens the loss.
+    """
 
     def bounds(digits: int) -> tuple[Fraction, Fraction]:
         low, high = exp_bounds(-epsilon, digits)
         return weight / (weight + rest * high), weight / (weight + rest * low)
 
-    return bounds
+    if coin_bits is None:
+        return bounds
+    scale = 1 << coin_bits
+    chance = Fraction(math.floor(bounds(20 + coin_bits)[0] * scale), scale)
+    if chance * (weight + rest) <= weight:
+        raise InvalidValue(
+            f"epsilon is {float(epsilon):g}; coins of {coin_bits} bits cannot tell it from 0. "
+            "Use more coin_bits, or a larger epsilon."
+        )
+    return exactly(chance)
 
 
 def release(

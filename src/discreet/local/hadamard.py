@@ -1,13 +1,13 @@
 """Hadamard response: a column of a Hadamard matrix in which the true row is probably +1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._answers import codes, counted, kept_bounds, release, whole
+from discreet.local._answers import codes, counted, kept_bounds, read_coin_bits, release, whole
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
 from discreet.noise.bits import BitSource, system
@@ -22,6 +22,7 @@ class HadamardResponse:
 
     The form for strong privacy, with one block: with probability e^epsilon/(e^epsilon + 1) a
     uniform column where row x + 1 of the Sylvester matrix is +1, else one where it is -1.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [ASZ19].
     >>> HadamardResponse(epsilon=1, categories=5).release(2) in range(8)
     True
@@ -29,11 +30,13 @@ class HadamardResponse:
 
     epsilon: Fraction
     categories: int
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, categories: int) -> None:
+    def __init__(self, *, epsilon: Number, categories: int, coin_bits: int | None = None) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         most = (1 << 24) - 1
         object.__setattr__(self, "categories", whole(categories, "categories", least=2, most=most))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -71,7 +74,7 @@ class HadamardResponse:
         >>> [round(float(c), 4) for c in HadamardResponse(epsilon=1, categories=5).chances()]
         [0.7311, 0.5]
         """
-        return kept_bounds(self.epsilon)(40)[0], Fraction(1, 2)
+        return kept_bounds(self.epsilon, coin_bits=self.coin_bits)(40)[0], Fraction(1, 2)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The column to report, or an array of them.
@@ -83,7 +86,7 @@ class HadamardResponse:
         return release(exact, self.categories, 1, lambda held: self._column(held, bits))
 
     def _column(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
-        plus = flips(kept_bounds(self.epsilon), held.size, bits)
+        plus = flips(kept_bounds(self.epsilon, coin_bits=self.coin_bits), held.size, bits)
         column = dice(1 << self.report_bits, held.size, bits)
         row = held + 1
         # Flipping a column's bit at the row's lowest one swaps the +1 and the -1 columns of it.

@@ -6,7 +6,7 @@ rational and the estimate is unbiased, not only nearly so.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local._answers import kept_bounds, release, whole
+from discreet.local._answers import kept_bounds, read_coin_bits, release, whole
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
 from discreet.noise.bits import BitSource, system
@@ -34,6 +34,7 @@ class LocalHashing:
 
     The number of sides defaults to e^epsilon + 1, rounded: the least variance for many categories.
     A report is a row: one multiplier for each 30 bits of an answer, an offset, the noisy hash.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: the hash function is drawn
     without looking at it [WBLJ17, Sec. 4.3].
     >>> LocalHashing(epsilon=1, categories=10**6).sides
@@ -43,8 +44,16 @@ class LocalHashing:
     epsilon: Fraction
     categories: int
     sides: int
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, categories: int, sides: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        sides: int | None = None,
+        coin_bits: int | None = None,
+    ) -> None:
         value = positive(epsilon, "epsilon")
         if sides is None:
             limit = min(value, Fraction(12))  # e^12 is above the most sides
@@ -53,6 +62,7 @@ class LocalHashing:
         object.__setattr__(self, "epsilon", value)
         object.__setattr__(self, "categories", whole(categories, "categories", least=2, most=most))
         object.__setattr__(self, "sides", whole(sides, "sides", least=2, most=_MOST_SIDES))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -90,7 +100,7 @@ class LocalHashing:
         >>> [round(float(c), 4) for c in LocalHashing(epsilon=1, categories=50).chances()]
         [0.4754, 0.25]
         """
-        kept = kept_bounds(self.epsilon, rest=self.sides - 1)(40)[0]
+        kept = kept_bounds(self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits)(40)[0]
         full, more = divmod(_PRIME, self.sides)  # `more` residues have full + 1 preimages
         meet = Fraction(more * (full + 1) ** 2 + (self.sides - more) * full**2, _PRIME**2)
         return kept, kept * meet + (1 - kept) * (1 - meet) / (self.sides - 1)
@@ -108,7 +118,11 @@ class LocalHashing:
         width = self._limbs() + 1
         function = dice(_PRIME, held.size * width, bits).reshape(held.size, width)
         hashed = self._hash(function, held)
-        kept = flips(kept_bounds(self.epsilon, rest=self.sides - 1), held.size, bits)
+        kept = flips(
+            kept_bounds(self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits),
+            held.size,
+            bits,
+        )
         moved = (hashed + 1 + dice(self.sides - 1, held.size, bits)) % self.sides
         return np.column_stack([function, np.where(kept, hashed, moved)])
 

@@ -1,5 +1,6 @@
 """The hybrid randomizer of a number in a range: piecewise or one bit, by a coin that ignores it."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,7 @@ class Hybrid:
     """Uses `Piecewise` with probability 1 - e^(-epsilon/2), else `OneBit`; below 0.61 one bit only.
 
     Outputs of the piecewise randomizer come first, then the two bits.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: the coin is drawn without
     looking at it [WXYZ19, Sec. III-C].
     >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).cells
@@ -36,9 +38,17 @@ class Hybrid:
     piecewise: Piecewise
     one_bit: OneBit
 
-    def __init__(self, *, epsilon: Number, lower: Number, upper: Number, step: Number) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        lower: Number,
+        upper: Number,
+        step: Number,
+        coin_bits: int | None = None,
+    ) -> None:
         for name, kind in (("piecewise", Piecewise), ("one_bit", OneBit)):
-            part = kind(epsilon=epsilon, lower=lower, upper=upper, step=step)
+            part = kind(epsilon=epsilon, lower=lower, upper=upper, step=step, coin_bits=coin_bits)
             object.__setattr__(self, name, part)
 
     @property
@@ -150,4 +160,9 @@ class Hybrid:
         if self.epsilon < _PIECEWISE_FROM:
             return Fraction(0), Fraction(0)
         low, high = exp_bounds(-self.epsilon / 2, digits)
-        return 1 - high, 1 - low
+        if self.one_bit.coin_bits is None:
+            return 1 - high, 1 - low
+        # Any chance will do here: the coin does not look at the answer.
+        scale = 1 << self.one_bit.coin_bits
+        chance = Fraction(math.floor((1 - exp_bounds(-self.epsilon / 2, 100)[1]) * scale), scale)
+        return chance, chance

@@ -1,13 +1,13 @@
 """k-ary randomized response as a question; `mechanisms.RandomizedResponse` does the drawing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._answers import codes, counted, release, whole
+from discreet.local._answers import codes, counted, kept_bounds, read_coin_bits, release, whole
 from discreet.loss import Pure
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.noise.bits import BitSource, system
@@ -20,6 +20,7 @@ __all__ = ["KaryResponse"]
 class KaryResponse:
     """Names the true category with probability e^epsilon/(e^epsilon + k - 1), else another.
 
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [War65], [KBR16, Sec. 3].
     >>> KaryResponse(epsilon=1, categories=4).release(2) in range(4)
     True
@@ -27,11 +28,15 @@ class KaryResponse:
 
     epsilon: Fraction
     categories: int
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, categories: int = 2) -> None:
+    def __init__(
+        self, *, epsilon: Number, categories: int = 2, coin_bits: int | None = None
+    ) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         most = (1 << 62) - 1
         object.__setattr__(self, "categories", whole(categories, "categories", least=2, most=most))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -102,4 +107,7 @@ class KaryResponse:
         return np.equal(named, np.arange(self.categories))
 
     def _mechanism(self) -> RandomizedResponse:
-        return RandomizedResponse(epsilon=self.epsilon, categories=self.categories)
+        if self.coin_bits is None:
+            return RandomizedResponse(epsilon=self.epsilon, categories=self.categories)
+        bounds = kept_bounds(self.epsilon, rest=self.categories - 1, coin_bits=self.coin_bits)
+        return RandomizedResponse.of_truth(bounds(40)[0], categories=self.categories)

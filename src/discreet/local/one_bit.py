@@ -1,13 +1,13 @@
 """One bit about a number in a range: the answer rounded at random to an end, then randomized."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._answers import codes, counted, kept_bounds
+from discreet.local._answers import codes, counted, kept_bounds, read_coin_bits
 from discreet.local._numbers import positions, read_lattice, span
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
@@ -25,6 +25,7 @@ class OneBit:
     The answer, clamped and rounded to a multiple of the public step, becomes the upper end with
     probability (answer - lower)/(upper - lower), else the lower; that bit is kept with
     probability e^epsilon/(e^epsilon + 1). Both coins are exact.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [DJW18, Sec. 4],
     [WXYZ19, Sec. III-A].
     >>> OneBit(epsilon=1, lower=0, upper=100, step=1).release(37) in {0, 1}
@@ -33,10 +34,20 @@ class OneBit:
 
     epsilon: Fraction
     lattice: Lattice
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, lower: Number, upper: Number, step: Number) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        lower: Number,
+        upper: Number,
+        step: Number,
+        coin_bits: int | None = None,
+    ) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "lattice", read_lattice(lower=lower, upper=upper, step=step))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -86,7 +97,7 @@ class OneBit:
         """
         held, single = positions(self.lattice, exact)
         upper = dice(span(self.lattice)[1], held.size, bits) < held
-        kept = flips(kept_bounds(self.epsilon), held.size, bits)
+        kept = flips(kept_bounds(self.epsilon, coin_bits=self.coin_bits), held.size, bits)
         noisy = np.equal(upper, kept).astype(np.int64)
         return int(noisy[0]) if single else noisy
 
@@ -123,7 +134,7 @@ class OneBit:
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         first, steps = span(self.lattice)
-        kept = kept_bounds(self.epsilon)(40)[0]
+        kept = kept_bounds(self.epsilon, coin_bits=self.coin_bits)(40)[0]
         middle = self.lattice.step * (first + Fraction(steps, 2))
         reach = self.lattice.step * steps / (2 * (2 * kept - 1))
         return middle - reach, middle + reach

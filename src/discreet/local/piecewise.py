@@ -5,14 +5,14 @@ answer, so that no floating point stands between the answer and the report.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._answers import codes, counted, kept_bounds, whole
+from discreet.local._answers import Bounds, codes, counted, kept_bounds, read_coin_bits, whole
 from discreet.local._numbers import positions, read_lattice, span
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
@@ -29,6 +29,7 @@ class Piecewise:
 
     The window defaults to w = m e^(-epsilon/2), rounded, at least 1: the lattice form of the
     piecewise mechanism.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: every output has one of two
     probabilities, a factor e^epsilon apart [WXYZ19, Sec. III-B].
     >>> Piecewise(epsilon=1, lower=0, upper=100, step=1).window
@@ -38,6 +39,7 @@ class Piecewise:
     epsilon: Fraction
     lattice: Lattice
     window: int
+    coin_bits: int | None = field(repr=False)
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class Piecewise:
         upper: Number,
         step: Number,
         window: int | None = None,
+        coin_bits: int | None = None,
     ) -> None:
         value = positive(epsilon, "epsilon")
         lattice = read_lattice(lower=lower, upper=upper, step=step)
@@ -56,6 +59,7 @@ class Piecewise:
         object.__setattr__(self, "epsilon", value)
         object.__setattr__(self, "lattice", lattice)
         object.__setattr__(self, "window", whole(window, "window", least=1, most=1 << 20))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -105,7 +109,7 @@ class Piecewise:
         """
         held, single = positions(self.lattice, exact)
         steps = span(self.lattice)[1]
-        inside = flips(kept_bounds(self.epsilon, weight=self.window, rest=steps), held.size, bits)
+        inside = flips(self._bounds(), held.size, bits)
         near = held + dice(self.window, held.size, bits)
         far = dice(steps, held.size, bits)
         far += np.where(far >= held, self.window, 0)
@@ -153,8 +157,12 @@ class Piecewise:
     def _weights(self) -> tuple[Fraction, Fraction]:
         """The probability of one output in the window, and of one outside."""
         steps = span(self.lattice)[1]
-        kept = kept_bounds(self.epsilon, weight=self.window, rest=steps)(40)[0]
+        kept = self._bounds()(40)[0]
         return kept / self.window, (1 - kept) / steps
+
+    def _bounds(self) -> Bounds:
+        rest = span(self.lattice)[1]
+        return kept_bounds(self.epsilon, weight=self.window, rest=rest, coin_bits=self.coin_bits)
 
     def _line(self) -> tuple[Fraction, Fraction]:
         """The output o stands for offset + slope * o."""

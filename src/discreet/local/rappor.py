@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local._answers import Bounds, bit_rows, column_sums, release, whole
+from discreet.local._answers import bit_rows, column_sums, exactly, release, whole
 from discreet.loss import Pure
 from discreet.mechanisms._coins import flips
 from discreet.noise.bits import BitSource, system
@@ -136,8 +136,8 @@ class Rappor:
         """
         given = np.asarray(permanent)
         copies = bit_rows(np.atleast_2d(given), self.categories)
-        set_low = flips(_exactly(self.low), copies.size, bits).reshape(copies.shape)
-        set_high = flips(_exactly(self.high), copies.size, bits).reshape(copies.shape)
+        set_low = flips(exactly(self.low), copies.size, bits).reshape(copies.shape)
+        set_high = flips(exactly(self.high), copies.size, bits).reshape(copies.shape)
         noisy = np.where(copies == 1, set_high, set_low).astype(np.uint8)
         return noisy[0] if given.ndim == 1 else noisy
 
@@ -152,7 +152,7 @@ class Rappor:
         return self.report(self.remember(exact, bits), bits)
 
     def _copy(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
-        changed = flips(_exactly(self.blur / 2), held.size * self.categories, bits)
+        changed = flips(exactly(self.blur / 2), held.size * self.categories, bits)
         noisy = changed.reshape(held.size, self.categories)
         noisy[np.arange(held.size), held] ^= True
         return noisy.astype(np.uint8)
@@ -174,7 +174,3 @@ class Rappor:
         [[False, True]]
         """
         return bit_rows(reports, self.categories).astype(np.bool_)
-
-
-def _exactly(chance: Fraction) -> Bounds:
-    return lambda _digits: (chance, chance)

@@ -1,7 +1,7 @@
 """Subset selection: a random set of categories that probably holds the true one."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local._answers import Bounds, bit_rows, column_sums, kept_bounds, release, whole
+from discreet.local._answers import (
+    Bounds,
+    bit_rows,
+    column_sums,
+    kept_bounds,
+    read_coin_bits,
+    release,
+    whole,
+)
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
 from discreet.noise.bits import BitSource, system
@@ -23,6 +31,7 @@ class SubsetSelection:
     """Sends a set of `size` categories; sets with the true one are e^epsilon times as likely.
 
     The size defaults to k/(e^epsilon + 1), rounded, at least 1; size 1 is k-ary response.
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [YB18, Sec. III].
     >>> int(SubsetSelection(epsilon=1, categories=11).release(2).sum())
     3
@@ -31,8 +40,16 @@ class SubsetSelection:
     epsilon: Fraction
     categories: int
     size: int
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, categories: int, size: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        size: int | None = None,
+        coin_bits: int | None = None,
+    ) -> None:
         value = positive(epsilon, "epsilon")
         held = whole(categories, "categories", least=2, most=1 << 20)
         if size is None:
@@ -43,6 +60,7 @@ class SubsetSelection:
         object.__setattr__(self, "epsilon", value)
         object.__setattr__(self, "categories", held)
         object.__setattr__(self, "size", size)
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -144,4 +162,4 @@ class SubsetSelection:
 
     def _bounds(self) -> Bounds:
         rest = self.categories - self.size
-        return kept_bounds(self.epsilon, weight=self.size, rest=rest)
+        return kept_bounds(self.epsilon, weight=self.size, rest=rest, coin_bits=self.coin_bits)

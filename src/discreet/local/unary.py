@@ -1,13 +1,20 @@
 """Optimised unary encoding: one bit for each category, the true one's told by a fair coin."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._answers import bit_rows, column_sums, kept_bounds, release, whole
+from discreet.local._answers import (
+    bit_rows,
+    column_sums,
+    kept_bounds,
+    read_coin_bits,
+    release,
+    whole,
+)
 from discreet.loss import Pure
 from discreet.mechanisms._coins import dice, flips
 from discreet.noise.bits import BitSource, system
@@ -20,6 +27,7 @@ __all__ = ["UnaryEncoding"]
 class UnaryEncoding:
     """Sends k bits: 1 for the true category with probability 1/2, for others 1/(e^epsilon + 1).
 
+    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: two answers differ in two bits,
     whose odds ratios multiply to e^epsilon [WBLJ17, Sec. 4.2].
     >>> UnaryEncoding(epsilon=1, categories=5).release(2).shape
@@ -28,11 +36,13 @@ class UnaryEncoding:
 
     epsilon: Fraction
     categories: int
+    coin_bits: int | None = field(repr=False)
 
-    def __init__(self, *, epsilon: Number, categories: int) -> None:
+    def __init__(self, *, epsilon: Number, categories: int, coin_bits: int | None = None) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         most = 1 << 20
         object.__setattr__(self, "categories", whole(categories, "categories", least=2, most=most))
+        object.__setattr__(self, "coin_bits", read_coin_bits(coin_bits))
 
     @property
     def cells(self) -> int:
@@ -70,7 +80,7 @@ class UnaryEncoding:
         >>> [round(float(c), 4) for c in UnaryEncoding(epsilon=1, categories=5).chances()]
         [0.5, 0.2689]
         """
-        return Fraction(1, 2), 1 - kept_bounds(self.epsilon)(40)[0]
+        return Fraction(1, 2), 1 - kept_bounds(self.epsilon, coin_bits=self.coin_bits)(40)[0]
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The row of bits for one answer, or a row for each of several.
@@ -82,7 +92,9 @@ class UnaryEncoding:
         return release(exact, self.categories, self.categories, lambda held: self._row(held, bits))
 
     def _row(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
-        stays = flips(kept_bounds(self.epsilon), held.size * self.categories, bits)
+        stays = flips(
+            kept_bounds(self.epsilon, coin_bits=self.coin_bits), held.size * self.categories, bits
+        )
         noisy = (~stays).astype(np.uint8).reshape(held.size, self.categories)
         noisy[np.arange(held.size), held] = dice(2, held.size, bits)
         return noisy

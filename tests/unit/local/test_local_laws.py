@@ -4,11 +4,13 @@ the stated variance.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.errors import InvalidValue
 from discreet.local import (
     Diary,
     HadamardResponse,
@@ -47,7 +49,8 @@ def questions(epsilon):
     ]
 
 
-CATEGORIES = [*questions(0.3), *questions(1), *questions(3)]
+RATIONAL = [replace(question, coin_bits=64) for question in questions(2)]
+CATEGORIES = [*questions(0.3), *questions(1), *questions(3), *RATIONAL]
 RAPPOR = [
     Rappor(categories=3, blur=Fraction(1, 2), low=Fraction(1, 4), high=Fraction(3, 4)),
     Rappor(categories=2, blur=Fraction(1, 10), low=Fraction(1, 3), high=Fraction(1, 2)),
@@ -57,6 +60,9 @@ NUMBERS = [
     for kind in (OneBit, Piecewise, Hybrid)
     for epsilon in (0.3, 1, 4)
     for lower, upper, step in ((-1, 1, 1), (0, 3, 1), (0.5, 1.5, 0.25))
+]
+NUMBERS += [
+    kind(epsilon=2, lower=0, upper=3, step=1, coin_bits=64) for kind in (OneBit, Piecewise, Hybrid)
 ]
 
 
@@ -88,6 +94,19 @@ def check_tight(found, epsilon):
 def test_the_loss_of_categories_is_exactly_epsilon(question, monkeypatch):
     found = laws(question, range(question.categories), monkeypatch)
     check_tight(found, question.loss().epsilon)
+
+
+def test_rational_coins_never_cost_more_and_few_bits_are_seen(monkeypatch):
+    for question in RATIONAL:
+        found = laws(question, range(question.categories), monkeypatch)
+        for one in found:
+            assert sum(one.values()) == 1  # every coin is rational: nothing is left open
+        assert log_bounds(largest_ratio(found))[0] <= question.epsilon
+    coarse = replace(KaryResponse(epsilon=2), coin_bits=16)
+    with pytest.raises(AssertionError):
+        check_tight(laws(coarse, range(2), monkeypatch), coarse.epsilon)
+    with pytest.raises(InvalidValue, match="cannot tell it from 0"):
+        KaryResponse(epsilon=1e-9, coin_bits=16).release(0)
 
 
 @pytest.mark.parametrize("question", RAPPOR, ids=str)
