@@ -7,6 +7,7 @@ DiscreetError
 ├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
 ├── BudgetExceeded     the filter refused a charge: nothing was run or charged
 └── Unavailable        a service could not answer; the reason is for the custodian only
+    └── Stale          somebody else moved a durable state on first; read it again
 """
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "DiscreetError",
     "InvalidValue",
     "SchemaError",
+    "Stale",
     "Unavailable",
     "UnprovableRequest",
     "UnsafeQuery",
@@ -79,5 +81,14 @@ class Unavailable(DiscreetError):
 
     Privacy: the message is fixed and does not depend on data.
     >>> issubclass(Unavailable, DiscreetError)
+    True
+    """
+
+
+class Stale(Unavailable):
+    """A durable state was moved on by somebody else; nothing of this was written.
+
+    Privacy: none (touches no data).
+    >>> issubclass(Stale, Unavailable)
     True
     """

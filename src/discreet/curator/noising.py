@@ -15,7 +15,7 @@ from discreet.plan.picks import Choice, Pick
 from discreet.plan.released import Released
 from discreet.plan.selection import Kept, Leading, Selection
 
-__all__ = ["noised"]
+__all__ = ["exact_cells", "exact_measures", "noised"]
 
 Group = tuple[Code, ...]
 Row = tuple[Any, ...]
@@ -43,6 +43,35 @@ def noised(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
         counted = [row[1:] for row in rows if row[0] == place]
         released += _picked(pick, choice, _histograms(pick, counted, groups), bits)
     return Released(plan, groups, tuple(released))
+
+
+def exact_measures(plan: Plan, rows: list[Row]) -> tuple[NDArray[Any], ...]:
+    """The exact measures of a plan, one value for each public group; for a release only.
+
+    Privacy: NONE; what is returned must not leave.
+    >>> exact_measures.__name__
+    'exact_measures'
+    """
+    return tuple(_measures(plan, _sums(plan, rows), plan.groups))
+
+
+def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
+    """The places of the groups that have rows, and their exact measures; for a release only.
+
+    A place is the index of each key among its public keys. Which groups are there, and in what
+    order, depends on data.
+    Privacy: NONE; what is returned must not leave.
+    >>> exact_cells.__name__
+    'exact_cells'
+    """
+    found = _sums(plan, rows)
+    groups = _named(plan, list(found))
+    known: list[dict[Code, int]] = [
+        {code: place for place, code in enumerate(each.codes)} for each in plan.domains
+    ]
+    places = [[each[code] for each, code in zip(known, group, strict=True)] for group in groups]
+    shaped = np.array(places, dtype=np.int64).reshape(len(groups), len(known))
+    return shaped, tuple(_measures(plan, found, groups))
 
 
 def _sums(plan: Plan, rows: list[Row]) -> dict[Group, Row]:

@@ -4,6 +4,7 @@ It is the only place where exact integers and noise meet; reviewed hardest.
 
 import contextlib
 from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from discreet.curator.answer import Answer
 from discreet.curator.noising import noised
@@ -19,7 +20,10 @@ from discreet.plan.draft import Plan
 from discreet.plan.released import Released
 from discreet.schema.table import Table
 
-__all__ = ["answer", "data_versions", "paying", "read_tables", "run_plan"]
+__all__ = ["answer", "data_versions", "paying", "read_tables", "release_rows", "run_plan"]
+
+_Paid = TypeVar("_Paid")
+_Result = TypeVar("_Result")
 
 
 def answer(
@@ -31,16 +35,35 @@ def answer(
     """Charge, run one statement, add noise: the receipt and what is released.
 
     Privacy: the plan's cost for its table's unit and relation, charged before a row is read.
-    A failure after the charge keeps it. Exact integers live in this function only.
+    A failure after the charge keeps it.
     >>> answer.__name__
     'answer'
     """
+    return release_rows(
+        plan.sql, engine, charge, lambda rows, fresh: noised(plan, rows, fresh), bits
+    )
+
+
+def release_rows(
+    sql: str,
+    engine: Engine,
+    charge: Callable[[], _Paid],
+    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    bits: BitSource = system,
+) -> tuple[_Paid, _Result]:
+    """Charge, run one statement, and release of its rows what `release` makes of them.
+
+    Privacy: that of `release`, charged before a row is read. A failure after the charge keeps
+    it. Exact integers live in this function and in `release` only.
+    >>> release_rows.__name__
+    'release_rows'
+    """
     receipt = charge()  # durable before the engine runs
-    rows, failure = engine.rows(plan.sql), Unavailable(MESSAGE)
+    rows, failure = engine.rows(sql), Unavailable(MESSAGE)
     try:
         # A copy of this machine made before here draws other bits than the original; one made
         # after it can only finish this answer, from the same rows with the same bits.
-        return receipt, noised(plan, rows, bits.fresh())
+        return receipt, release(rows, bits.fresh())
     except Exception:  # noqa: BLE001 (whatever it is, it is not for the analyst)
         raise failure from None
     finally:  # the text of an error and the frames behind it may hold exact values

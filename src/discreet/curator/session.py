@@ -210,6 +210,11 @@ class Session:
         >>> Session.run.__name__
         'run'
         """
+        self._check_plan(plan, self._most_groups)
+        return self._run(plan)
+
+    def _check_plan(self, plan: Plan, limit: int) -> None:
+        """Refuse a plan that is not the one its tables give now."""
         data_versions(self._warehouse, plan)
         names = tuple(table.name for table in plan.tables)
         (table, relation), *others = read_tables(self._warehouse, names)
@@ -218,7 +223,7 @@ class Session:
             table=table,
             relation=relation,
             kept=self._warehouse.kept(table.name),
-            limit=self._most_groups,
+            limit=limit,
             others=tuple(others),
             integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
@@ -228,7 +233,6 @@ class Session:
                 f"this is not the plan that {table.name} gives now; explain the question again. "
                 "Nothing was run or charged."
             )
-        return self._run(plan)
 
     def _run(self, made: Plan, request: Request | None = None) -> Answer:
         def released() -> Answer:

@@ -6,6 +6,7 @@ from discreet.ledger.entry import Act, Entry, Receipt
 from discreet.ledger.releases import Release, Releases
 from discreet.ledger.requests import Request, Requests
 from discreet.ledger.sqlite import Ledger
+from discreet.ledger.states import Change, State, States
 from discreet.ledger.vault import Vault
 from discreet.ledger.verification import Verification
 
@@ -13,6 +14,7 @@ __all__ = [
     "Account",
     "Act",
     "Catalogue",
+    "Change",
     "Entry",
     "Holder",
     "Ledger",
@@ -23,6 +25,8 @@ __all__ = [
     "Remaining",
     "Request",
     "Requests",
+    "State",
+    "States",
     "Vault",
     "Verification",
     "account_name",

@@ -23,6 +23,7 @@ _ROWS = {  # what is sealed: the rows of a kind, named by their first column
     "source": "SELECT kind || ':' || hex(value), population FROM sources",
     "request": "SELECT analyst || ':' || key, question, entry FROM requests",
     "failure": "SELECT entry, error, message FROM failures",
+    "state": "SELECT number, analyst, name, kind, version, entry, body FROM states",
 }
 _WHERE = {
     "entry": "sequence = ?",
@@ -31,6 +32,7 @@ _WHERE = {
     "source": "kind = ? AND value = ?",
     "request": "analyst = ? AND key = ?",
     "failure": "entry = ?",
+    "state": "number = ?",
 }
 
 

@@ -12,7 +12,7 @@ __all__ = ["SCHEMA", "prepare_server"]
 SCHEMA = "discreet"
 """Where the tables lie in their database."""
 
-_VERSION = b"2"
+_VERSION = b"3"
 _LOCK = 0x44495343  # "DISC": of several who make the tables at once, one does
 _TABLES = """
 CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
@@ -91,6 +91,16 @@ CREATE TABLE failures (
     error text NOT NULL,
     message text NOT NULL
 );
+CREATE TABLE states (
+    number bigint PRIMARY KEY,
+    analyst text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    kind text NOT NULL,
+    version bigint NOT NULL,
+    entry bigint NOT NULL REFERENCES entries (sequence),
+    body bytea NOT NULL,
+    UNIQUE (analyst, name, version)
+);
 CREATE FUNCTION kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% are kept', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
@@ -116,7 +126,7 @@ CREATE TRIGGER entries_follow BEFORE INSERT ON entries
 CREATE TRIGGER releases_follow BEFORE INSERT ON releases
     FOR EACH ROW EXECUTE FUNCTION releases_in_order();
 """
-_UNCHANGED = ("meta", "entries", "releases", "sources", "seals", "requests", "failures")
+_UNCHANGED = ("meta", "entries", "releases", "sources", "seals", "requests", "failures", "states")
 _NOT_REMOVED = ("accounts", "tables", "head")
 
 

@@ -12,7 +12,7 @@ from discreet.noise.bits import system
 __all__ = ["prepare"]
 
 _APPLICATION = 0x44495343  # "DISC"
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -102,6 +102,21 @@ CREATE TABLE failures (
 ) STRICT;
 CREATE INDEX releases_by_entry ON releases (entry);
 """
+_STATES = """
+CREATE TABLE states (
+    number INTEGER PRIMARY KEY,
+    analyst TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    entry INTEGER NOT NULL REFERENCES entries (sequence),
+    body BLOB NOT NULL,
+    UNIQUE (analyst, name, version)
+) STRICT;
+CREATE TRIGGER states_in_order BEFORE INSERT ON states
+    WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM states)
+    BEGIN SELECT RAISE(ABORT, 'states follow each other'); END;
+"""
 _KEPT = {  # what may never be changed, and never be removed
     "entries": ("UPDATE", "DELETE"),
     "releases": ("UPDATE", "DELETE"),
@@ -127,8 +142,11 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         version = _version(connection, path)
         if version == 0:
             _make_tables(connection)
-        if version < _VERSION:
+        if version < 2:
             _extend_tables(connection)
+        if version < _VERSION:
+            _run(connection, _STATES, {"states": ("UPDATE", "DELETE")})
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -164,7 +182,6 @@ def _extend_tables(connection: sqlite3.Connection) -> None:
     )
     connection.execute("PRAGMA writable_schema = RESET")
     _run(connection, _ADDED, _KEPT_SINCE)
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _run(connection: sqlite3.Connection, script: str, kept: Mapping[str, tuple[str, ...]]) -> None:

@@ -18,6 +18,7 @@ from discreet.ledger.entry import (
     memo_text,
 )
 from discreet.ledger.requests import Request, bind, check_unbound
+from discreet.ledger.states import Change, move
 from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
 from discreet.schema.table import Budget
@@ -120,11 +121,13 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         loss: Loss,
         memo: Mapping[str, str] | None = None,
         request: Request | None = None,
+        state: Change | None = None,
     ) -> Receipt:
         """Charge both accounts and record it, or raise and change nothing.
 
         The memo says what was asked, in public terms; its `label` begins a refusal. A request is
-        tied to the charge and is refused if it is tied to one already.
+        tied to the charge and is refused if it is tied to one already. A `state` is moved on in
+        the same transaction, or nothing is charged.
         Privacy: see `Account`; refusals depend on budgets and prices only, never on data.
         >>> import tempfile
         >>> from discreet.loss import Pure
@@ -155,6 +158,8 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
             written = book.append(Act.CHARGE, charged, event, text)
             if request is not None:
                 bind(book, analyst, request, written[0].sequence)
+            if state is not None:
+                move(book, state)
             return written
 
         entry, seal = self._store.share(charge)

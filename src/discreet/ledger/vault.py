@@ -13,6 +13,7 @@ from discreet.ledger.catalogue import Catalogue
 from discreet.ledger.releases import Releases
 from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
+from discreet.ledger.states import States
 
 __all__ = ["FILE", "Vault", "folder_of", "is_vault"]
 
@@ -59,7 +60,7 @@ def folder_of(place: str | Path, folder: str | Path | None = None) -> Path:
 
 
 class Vault:
-    """The folder of a curator: ledger, releases, requests and catalogue in one file.
+    """The folder of a curator: ledger, releases, requests, states and catalogue in one file.
 
     Privacy: none (touches no data); what is in the folder is for the custodian only.
     >>> import tempfile
@@ -68,7 +69,7 @@ class Vault:
     True
     """
 
-    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases", "requests")
+    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases", "requests", "states")
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
@@ -77,6 +78,7 @@ class Vault:
         self.releases = Releases(store)
         self.requests = Requests(store, self.releases)
         self.catalogue = Catalogue(store)
+        self.states = States(store)
 
     @classmethod
     def open(cls, place: str | Path, *, folder: str | Path | None = None) -> "Vault":

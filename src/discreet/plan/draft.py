@@ -12,7 +12,7 @@ from discreet.plan.aggregates import aggregates_of, ordering
 from discreet.plan.dialect import dialect_of
 from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
-from discreet.plan.keys import domain, groups
+from discreet.plan.keys import check_groups, domain
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
 from discreet.plan.picks import Pick, choice_loss, chooser, fraction_of, moved_counts, pick
 from discreet.plan.price import Price, choose, paid, shared
@@ -102,7 +102,7 @@ def resolve(draft: Draft) -> Draft:
     """
     columns = scope(draft.table, draft.dialect)
     domains = tuple(domain(key, columns, limit=draft.limit) for key in draft.query.keys)
-    groups(domains, limit=draft.limit)
+    check_groups(domains, limit=draft.limit)
     if draft.query.where is not None:
         condition(draft.query.where, columns)
     private = any(each.private for each in domains)

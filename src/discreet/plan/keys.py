@@ -13,7 +13,7 @@ from discreet.plan.expressions import bounded
 from discreet.query.algebra import DateTrunc, Field, Key
 from discreet.schema.column import MIDNIGHT, Column
 
-__all__ = ["Code", "Domain", "Label", "domain", "groups", "label"]
+__all__ = ["Code", "Domain", "Label", "check_groups", "domain", "groups", "label"]
 
 Label = int | float | str | bool | date
 """What a key is called in an answer."""
@@ -123,10 +123,19 @@ def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...],
     """
     if any(domain.private for domain in domains):
         return ()
-    count = prod(len(domain.codes) for domain in domains)
-    if count > limit:
+    check_groups(domains, limit=limit)
+    return tuple(product(*(domain.codes for domain in domains)))
+
+
+def check_groups(domains: tuple[Domain, ...], *, limit: int) -> None:
+    """Refuse more public groups than the limit, without listing them.
+
+    Privacy: none (touches no data).
+    >>> check_groups((), limit=10)
+    """
+    count = prod(len(domain.codes) for domain in domains if not domain.private)
+    if count > limit and not any(domain.private for domain in domains):
         raise UnsafeQuery(
             f"the question has {count:,} groups; the limit is {limit:,}. "
             "Group by fewer or coarser keys. Nothing was charged."
         )
-    return tuple(product(*(domain.codes for domain in domains)))

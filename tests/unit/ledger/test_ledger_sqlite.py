@@ -240,7 +240,7 @@ def test_another_file_is_refused_and_left_alone(tmp_path, content):
 def test_a_newer_vault_is_refused(vault):
     vault.close()
     raw = sqlite3.connect(vault.folder / FILE)
-    raw.execute("PRAGMA user_version = 3")
+    raw.execute("PRAGMA user_version = 4")
     raw.close()
-    with pytest.raises(Unavailable, match="not a vault of version 2 or before"):
+    with pytest.raises(Unavailable, match="not a vault of version 3 or before"):
         Vault.open(vault.folder)

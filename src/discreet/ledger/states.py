@@ -1,0 +1,170 @@
+"""The durable states of services: what a monitor or a synopsis must not forget, and may not tell.
+Appended and sealed like the entries, so that an older copy that is put back is found.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import InvalidValue, Stale, Unavailable
+from discreet.ledger._book import Book
+from discreet.ledger._store import Store
+
+__all__ = ["Change", "State", "States", "move"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_COLUMNS = "analyst, name, kind, version, entry, body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The next state of a service; its first has version 1.
+
+    Privacy: the body may be secret: it is not shown.
+    >>> Change(analyst="ana", name="fever", kind="monitor", version=1, body=b"secret")
+    Change(analyst='ana', name='fever', kind='monitor', version=1)
+    """
+
+    analyst: str
+    name: str
+    kind: str
+    version: int
+    body: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        given: object = self.name
+        if not isinstance(given, str) or not _NAME.fullmatch(given):
+            raise InvalidValue(
+                f"the name {self.name!r:.80} cannot be used; write 1 to 64 letters, digits, dots, "
+                "dashes or underscores, a letter or digit first. Nothing was run or charged."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A service as it stood when this was written; `entry` was the newest of the record then.
+
+    Privacy: the body may be secret: it is not shown.
+    >>> State("ana", "fever", "monitor", 1, 7, b"secret")
+    State(analyst='ana', name='fever', kind='monitor', version=1, entry=7)
+    """
+
+    analyst: str
+    name: str
+    kind: str
+    version: int
+    entry: int
+    body: bytes = field(repr=False)
+
+    def next(self, body: bytes) -> Change:
+        """The change that follows this state.
+
+        Privacy: none (touches no data).
+        >>> State("ana", "fever", "monitor", 1, 7, b"").next(b"more").version
+        2
+        """
+        return Change(
+            analyst=self.analyst,
+            name=self.name,
+            kind=self.kind,
+            version=self.version + 1,
+            body=body,
+        )
+
+
+class States:
+    """The states of a vault's services.
+
+    Privacy: for services only; what they keep may be secret.
+    >>> from discreet.ledger.vault import Vault
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
+    ...     vault.states.newest("fever", analyst="ana") is None
+    True
+    """
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def newest(self, name: str, *, analyst: str) -> State | None:
+        """The state that a service is in, or None if there is none of this name.
+
+        A state that was written before the custodian adopted the record is refused: what happened
+        since may be forgotten.
+        Privacy: for the service itself; the record is checked first.
+        >>> States.newest.__name__
+        'newest'
+        """
+        self._store.check()
+        query = (
+            f"SELECT {_COLUMNS} FROM states WHERE analyst = ? AND name = ? "
+            "ORDER BY version DESC LIMIT 1"
+        )
+        with self._store.reading() as connection:
+            row = connection.execute(query, (analyst, name)).fetchone()
+            (adopted,) = connection.execute(
+                "SELECT coalesce(max(sequence), 0) FROM entries WHERE act = 'adopt'"
+            ).fetchone()
+        if row is None:
+            return None
+        found = _state(row)
+        if found.entry < adopted:
+            raise Unavailable(
+                f"{found.kind} {name!r} was opened before the record was adopted (entry "
+                f"{adopted}), and what it has said since may be forgotten; open a new one. "
+                "Nothing was run or charged."
+            )
+        return found
+
+    def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
+        """The names of an analyst's services of a kind, oldest first.
+
+        Privacy: none (touches no data).
+        >>> States.names.__name__
+        'names'
+        """
+        query = (
+            "SELECT name FROM states WHERE analyst = ? AND kind = ? AND version = 1 ORDER BY number"
+        )
+        with self._store.reading() as connection:
+            return tuple(row[0] for row in connection.execute(query, (analyst, kind)).fetchall())
+
+    def put(self, change: Change) -> State:
+        """Move a service on; durable on return. `Stale` if somebody else did so first.
+
+        Privacy: none (touches no data).
+        >>> States.put.__name__
+        'put'
+        """
+        return self._store.share(lambda book: move(book, change))
+
+
+def move(book: Book, change: Change) -> State:
+    """Inside a transaction: the next state of a service, or `Stale`.
+
+    Privacy: none (touches no data).
+    >>> callable(move)
+    True
+    """
+    connection = book.connection
+    query = "SELECT coalesce(max(version), 0) FROM states WHERE analyst = ? AND name = ?"
+    (version,) = connection.execute(query, (change.analyst, change.name)).fetchone()
+    if change.version != version + 1:
+        raise Stale(
+            f"{change.kind} {change.name!r} is at version {version} already; version "
+            f"{change.version} does not follow. Read it again. Nothing was run or charged."
+        )
+    (entry,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
+    (number,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM states").fetchone()
+    state = State(change.analyst, change.name, change.kind, change.version, entry, change.body)
+    row = (number, state.analyst, state.name, state.kind, state.version, entry, state.body)
+    connection.execute("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    book.seal("state", row)
+    return state
+
+
+def _state(row: tuple[Any, ...]) -> State:
+    analyst, name, kind, version, entry, body = row
+    return State(analyst, name, kind, version, entry, bytes(body))
