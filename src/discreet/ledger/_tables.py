@@ -144,9 +144,9 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             _make_tables(connection)
         if version < 2:
             _extend_tables(connection)
-        if version < _VERSION:
-            _run(connection, _STATES, {"states": ("UPDATE", "DELETE")})
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        if version < 3:
+            _add_states(connection)
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -182,6 +182,11 @@ def _extend_tables(connection: sqlite3.Connection) -> None:
     )
     connection.execute("PRAGMA writable_schema = RESET")
     _run(connection, _ADDED, _KEPT_SINCE)
+
+
+def _add_states(connection: sqlite3.Connection) -> None:
+    """From version 2, which knew no services, to version 3."""
+    _run(connection, _STATES, {"states": ("UPDATE", "DELETE")})
 
 
 def _run(connection: sqlite3.Connection, script: str, kept: Mapping[str, tuple[str, ...]]) -> None:
