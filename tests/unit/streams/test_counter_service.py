@@ -1,0 +1,260 @@
+"""Counters through a curator: paid once, each bucket read once, durable, and bounded over time."""
+
+from collections import Counter as Tally
+from datetime import date
+from fractions import Fraction
+
+import pytest
+
+from discreet.curator.programs import states_of
+from discreet.curator.service import Curator
+from discreet.errors import (
+    BudgetExceeded,
+    InvalidValue,
+    Stale,
+    Unavailable,
+    UnprovableRequest,
+    UnsafeQuery,
+)
+from discreet.streams.counter import Counter
+from discreet.streams.factorisation import Factorisation
+from support.vaults import curator_of, people, write_source
+
+MONTHS = "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
+INCOMES = "SELECT DATE_TRUNC('month', day) AS m, SUM(income) AS s FROM visits GROUP BY m"
+BUDGET = "epsilon = 1000\ndelta = 1e-6"
+HUGE = 10**9  # so little noise that sums are exact to a hundredth
+
+
+@pytest.fixture
+def curator(tmp_path):
+    with curator_of(tmp_path / "c", people(), budget=BUDGET) as made:
+        made.grant("ana", epsilon=900, delta=1e-6)
+        yield made
+
+
+@pytest.fixture
+def session(curator):
+    return curator.session("ana")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A session for tests that change no data and use names of their own."""
+    with curator_of(tmp_path_factory.mktemp("kept") / "c", people(), budget=BUDGET) as made:
+        made.grant("ana", epsilon=900, delta=1e-6)
+        yield made.session("ana")
+
+
+def events(folder, rows):
+    """The same rows in a table in which each row is one person."""
+    folder.mkdir()
+    source = write_source(folder, rows)
+    made = Curator.open(folder / "vault")
+    made.add(
+        {
+            "table": {"name": "visits", "source": str(source)},
+            "columns": {
+                "day": {"type": "date", "lower": date(2024, 1, 1), "upper": date(2024, 12, 31)}
+            },
+            "budget": {"epsilon": 1000, "delta": 1e-6},
+        }
+    )
+    made.grant("ana", epsilon=900, delta=1e-6)
+    return made
+
+
+def by_month(rows, upto):
+    months = Tally(int(row[4][5:7]) for row in rows)
+    return [sum(months[m] for m in range(1, last + 1)) for last in range(1, upto + 1)]
+
+
+def months_until(counter, month):
+    return counter.advance(upto=date(2024, month, 28))
+
+
+def test_running_counts_are_those_of_the_table(kept):
+    counter = Counter.open(kept, MONTHS, name="running_counts_", rho=150, versions=1)
+    first = months_until(counter, 3)
+    assert [point.start for point in first] == [date(2024, m, 1) for m in (1, 2, 3)]
+    rest = months_until(counter, 12)
+    assert len(rest) == 9
+    for point, truth in zip((*first, *rest), by_month(people(), 12), strict=True):
+        assert abs(point.value - truth) < 20 * point.half_width  # a failure once in 1e300
+    assert counter.points == (*first, *rest)
+
+
+def test_it_is_charged_once_when_it_begins(session, curator):
+    before = len(curator.ledger.entries())
+    counter = Counter.open(session, MONTHS, name="visits", epsilon=1, versions=2)
+    entry = curator.ledger.entries()[-1]
+    assert entry.loss == counter.design.cost
+    assert "The counter visits" in entry.memo
+    assert "unit-level: all rows of one patient" in entry.memo
+    left = session.remaining
+    months_until(counter, 2)
+    months_until(counter, 9)
+    assert session.remaining == left
+    assert len(curator.ledger.entries()) == before + 1
+
+
+def test_the_price_is_what_epsilon_buys(kept):
+    plan = kept.explain(MONTHS, epsilon=1)
+    design = Counter.explain(kept, MONTHS, epsilon=1, versions=1)
+    assert design.cost.rho <= plan.cost.rho
+    assert design.cost.rho > plan.cost.rho * (1 - Fraction(1, 10**9))
+
+
+def test_the_price_covers_every_row_of_a_unit(kept):
+    """Two rows a person in each version: both may lie in one bucket, in every version."""
+    for versions in (1, 3):
+        design = Counter.explain(kept, MONTHS, rho=1, versions=versions)
+        assert design.touched == versions
+        moved = 4 * Factorisation(12).norm_squared(versions)
+        assert design.cost.rho == moved / (2 * design.running.variance)
+    with pytest.raises(UnprovableRequest, match="protects single rows, and the unit of visits"):
+        Counter.explain(kept, MONTHS, rho=1)
+
+
+def test_sums_are_in_the_units_of_the_column(kept):
+    counter = Counter.open(kept, INCOMES, name="incomes", rho=150, versions=1)
+    truth = sum(row[2] for row in people() if row[2] is not None)
+    (last,) = months_until(counter, 12)[-1:]
+    assert abs(last.value - truth) < 20 * last.half_width
+    assert 1000 < last.half_width < 200_000  # two rows of at most 200,000
+
+
+def test_what_was_said_stays_after_a_restart(session, curator, tmp_path):
+    counter = Counter.open(session, MONTHS, name="visits", epsilon=1, versions=1)
+    said = months_until(counter, 6)
+    entries = len(curator.ledger.entries())
+    curator.close()
+    with Curator.open(tmp_path / "c" / "vault") as again:
+        counter = Counter.open(again.session("ana"), MONTHS, name="visits", versions=1)
+        assert counter.points == said
+        assert months_until(counter, 6) == ()
+        assert len(months_until(counter, 12)) == 6
+        assert counter.points[:6] == said
+        assert len(again.ledger.entries()) == entries
+
+
+def test_noise_is_drawn_once(kept):
+    """Reading on does not average the noise away: the points are the very same numbers."""
+    counter = Counter.open(kept, MONTHS, name="noise_is_drawn_", epsilon=1, versions=1)
+    said = months_until(counter, 6)
+    for _ in range(3):
+        assert Counter.open(kept, MONTHS, name="noise_is_drawn_", versions=1).points == said
+
+
+def test_new_data_is_read_as_often_as_declared(session, curator, tmp_path):
+    counter = Counter.open(session, MONTHS, name="visits", rho=150, versions=2)
+    months_until(counter, 4)
+    write_source(tmp_path / "c", people(90))
+    curator.refresh("visits")
+    said = months_until(counter, 8)
+    assert len(said) == 4
+    write_source(tmp_path / "c", people(120))
+    curator.refresh("visits")
+    with pytest.raises(Unavailable, match="has read 2 versions of visits, as many as were"):
+        months_until(counter, 12)
+    assert len(counter.points) == 8
+
+
+def test_counted_buckets_stay_as_they_were_counted(session, curator, tmp_path):
+    """New data for an old month is not counted again: a bucket is read once."""
+    counter = Counter.open(session, MONTHS, name="visits", rho=150, versions=2)
+    months_until(counter, 4)
+    write_source(tmp_path / "c", people(120))
+    curator.refresh("visits")
+    point = months_until(counter, 5)[0]
+    truth = (
+        by_month(people(60), 4)[-1] + by_month(people(120), 5)[-1] - by_month(people(120), 4)[-1]
+    )
+    assert abs(point.value - truth) < 20 * point.half_width
+    assert point.half_width < 1
+
+
+def test_single_rows_are_protected_where_rows_are_people(tmp_path):
+    with events(tmp_path / "e", people()) as curator:
+        session = curator.session("ana")
+        sql = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
+        design = Counter.explain(session, sql, rho=1)
+        assert design.protects.startswith("event-level: one row of visits")
+        assert design.touched == 1
+        assert len(design.buckets) == 366
+        counter = Counter.open(session, sql, name="days", rho=150)
+        write_source(tmp_path / "e", people(61))
+        curator.refresh("visits")
+        assert len(counter.advance(upto=date(2024, 12, 31))) == 366
+        # With a number of versions the guarantee is for the person of a row, whatever it becomes.
+        assert Counter.explain(session, sql, rho=1, versions=3).touched == 3
+
+
+def test_somebody_else_first(kept):
+    one = Counter.open(kept, MONTHS, name="somebody_else_f", epsilon=1, versions=1)
+    other = Counter.open(kept, MONTHS, name="somebody_else_f", versions=1)
+    held = states_of(kept).newest("somebody_else_f", analyst="ana")
+    said = months_until(one, 3)
+    with pytest.raises(Stale):
+        states_of(kept).put(held.next(held.body))
+    assert other.points == said
+    assert len(months_until(other, 4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT DATE_TRUNC('month', day) AS m, AVG(age) AS a FROM visits GROUP BY m", "one thing"),
+        (
+            "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n, SUM(age) AS s FROM visits "
+            "GROUP BY m",
+            "one thing",
+        ),
+        ("SELECT COUNT(*) AS n FROM visits", "one date of one table"),
+        ("SELECT region, COUNT(*) AS n FROM visits GROUP BY region", "one date of one table"),
+        (
+            "SELECT DATE_TRUNC('month', day) AS m, region, COUNT(*) AS n FROM visits "
+            "GROUP BY m, region",
+            "one date of one table",
+        ),
+    ],
+)
+def test_other_questions_are_refused(kept, sql, words):
+    with pytest.raises(UnsafeQuery, match=words):
+        Counter.open(kept, sql, name="c", rho=1, versions=1)
+
+
+@pytest.mark.parametrize("versions", [0, -1, True, 1.0, "2", 10**6])
+def test_versions_are_checked(kept, versions):
+    with pytest.raises(InvalidValue, match="versions is"):
+        Counter.open(kept, MONTHS, name="c", rho=1, versions=versions)
+
+
+def test_another_question_under_the_same_name_is_refused(kept):
+    Counter.open(kept, MONTHS, name="another_questio", rho=1, versions=1)
+    with pytest.raises(InvalidValue, match="choose another name"):
+        Counter.open(kept, INCOMES, name="another_questio", rho=1, versions=1)
+    with pytest.raises(InvalidValue, match="choose another name"):
+        Counter.open(kept, MONTHS, name="another_questio", rho=1, versions=2)
+
+
+def test_a_pure_budget_is_refused(tmp_path):
+    with curator_of(tmp_path / "p", people()) as curator:
+        curator.grant("ana", epsilon=1)
+        with pytest.raises(UnprovableRequest, match="grant with delta"):
+            Counter.open(curator.session("ana"), MONTHS, name="c", epsilon=0.5, versions=1)
+
+
+def test_too_dear_a_counter_is_refused_and_leaves_nothing(kept):
+    with pytest.raises(BudgetExceeded):
+        Counter.open(kept, MONTHS, name="c", rho=HUGE, versions=1)
+    assert states_of(kept).newest("c", analyst="ana") is None
+
+
+def test_another_schema_ends_a_counter(session, curator, tmp_path):
+    Counter.open(session, MONTHS, name="visits", rho=1, versions=1)
+    schema = tmp_path / "c" / "visits.toml"
+    schema.write_text(schema.read_text().replace("2024-12-31", "2025-12-31"))
+    curator.add(schema)
+    with pytest.raises(Unavailable, match="another schema"):
+        Counter.open(session, MONTHS, name="visits", versions=1)
