@@ -2,7 +2,7 @@
 Randomizers run on the respondent's side; tallies and estimates are post-processing.
 """
 
-from discreet.local.choice import Candidate, candidates, choose
+from discreet.local.choice import Candidate, candidates, choose, choose_number
 from discreet.local.comparison import Comparison, compare, parity_distance, people_needed
 from discreet.local.diary import Diary
 from discreet.local.frequencies import (
@@ -52,6 +52,7 @@ __all__ = [
     "UnaryEncoding",
     "candidates",
     "choose",
+    "choose_number",
     "compare",
     "count_variance",
     "frequencies",

@@ -2,19 +2,23 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.local._answers import whole
 from discreet.local.frequencies import mean_variance
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
+from discreet.local.hybrid import Hybrid
 from discreet.local.kary import KaryResponse
-from discreet.local.protocol import CategoryRandomizer
+from discreet.local.one_bit import OneBit
+from discreet.local.piecewise import Piecewise
+from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
 from discreet.local.subset import SubsetSelection
 from discreet.local.unary import UnaryEncoding
 from discreet.rationals import Number, positive
 
-__all__ = ["Candidate", "candidates", "choose"]
+__all__ = ["Candidate", "candidates", "choose", "choose_number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,11 @@ class Candidate:
 
 
 def candidates(
-    *, categories: int, epsilon: Number, report_bits: int = 1024
+    *,
+    categories: int,
+    epsilon: Number,
+    report_bits: int = 1024,
+    coin_bits: int | None = None,
 ) -> tuple[Candidate, ...]:
     """Every randomizer whose reports are short enough, the least variance first.
 
@@ -45,7 +53,7 @@ def candidates(
     whole(report_bits, "report_bits", least=1, most=1 << 20)
     found = [
         Candidate(randomizer, mean_variance(randomizer))
-        for randomizer in _possible(categories, value)
+        for randomizer in _possible(categories, value, coin_bits)
         if randomizer.report_bits <= report_bits
     ]
     if not found:
@@ -56,7 +64,13 @@ def candidates(
     return tuple(sorted(found, key=lambda c: (c.variance, c.randomizer.report_bits)))
 
 
-def choose(*, categories: int, epsilon: Number, report_bits: int = 1024) -> CategoryRandomizer:
+def choose(
+    *,
+    categories: int,
+    epsilon: Number,
+    report_bits: int = 1024,
+    coin_bits: int | None = None,
+) -> CategoryRandomizer:
     """The randomizer of categories with the least variance at this epsilon.
 
     Privacy: none (touches no data); every candidate is epsilon-DP for each report.
@@ -65,18 +79,53 @@ def choose(*, categories: int, epsilon: Number, report_bits: int = 1024) -> Cate
     >>> type(choose(categories=10**6, epsilon=1)).__name__
     'LocalHashing'
     """
-    found = candidates(categories=categories, epsilon=epsilon, report_bits=report_bits)
+    found = candidates(
+        categories=categories, epsilon=epsilon, report_bits=report_bits, coin_bits=coin_bits
+    )
     return found[0].randomizer
 
 
-def _possible(categories: int, epsilon: Fraction) -> list[CategoryRandomizer]:
-    found: list[CategoryRandomizer] = [KaryResponse(epsilon=epsilon, categories=categories)]
-    found.append(LocalHashing(epsilon=epsilon, categories=categories))
+def choose_number(
+    *,
+    epsilon: Number,
+    lower: Number,
+    upper: Number,
+    step: Number,
+    coin_bits: int | None = None,
+) -> NumberRandomizer:
+    """The randomizer of numbers in a range with the least variance for the worst answer.
+
+    Ties go to the shorter report. The worst answer is an end of the range or its middle, since
+    each variance is a quadratic function of the answer, symmetric about the middle.
+    Privacy: none (touches no data); every candidate is epsilon-DP for each report.
+    >>> type(choose_number(epsilon=0.5, lower=0, upper=10, step=1)).__name__
+    'OneBit'
+    >>> type(choose_number(epsilon=2, lower=0, upper=10, step=0.1)).__name__
+    'Hybrid'
+    """
+    kinds: tuple[type[OneBit | Piecewise | Hybrid], ...] = (OneBit, Piecewise, Hybrid)
+    made: list[NumberRandomizer] = [
+        kind(epsilon=epsilon, lower=lower, upper=upper, step=step, coin_bits=coin_bits)
+        for kind in kinds
+    ]
+    low, high = made[0].lattice.lower, made[0].lattice.upper
+    places = (low, (low + high) / 2, high)
+    return min(
+        made,
+        key=lambda one: (max(round(one.variance(place), 12) for place in places), one.report_bits),
+    )
+
+
+def _possible(
+    categories: int, epsilon: Fraction, coin_bits: int | None
+) -> list[CategoryRandomizer]:
+    asked: dict[str, Any] = {"epsilon": epsilon, "categories": categories, "coin_bits": coin_bits}
+    found: list[CategoryRandomizer] = [KaryResponse(**asked), LocalHashing(**asked)]
     if categories < 1 << 24:
-        found.append(HadamardResponse(epsilon=epsilon, categories=categories))
+        found.append(HadamardResponse(**asked))
     if categories <= 1 << 20:
-        found.append(UnaryEncoding(epsilon=epsilon, categories=categories))
-        sets = SubsetSelection(epsilon=epsilon, categories=categories)
+        found.append(UnaryEncoding(**asked))
+        sets = SubsetSelection(**asked)
         if sets.size > 1:  # sets of one are k-ary response with longer reports
             found.append(sets)
     return found

@@ -93,6 +93,15 @@ class LocalHashing:
         """
         return Pure(epsilon=self.epsilon)
 
+    def family(self) -> dict[str, int]:
+        """The numbers that its hash functions are made of: prime, limbs of an answer, their bits.
+
+        Privacy: none (touches no data).
+        >>> LocalHashing(epsilon=1, categories=50).family()
+        {'prime': 2147483647, 'limbs': 1, 'limb_bits': 30}
+        """
+        return {"prime": _PRIME, "limbs": self._limbs(), "limb_bits": _LIMB}
+
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably the noisy hash is that of the true category, and that of another.
 

@@ -92,6 +92,16 @@ class Hybrid:
         return (self.cells - 1).bit_length()
 
     @property
+    def share(self) -> Fraction:
+        """How probably the piecewise part is used, to 40 digits; exact with `coin_bits`.
+
+        Privacy: none (touches no data).
+        >>> round(float(Hybrid(epsilon=2, lower=0, upper=2, step=1).share), 4)
+        0.6321
+        """
+        return self._bounds(40)[0]
+
+    @property
     def rounding(self) -> Fraction:
         """Half a step.
 
@@ -153,7 +163,7 @@ class Hybrid:
         >>> round(Hybrid(epsilon=1, lower=-1, upper=1, step=0.01).variance(1), 2)
         4.29
         """
-        share = float(self._bounds(40)[0])
+        share = float(self.share)
         return share * self.piecewise.variance(exact) + (1 - share) * self.one_bit.variance(exact)
 
     def _bounds(self, digits: int) -> tuple[Fraction, Fraction]:

@@ -1,0 +1,149 @@
+// The respondent's page. Randomizes the answers here, keeps the report in this browser before it
+// is sent the first time, and sends those same bytes again until the survey has confirmed them.
+// An answer is read from the form, given to the randomizer and forgotten; it is never sent.
+
+import { pack, place, randomize } from "./randomize.js";
+
+const PREFIX = "discreet/";
+const form = document.getElementById("questions");
+const button = document.getElementById("send");
+const says = document.getElementById("says");
+
+const survey = await (await fetch("survey.json", { credentials: "omit" })).json();
+const key = PREFIX + survey.fingerprint;
+
+function say(text) {
+  says.textContent = text;
+}
+
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** What was stored, or null; a browser that does not store says so. */
+function stored() {
+  const text = localStorage.getItem(key);
+  return text === null ? null : JSON.parse(text);
+}
+
+/** The places of all answers, or the name of the first question without one. */
+function answers() {
+  const found = [];
+  for (const recipe of survey.recipes) {
+    const field = document.getElementById(`question-${recipe.name}`);
+    let held = null;
+    if (recipe.lattice) {
+      held = place(recipe, field.querySelector("input").value);
+    } else {
+      const chosen = field.querySelector("input:checked, option:checked:not([value=''])");
+      held = chosen ? Number(chosen.value) : null;
+    }
+    if (held === null) return { missing: field };
+    found.push(held);
+  }
+  return { found };
+}
+
+/** Randomize once and keep the report; what comes back is read from the store. */
+function makeReport(found) {
+  const earlier = stored();
+  if (earlier) return earlier;
+  const reports = survey.recipes.map((recipe, index) => randomize(recipe, found[index]));
+  const token = hex(crypto.getRandomValues(new Uint8Array(16)));
+  const made = { token, body: hex(pack(survey.recipes, reports)), epsilon: survey.epsilon };
+  localStorage.setItem(key, JSON.stringify(made));
+  return stored();
+}
+
+/** Forget the answers as soon as they are randomized. */
+function clear() {
+  for (const input of form.querySelectorAll("input")) {
+    input.checked = false;
+    if (input.type === "text") input.value = "";
+  }
+  for (const select of form.querySelectorAll("select")) select.selectedIndex = 0;
+  form.hidden = true;
+}
+
+async function send(report) {
+  button.disabled = true;
+  say("Sending …");
+  let status = 0;
+  try {
+    const reply = await fetch(`reports/${report.token}`, {
+      method: "PUT",
+      body: unhex(report.body),
+      credentials: "omit",
+      cache: "no-store",
+    });
+    status = reply.status;
+  } catch {
+    status = 0;
+  }
+  if (status === 200 || status === 201) {
+    say(`${survey.thanks} Your randomized report, ${report.body.length / 2} bytes: ${report.body}`);
+    document.body.dataset.state = "sent";
+    button.hidden = true;
+  } else if (status === 400 || status === 409) {
+    say("The survey does not take this report. Nothing more will be sent.");
+    document.body.dataset.state = "refused";
+    button.hidden = true;
+  } else {
+    say("The report could not be sent. It is kept here; sending again sends the same bytes.");
+    document.body.dataset.state = "kept";
+    button.disabled = false;
+    button.textContent = "Send again";
+  }
+  showSpent();
+}
+
+/** What this browser has reported to this site so far, over all surveys it has kept. */
+function showSpent() {
+  let total = 0;
+  for (let index = 0; index < localStorage.length; index += 1) {
+    const name = localStorage.key(index);
+    if (name.startsWith(PREFIX)) total += JSON.parse(localStorage.getItem(name)).epsilon;
+  }
+  document.getElementById("spent").textContent = total
+    ? `This browser has reported to this site at a total epsilon of ${Number(total.toFixed(6))}.`
+    : "";
+}
+
+function begin() {
+  const earlier = stored();
+  if (earlier) {
+    clear();
+    void send(earlier);
+    return;
+  }
+  showSpent();
+  button.disabled = false;
+}
+
+button.addEventListener("click", () => {
+  try {
+    const earlier = stored();
+    if (earlier) {
+      void send(earlier);
+      return;
+    }
+    const { found, missing } = answers();
+    if (missing) {
+      say("Please answer every question.");
+      missing.scrollIntoView();
+      return;
+    }
+    const report = makeReport(found);
+    clear();
+    void send(report);
+  } catch {
+    say("This browser does not keep data for this page, so nothing was sent.");
+    document.body.dataset.state = "not-kept";
+  }
+});
+
+try {
+  begin();
+} catch {
+  say("This browser does not keep data for this page, so no report can be sent.");
+  document.body.dataset.state = "not-kept";
+}

@@ -1,0 +1,225 @@
+"""A survey as its designer writes it: a TOML file of questions, read into a value.
+Reads the definition only; reports are kept elsewhere.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InvalidValue, SchemaError
+from discreet.schema.entry import known_keys
+from discreet.survey.question import BEST, Choice, Question, Scale
+from discreet.survey.recipe import recipe
+
+__all__ = ["SKELETON", "Survey", "read_survey", "read_survey_text"]
+
+_MOST_QUESTIONS = 50
+_SURVEY = ("title", "introduction", "thanks")
+_COMMON = ("type", "text", "epsilon", "randomizer")
+_KEYS = {
+    "yes-no": _COMMON,
+    "choice": (*_COMMON, "options"),
+    "number": (*_COMMON, "lower", "upper", "step"),
+}
+
+SKELETON = """\
+# A survey whose answers nobody at the centre can read.
+# Try it before asking anyone:  discreet survey simulate {name} --people 1000
+# Collect, then read:           discreet survey collect {name}
+#                               discreet survey report {name}
+
+[survey]
+title = "Sleep and habits"
+introduction = "Three questions. Your answers are randomized in your browser before they are sent."
+
+# Each question spends its own epsilon; a respondent's total is their sum.
+# Everybody answers every question: offer an option such as "I prefer not to say".
+
+[questions.smokes]
+type = "yes-no"
+text = "Do you smoke?"
+epsilon = 1.0
+
+[questions.diet]
+type = "choice"
+text = "Which describes your diet best?"
+options = ["everything", "vegetarian", "vegan", "I prefer not to say"]
+epsilon = 1.0
+
+[questions.sleep]
+type = "number"
+text = "How many hours did you sleep last night?"
+lower = 0
+upper = 24
+step = 0.5
+epsilon = 1.0
+"""
+"""What `discreet survey new` writes, with the file's name put in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """A title, an introduction and the questions, in the order they are asked.
+
+    Privacy: the sum of the questions' losses for each respondent who answers once, by replacing
+    all of that person's answers [DR14, Thm. 3.14].
+    >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
+    >>> Survey(title="Habits", questions=(asked,)).epsilon
+    Fraction(1, 1)
+    """
+
+    title: str
+    questions: tuple[Question, ...]
+    introduction: str = ""
+    thanks: str = "Thank you."
+
+    def __post_init__(self) -> None:
+        if not self.title or any(not isinstance(each, str) for each in self._texts()):
+            raise SchemaError("survey: title, introduction and thanks are texts, in quotes.")
+        if not 1 <= len(self.questions) <= _MOST_QUESTIONS:
+            raise SchemaError(
+                f"survey: {len(self.questions)} questions; there must be 1 to {_MOST_QUESTIONS}."
+            )
+        names = [question.name for question in self.questions]
+        if len(set(names)) < len(names):
+            raise SchemaError("survey: two questions have one name; rename one.")
+
+    def _texts(self) -> tuple[object, ...]:
+        return (self.title, self.introduction, self.thanks)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What answering the whole survey costs a respondent: the sum over its questions.
+
+        Privacy: none (touches no data); losses add [DR14, Thm. 3.14].
+        >>> read_survey_text(SKELETON).epsilon
+        Fraction(3, 1)
+        """
+        return sum((question.loss for question in self.questions), Fraction(0))
+
+    @property
+    def recipes(self) -> list[dict[str, Any]]:
+        """What browsers need to randomize: one recipe for each question, for JSON.
+
+        Privacy: none (touches no data).
+        >>> [each["kind"] for each in read_survey_text(SKELETON).recipes]
+        ['kary', 'kary', 'hybrid']
+        """
+        return [
+            {"name": question.name, **recipe(question.randomizer)} for question in self.questions
+        ]
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of everything that gives reports their meaning.
+
+        Reports of one fingerprint can be counted together; other words in a question change it.
+        Privacy: none (touches no data).
+        >>> len(read_survey_text(SKELETON).fingerprint)
+        32
+        """
+        asked = [
+            [question.text, question.options if isinstance(question, Choice) else None]
+            for question in self.questions
+        ]
+        text = json.dumps([asked, self.recipes], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def question(self, name: str) -> Question:
+        """The question of this name.
+
+        Privacy: none (touches no data).
+        >>> read_survey_text(SKELETON).question("smokes").text
+        'Do you smoke?'
+        """
+        for each in self.questions:
+            if each.name == name:
+                return each
+        known = ", ".join(each.name for each in self.questions)
+        raise InvalidValue(f"no question {name!r} in this survey; there are {known}.")
+
+
+def read_survey(path: Path | str) -> Survey:
+    """Read a survey from its TOML file.
+
+    Privacy: none (touches no data).
+    >>> read_survey("no-such-survey.toml")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: no-such-survey.toml: the survey cannot be read (No such file or \
+directory). `discreet survey new no-such-survey.toml` writes one to start from.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not UTF-8 text. A survey is a TOML file.") from None
+    except OSError as error:
+        raise SchemaError(
+            f"{path}: the survey cannot be read ({error.strerror}). "
+            f"`discreet survey new {path}` writes one to start from."
+        ) from None
+    return read_survey_text(text)
+
+
+def read_survey_text(text: str) -> Survey:
+    """Read a survey from TOML text.
+
+    Privacy: none (touches no data).
+    >>> [question.name for question in read_survey_text(SKELETON).questions]
+    ['smokes', 'diet', 'sleep']
+    """
+    try:
+        document = tomllib.loads(text, parse_float=_decimal)
+    except RecursionError:
+        raise SchemaError("survey: brackets are nested too deeply.") from None
+    except ValueError as error:
+        raise SchemaError(f"survey: not valid TOML: {error}.") from None
+    known_keys(document, ("survey", "questions"), "survey", "section")
+    facts, asked = (_section(document, name) for name in ("survey", "questions"))
+    known_keys(facts, _SURVEY, "[survey]", "key")
+    if "title" not in facts:
+        raise SchemaError('survey: [survey] has no title. Write title = "...".')
+    questions = tuple(_question(name, entry) for name, entry in asked.items())
+    return Survey(**facts, questions=questions)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"the number {text} is too large or too small") from None
+
+
+def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = document.get(name)
+    if not isinstance(section, Mapping):
+        raise SchemaError(f"survey: the section [{name}] is missing. Add it.")
+    return section
+
+
+def _question(name: str, entry: object) -> Question:
+    if not isinstance(entry, Mapping):
+        raise SchemaError(f"{name} is {entry!r}; write a section [questions.{name}].")
+    kind = entry.get("type")
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise SchemaError(f"{name}: type is {kind!r}; it must be one of {', '.join(_KEYS)}.")
+    known_keys(entry, _KEYS[kind], name, "key")
+    optional = ("randomizer", "step")
+    missing = [key for key in _KEYS[kind] if key not in entry and key not in optional]
+    if missing:
+        raise SchemaError(f"{name}: {missing[0]} is missing. Write {missing[0]} = ... .")
+    facts = {"name": name, **{key: value for key, value in entry.items() if key != "type"}}
+    facts.setdefault("randomizer", BEST)
+    if kind == "number":
+        return Scale(**facts)
+    if kind == "yes-no":
+        return Choice(**facts, options=("no", "yes"))
+    options = facts.pop("options")
+    if not isinstance(options, list):
+        raise SchemaError(f"{name}: options is {options!r}; write a list of texts.")
+    return Choice(**facts, options=tuple(options))

@@ -1,0 +1,120 @@
+"""The page that respondents see: plain HTML without a form to submit, made from the survey.
+Escapes every text it is given; the scripts beside it do the randomizing and the sending.
+"""
+
+import math
+from html import escape
+from typing import Any
+
+from discreet.local.kary import KaryResponse
+from discreet.survey.definition import Survey
+from discreet.survey.question import Choice, Question, Scale
+
+__all__ = ["form_page", "form_values"]
+
+_MOST_BUTTONS = 12
+
+
+def form_values(survey: Survey) -> dict[str, Any]:
+    """What the page's script reads: recipes, the fingerprint and the total epsilon.
+
+    Privacy: none (touches no data).
+    >>> from discreet.survey.definition import SKELETON, read_survey_text
+    >>> sorted(form_values(read_survey_text(SKELETON)))
+    ['epsilon', 'fingerprint', 'recipes', 'thanks']
+    """
+    return {
+        "fingerprint": survey.fingerprint,
+        "epsilon": float(survey.epsilon),
+        "thanks": survey.thanks,
+        "recipes": survey.recipes,
+    }
+
+
+def form_page(survey: Survey) -> str:
+    """The respondents' page as HTML text.
+
+    There is no form element, so that no browser can submit an answer without the script.
+    Privacy: none (touches no data).
+    >>> from discreet.survey.definition import SKELETON, read_survey_text
+    >>> "<form" in form_page(read_survey_text(SKELETON))
+    False
+    """
+    cost = (
+        f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: whatever you answer, any "
+        f"report is at most {math.exp(survey.epsilon):.3g} times as likely as with other answers."
+    )
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(survey.title)}</title>",
+            '<link rel="icon" href="data:,">',
+            '<link rel="stylesheet" href="style.css">',
+            '<script type="module" src="survey.js"></script>',
+            "</head>",
+            "<body>",
+            f"<h1>{escape(survey.title)}</h1>",
+            f"<p>{escape(survey.introduction)}</p>",
+            "<p>Your answers stay in this browser. It draws lots and sends a randomized report "
+            f"instead; nobody, on the way or at the centre, can read your answers. {cost}</p>",
+            "<noscript><p>This page needs JavaScript to randomize your answers. "
+            "Without it nothing is sent.</p></noscript>",
+            '<div id="questions">',
+            *(_fieldset(question) for question in survey.questions),
+            "</div>",
+            '<p><button id="send" type="button" disabled>Randomize and send</button></p>',
+            '<p id="says" role="status"></p>',
+            '<p><small id="spent"></small></p>',
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _fieldset(question: Question) -> str:
+    inside = _number(question) if isinstance(question, Scale) else _options(question)
+    return (
+        f'<fieldset id="question-{question.name}"><legend>{escape(question.text)}</legend>\n'
+        f"{inside}\n<small>{escape(_what_is_sent(question))}</small></fieldset>"
+    )
+
+
+def _options(question: Choice) -> str:
+    labels = enumerate(escape(option) for option in question.options)
+    if len(question.options) <= _MOST_BUTTONS:
+        return "\n".join(
+            f'<label><input type="radio" name="{question.name}" value="{place}" '
+            f'autocomplete="off"> {label}</label>'
+            for place, label in labels
+        )
+    items = "".join(f'<option value="{place}">{label}</option>' for place, label in labels)
+    return f'<select autocomplete="off"><option value="">choose</option>{items}</select>'
+
+
+def _number(question: Scale) -> str:
+    lattice = question.randomizer.lattice
+    return (
+        f"<label>from {_decimal(lattice.lower)} to {_decimal(lattice.upper)}, in steps of "
+        f'{_decimal(lattice.step)} <input type="text" inputmode="decimal" autocomplete="off" '
+        'size="8"></label>'
+    )
+
+
+def _what_is_sent(question: Question) -> str:
+    cost = f"epsilon = {_decimal(question.loss)}"
+    randomizer = question.randomizer
+    if isinstance(randomizer, KaryResponse):
+        kept = float(randomizer.chances()[0])
+        return f"Sent as it is with probability {kept:.1%}, else another option at random; {cost}."
+    bits = randomizer.report_bits
+    size = "one bit" if bits == 1 else f"{bits} bits"
+    return f"Sent as {size}, drawn at random with odds that depend on your answer; {cost}."
+
+
+def _decimal(value: Any) -> str:
+    return f"{float(value):.12g}"

@@ -1,0 +1,176 @@
+"""The file of collected reports: append-only, one for each respondent's token, in SQLite.
+Holds randomized bytes and tokens only: no time, no address and no order of arrival.
+"""
+
+import contextlib
+import enum
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidValue, Unavailable
+from discreet.survey.definition import Survey
+from discreet.survey.wire import check, length, unpack
+
+__all__ = ["Arrival", "Reports"]
+
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+# Without row numbers the table lies in the order of its tokens, which are random.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS survey (fingerprint TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS reports (token BLOB PRIMARY KEY, body BLOB NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS reports_stay BEFORE UPDATE ON reports
+  BEGIN SELECT RAISE(ABORT, 'reports are only added'); END;
+CREATE TRIGGER IF NOT EXISTS reports_remain BEFORE DELETE ON reports
+  BEGIN SELECT RAISE(ABORT, 'reports are only added'); END;
+"""
+
+
+class Arrival(enum.Enum):
+    """What became of a report: the first under its token, the same again, or another one.
+
+    Privacy: none (touches no data).
+    >>> [arrival.value for arrival in Arrival]
+    ['first', 'again', 'other']
+    """
+
+    FIRST = "first"
+    AGAIN = "again"
+    OTHER = "other"
+
+
+class Reports:
+    """The reports on one survey, in a file that grows and never changes.
+
+    Privacy: post-processing: reports were randomized before they came here.
+    >>> import tempfile
+    >>> from discreet.survey.definition import SKELETON, read_survey_text
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reports = Reports(Path(folder) / "reports.db", read_survey_text(SKELETON))
+    ...     found = [reports.add("0" * 32, bytes(2)), reports.add("0" * 32, bytes(2))]
+    ...     found.append(reports.add("0" * 32, bytes([1, 0])))
+    ...     reports.close()
+    >>> [arrival.value for arrival in found]
+    ['first', 'again', 'other']
+    """
+
+    __slots__ = ("_connection", "_lock", "path", "survey")
+
+    def __init__(self, path: Path, survey: Survey) -> None:
+        self.path, self.survey = Path(path), survey
+        self._lock = threading.Lock()
+        with _said(self.path):
+            self._connection = _connect(self.path)
+        try:
+            with _said(self.path):
+                self._check_survey()
+        except (InvalidValue, Unavailable):
+            self._connection.close()
+            raise
+
+    @classmethod
+    def existing(cls, path: Path, survey: Survey) -> "Reports":
+        """The reports in a file that is there; a mistyped name does not become an empty file.
+
+        Privacy: post-processing.
+        >>> from discreet.survey.definition import SKELETON, read_survey_text
+        >>> Reports.existing(Path("no-such-file.db"), read_survey_text(SKELETON))
+        Traceback (most recent call last):
+        discreet.errors.InvalidValue: no-such-file.db: there are no reports; `discreet survey \
+collect` makes the file.
+        """
+        if not Path(path).is_file():
+            raise InvalidValue(
+                f"{path}: there are no reports; `discreet survey collect` makes the file."
+            )
+        return cls(path, survey)
+
+    def add(self, token: str, body: bytes) -> Arrival:
+        """Keep a report, durably before this returns; a malformed one is refused.
+
+        The same bytes under the same token are kept once. Other bytes under a token that has
+        reported are not kept: a respondent who could report twice could be asked twice.
+        Privacy: post-processing.
+        >>> Reports.add.__name__
+        'add'
+        """
+        if not _TOKEN.fullmatch(token):
+            raise InvalidValue("the token is malformed; it has 32 hexadecimal digits.")
+        check(self.survey, body)
+        key = bytes.fromhex(token)
+        with self._lock, _said(self.path), self._connection:
+            insert = "INSERT INTO reports VALUES (?, ?) ON CONFLICT DO NOTHING"
+            if self._connection.execute(insert, (key, body)).rowcount == 1:
+                return Arrival.FIRST
+            kept = self._connection.execute("SELECT body FROM reports WHERE token = ?", (key,))
+            return Arrival.AGAIN if kept.fetchone()[0] == body else Arrival.OTHER
+
+    def __len__(self) -> int:
+        with self._lock, _said(self.path):
+            return int(self._connection.execute("SELECT count(*) FROM reports").fetchone()[0])
+
+    def piles(self) -> dict[str, Any]:
+        """All reports as arrays, by question; the n-th of each come from the same respondent.
+
+        Privacy: post-processing.
+        >>> Reports.piles.__name__
+        'piles'
+        """
+        with self._lock, _said(self.path):
+            rows = self._connection.execute("SELECT body FROM reports ORDER BY token")
+            joined = b"".join(body for (body,) in rows)
+        bodies = np.frombuffer(joined, dtype=np.uint8).reshape(-1, length(self.survey))
+        return unpack(self.survey, bodies)
+
+    def close(self) -> None:
+        """Close the file.
+
+        Privacy: none (touches no data).
+        >>> Reports.close.__name__
+        'close'
+        """
+        with self._lock:
+            self._connection.close()
+
+    def _check_survey(self) -> None:
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            found = self._connection.execute("SELECT fingerprint FROM survey").fetchall()
+            if not found:
+                self._connection.execute(
+                    "INSERT INTO survey VALUES (?)", (self.survey.fingerprint,)
+                )
+        if found and found[0][0] != self.survey.fingerprint:
+            raise InvalidValue(
+                f"{self.path}: these are reports on other questions, or the survey has been edited "
+                "since. Put the survey back as it was, or collect into another file with --reports."
+            )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Made before SQLite opens it, so that it is never readable by others.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.executescript(_TABLES)
+    return connection
+
+
+@contextlib.contextmanager
+def _said(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise Unavailable(
+            f"{path}: the reports could not be read or kept ({error}). A report that was not "
+            "confirmed is sent again by the browser that made it."
+        ) from None
