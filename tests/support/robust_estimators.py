@@ -1,0 +1,74 @@
+"""Functions for sample and aggregate, good and bad. At the top of a module, so that another
+process can import them.
+"""
+
+import os
+import signal
+import sys
+from typing import Any
+
+import numpy as np
+
+_seen: list[Any] = []
+
+
+def mean(rows: Any) -> float:
+    """The mean; of no rows it is NaN, with a warning.
+
+    >>> mean(np.array([1, 3]))
+    2.0
+    """
+    return float(np.mean(rows))
+
+
+def size(rows: Any) -> int:
+    """How many rows there are.
+
+    >>> size([1, 2])
+    2
+    """
+    return len(rows)
+
+
+def _raise(rows: Any) -> float:
+    raise ValueError(f"these rows: {list(rows)}")
+
+
+def _loop(rows: Any) -> float:
+    while len(rows):
+        pass
+    return 0.0
+
+
+def _killed(rows: Any) -> float:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return float(len(rows))
+
+
+def _leave(rows: Any) -> float:
+    sys.exit(len(rows) - len(rows))
+
+
+_WAYS = {
+    90: _raise,
+    91: lambda rows: float("nan"),  # noqa: ARG005
+    92: _loop,
+    93: _killed,
+    94: _leave,
+    95: lambda rows: f"not a number: {rows}",
+    96: lambda rows: float(np.zeros(len(rows) << 40).sum()),
+    97: lambda rows: float("inf"),  # noqa: ARG005
+    98: lambda rows: None,  # noqa: ARG005
+}
+
+
+def fails_on_nine(rows: Any) -> Any:
+    """Fails in every way that a block can, by its largest row; else the mean."""
+    print("the rows are", list(rows), file=sys.stderr)
+    return _WAYS.get(int(max(rows)), mean)(rows)
+
+
+def remembers(rows: Any) -> int:
+    """How many blocks this process has seen: a function that would tell on other blocks."""
+    _seen.append(rows)
+    return len(_seen)
