@@ -1,0 +1,251 @@
+"""The commands for surveys: write one, see what it can tell, collect reports, read them."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.shared import Json, new_console, number, print_json, refusing
+from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.survey.findings import Finding, Pairs
+    from discreet.survey.forecast import Expected
+
+__all__ = ["register"]
+
+_HELP = "Surveys whose answers are randomized by the respondents' browsers before they are sent."
+
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="The survey's TOML file.")]
+_ReportsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reports", metavar="FILE", help="The file of reports; else beside the survey, .db."
+    ),
+]
+_Confidence = Annotated[
+    Decimal,
+    typer.Option("--confidence", parser=number, metavar="C", help="Of each interval, below 1."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the group of survey commands.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['survey']
+    """
+    group = typer.Typer(help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False)
+    group.command("new", help="Write a survey to start from; no file is overwritten.")(_new)
+    group.command("simulate", help="The errors to expect, before anyone is asked.")(_simulate)
+    group.command("collect", help="Serve the respondents' page and keep their reports.")(_collect)
+    group.command("report", help="What the collected reports say, with intervals.")(_report)
+    app.add_typer(group, name="survey")
+
+
+def _reports_path(file: Path, reports: Path | None) -> Path:
+    return file.with_suffix(".db") if reports is None else reports
+
+
+@refusing
+def _new(file: _File) -> None:
+    from discreet.survey.definition import SKELETON
+
+    try:
+        with file.open("x", encoding="utf-8") as made:
+            made.write(SKELETON.replace("{name}", file.name))
+    except FileExistsError:
+        raise InvalidValue(f"{file} is there already; nothing was written.") from None
+    typer.echo(f"Wrote {file}. Edit it, then: discreet survey simulate {file} --people 1000")
+
+
+@refusing
+def _simulate(
+    file: _File,
+    people: Annotated[
+        int, typer.Option("--people", metavar="N", help="How many are expected to answer.")
+    ] = 1000,
+    confidence: _Confidence = Decimal("0.95"),
+    as_json: Json = False,
+) -> None:
+    from discreet.survey.definition import read_survey
+    from discreet.survey.forecast import forecast, people_for
+    from discreet.survey.wire import length
+
+    survey = read_survey(file)
+    found = forecast(survey, people=people, confidence=confidence)
+    needed = {f"{error}": people_for(survey, error=error) for error in (0.05, 0.02, 0.01)}
+    if as_json:
+        print_json(
+            {
+                "title": survey.title,
+                "epsilon": float(survey.epsilon),
+                "report_bytes": length(survey),
+                "people": people,
+                "questions": [one.to_dict() for one in found],
+                "people_for_error": needed,
+            }
+        )
+        return
+    _print_forecast(found, confidence)
+    typer.echo(
+        f"Each respondent spends epsilon {float(survey.epsilon):g} in all and sends "
+        f"{length(survey)} bytes."
+    )
+    wanted = ", ".join(f"{float(error):.0%}: {count:,}" for error, count in needed.items())
+    typer.echo(
+        f"People needed for a standard error of every share (of the range, for means): {wanted}."
+    )
+
+
+def _print_forecast(found: "tuple[Expected, ...]", confidence: Decimal) -> None:
+    from rich.table import Table as Grid
+
+    from discreet.survey.question import Choice
+
+    table = Grid(
+        "question",
+        "epsilon",
+        "randomizer",
+        "standard error",
+        f"{100 * float(confidence):g}% interval",
+        "a trusted curator's error",
+        "ratio",
+    )
+    for one in found:
+        form = ".2%" if isinstance(one.question, Choice) else ".4g"
+        table.add_row(
+            one.question.name,
+            f"{float(one.question.loss):g}",
+            type(one.question.randomizer).__name__,
+            f"at most {one.error:{form}}",
+            f"+-{one.half_width:{form}}",
+            f"{one.central:{form}}",
+            f"{one.ratio:.1f}",
+        )
+    new_console().print(table)
+
+
+@refusing
+def _collect(
+    file: _File,
+    reports: _ReportsFile = None,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="The port; 0 takes a free one.")
+    ] = 8650,
+) -> None:
+    from discreet.survey.definition import read_survey
+    from discreet.survey.endpoint import Endpoint
+    from discreet.survey.reports import Reports
+
+    kept = Reports(_reports_path(file, reports), read_survey(file))
+    try:
+        endpoint = Endpoint(kept, host=host, port=port)
+        typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")
+        try:
+            endpoint.wait()
+        except KeyboardInterrupt:
+            endpoint.close()
+        typer.echo(f"{len(kept):,} reports are kept in {kept.path}.")
+    finally:
+        kept.close()
+
+
+@refusing
+def _report(
+    file: _File,
+    reports: _ReportsFile = None,
+    confidence: _Confidence = Decimal("0.95"),
+    joint: Annotated[
+        str | None,
+        typer.Option(
+            "--joint", metavar="A,B", help="Also how two questions with options go together."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Write a chart, .svg or .png.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with everything.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    from discreet.survey.definition import read_survey
+    from discreet.survey.findings import findings, pairs
+    from discreet.survey.reports import Reports
+
+    survey = read_survey(file)
+    kept = Reports.existing(_reports_path(file, reports), survey)
+    try:
+        piles = kept.piles()
+    finally:
+        kept.close()
+    found = findings(survey, piles, confidence=confidence)
+    tables = (pairs(survey, piles, *_two(joint)),) if joint is not None else ()
+    if as_json:
+        print_json(
+            {
+                "title": survey.title,
+                "epsilon": float(survey.epsilon),
+                "questions": [finding.to_dict() for finding in found],
+                "joint": [table.to_dict() for table in tables],
+            }
+        )
+    else:
+        _print_findings(found, tables)
+    if plot is not None:
+        from discreet.curator.chart import svg
+        from discreet.survey.chart import findings_chart
+
+        svg(findings_chart(found), str(plot))
+        typer.echo(f"Wrote {plot}.", err=as_json)
+    if html is not None:
+        from discreet.cli.attack import write_page
+        from discreet.survey.summary import summary_page
+
+        write_page(html, summary_page(survey, found, tables))
+        typer.echo(f"Wrote {html}.", err=as_json)
+
+
+def _two(joint: str) -> tuple[str, str]:
+    names = [name.strip() for name in joint.split(",")]
+    if len(names) != 2:
+        raise InvalidValue(f"--joint is {joint!r}; write two questions, as in smokes,diet.")
+    return names[0], names[1]
+
+
+def _print_findings(found: "tuple[Finding, ...]", tables: "tuple[Pairs, ...]") -> None:
+    from rich.table import Table as Grid
+
+    from discreet.survey.summary import figure
+
+    console = new_console()
+    console.print(f"{found[0].people:,} respondents", markup=False)
+    for finding in found:
+        title = f"{finding.question.text} (epsilon {float(finding.question.loss):g})"
+        level = f"{100 * finding.confidence:g}% interval"
+        table = Grid("", "estimate", "standard error", level, title=title, title_justify="left")
+        for row in finding.rows:
+            table.add_row(
+                row.label,
+                figure(row.adjusted, finding),
+                figure(row.error, finding),
+                f"{figure(row.low, finding)} to {figure(row.high, finding)}",
+            )
+        console.print(table)
+    for pair in tables:
+        title = f"{pair.first.name} / {pair.second.name}: estimate and standard error"
+        table = Grid("", *pair.second.options, title=title, title_justify="left")
+        for option, shares, errors in zip(
+            pair.first.options, pair.shares, pair.errors, strict=True
+        ):
+            cells = zip(shares, errors, strict=True)
+            table.add_row(option, *(f"{share:.1%} +- {error:.1%}" for share, error in cells))
+        console.print(table)

@@ -1,0 +1,86 @@
+"""Pictures of findings as Vega-Lite values: a bar for each option, a point for each mean, with
+intervals. Draws what it is given.
+"""
+
+from typing import Any
+
+from discreet.survey.findings import Finding
+from discreet.survey.question import Scale
+
+__all__ = ["finding_chart", "findings_chart"]
+
+_BAR, _DARK = "#8fb4d4", "#16324f"
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+def finding_chart(finding: Finding) -> dict[str, Any]:
+    """One question: horizontal bars or points over the possible range, with intervals.
+
+    Privacy: post-processing.
+    >>> from discreet.survey.question import Choice
+    >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
+    >>> made = Finding(question=asked, people=0, confidence=0.95, rows=())
+    >>> finding_chart(made)["title"]
+    'Do you smoke?'
+    """
+    rows = [
+        {"label": row.label, "value": row.adjusted, "low": row.low, "high": row.high}
+        for row in finding.rows
+    ]
+    order = [row["label"] for row in rows]
+    y = {
+        "field": "label",
+        "type": "nominal",
+        "sort": order,
+        "title": None,
+        "axis": {"labelLimit": 320},
+    }
+    level = f"{100 * finding.confidence:g}% intervals"
+    if isinstance(finding.question, Scale):
+        lattice = finding.question.randomizer.lattice
+        domain, axis = [float(lattice.lower), float(lattice.upper)], {}
+        mark: dict[str, Any] = {"type": "point", "filled": True, "size": 80, "color": _DARK}
+        title = f"mean, with {level}"
+    else:
+        domain, axis = [0.0, 1.0], {"format": ".0%"}
+        mark = {"type": "bar", "color": _BAR}
+        title = f"share of {finding.people:,} respondents, with {level}"
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"domain": domain},
+        "axis": axis,
+        "title": title,
+    }
+    error = {
+        "mark": {"type": "errorbar", "ticks": True, "color": _DARK},
+        "encoding": {
+            "x": {**x, "field": "low"},
+            "x2": {"field": "high"},
+            "y": y,
+        },
+    }
+    return {
+        "$schema": _SCHEMA,
+        "title": {"text": finding.question.text, "limit": 600},
+        "width": 420,
+        "height": {"step": 28},
+        "data": {"values": rows},
+        "layer": [{"mark": mark, "encoding": {"x": x, "y": y}}, error],
+    } | ({"title": finding.question.text} if len(finding.question.text) <= 60 else {})
+
+
+def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
+    """All questions below each other.
+
+    Privacy: post-processing.
+    >>> findings_chart(())["vconcat"]
+    []
+    """
+    charts = [finding_chart(finding) for finding in found]
+    return {
+        "$schema": _SCHEMA,
+        "vconcat": [
+            {key: value for key, value in chart.items() if key != "$schema"} for chart in charts
+        ],
+    }
