@@ -4,16 +4,19 @@ data say "easy". Takes exact integers and bits; knows no table and no budget.
 
 from discreet.robust.blocks import SampleAndAggregate, deal
 from discreet.robust.bounding import AgreeingPairs, BoundedValue, LocalBound
+from discreet.robust.growth import Growth, Query, SmoothBound, per_unit, smooth_bound
+from discreet.robust.ladder import LadderMechanism
+from discreet.robust.noise_laplace import LaplaceShape, LogNormalShape
+from discreet.robust.noise_student import CauchyShape, StudentShape
 from discreet.robust.outcome import Outcome, Refused, Shown
-from discreet.robust.property import (
-    PropertyDistance,
-    rows_outside_clusters,
-    rows_that_contradict,
-)
+from discreet.robust.property import PropertyDistance, rows_outside_clusters, rows_that_contradict
 from discreet.robust.propose import ProposeTestRelease, Reachable, ReachQuery, short_cut_distance
+from discreet.robust.quantile import SmoothQuantile
 from discreet.robust.reaches import QuantileReach, SlopeReach, SpreadReach
+from discreet.robust.smooth import Estimate, GrowthMechanism, Shape, SmoothNoise, estimate
 from discreet.robust.stable import DistanceTest, StableValue, mode_distance
 from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting, Summary
+from discreet.robust.trimmed import SmoothTrimmedMean
 
 __all__ = [
     "AgreeingPairs",
@@ -21,25 +24,42 @@ __all__ = [
     "BlockMedian",
     "BlockMode",
     "BoundedValue",
+    "CauchyShape",
     "DistanceTest",
+    "Estimate",
+    "Growth",
+    "GrowthMechanism",
+    "LadderMechanism",
+    "LaplaceShape",
     "LocalBound",
+    "LogNormalShape",
     "Outcome",
     "PropertyDistance",
     "ProposeTestRelease",
     "QuantileReach",
+    "Query",
     "ReachQuery",
     "Reachable",
     "Refused",
     "SampleAndAggregate",
     "Setting",
+    "Shape",
     "Shown",
     "SlopeReach",
+    "SmoothBound",
+    "SmoothNoise",
+    "SmoothQuantile",
+    "SmoothTrimmedMean",
     "SpreadReach",
     "StableValue",
+    "StudentShape",
     "Summary",
     "deal",
+    "estimate",
     "mode_distance",
+    "per_unit",
     "rows_outside_clusters",
     "rows_that_contradict",
     "short_cut_distance",
+    "smooth_bound",
 ]
