@@ -54,3 +54,16 @@ def bounds(lower: int, upper: int) -> tuple[int, int]:
 def clamped(exact: Any, lower: int, upper: int) -> NDArray[np.int64]:
     """The rows in ascending order, each held within the bounds."""
     return np.sort(np.clip(integers(exact), lower, upper))
+
+
+def exact_sum(values: NDArray[np.int64], most: int) -> int:
+    """The sum of integers within +-`most`, in parts that cannot overflow."""
+    part = max(1, (1 << 62) // max(1, most))
+    return sum(int(values[start : start + part].sum()) for start in range(0, len(values), part))
+
+
+def exact_squares(values: NDArray[np.int64], most: int) -> int:
+    """The sum of squares of integers within +-`most`; slow where squares leave 64 bits."""
+    if most < 1 << 31:
+        return exact_sum(values * values, most**2)
+    return sum(int(value) ** 2 for value in values)
