@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.local.protocol import NumberRandomizer
 from discreet.mechanisms.lattice import Lattice
 from discreet.rationals import Number
 
@@ -40,3 +41,15 @@ def positions(lattice: Lattice, exact: Any) -> tuple[NDArray[np.int64], bool]:
     single = not isinstance(exact, list | np.ndarray)
     steps = lattice.steps([exact] if single else exact)
     return np.array([place - first for place in steps], dtype=np.int64), single
+
+
+def largest_variance(randomizer: NumberRandomizer) -> float:
+    """The variance of a report on the answer that makes it largest.
+
+    Every variance here is a quadratic function of the answer that is symmetric about the middle
+    of the lattice, so that the largest is at an end or beside the middle.
+    """
+    first, steps = span(randomizer.lattice)
+    places = {0, steps // 2, (steps + 1) // 2, steps}
+    step = randomizer.lattice.step
+    return max(randomizer.variance(step * (first + place)) for place in places)

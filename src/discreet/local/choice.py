@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.local._answers import whole
+from discreet.local._numbers import largest_variance
 from discreet.local.frequencies import mean_variance
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
@@ -95,8 +96,7 @@ def choose_number(
 ) -> NumberRandomizer:
     """The randomizer of numbers in a range with the least variance for the worst answer.
 
-    Ties go to the shorter report. The worst answer is an end of the range or its middle, since
-    each variance is a quadratic function of the answer, symmetric about the middle.
+    Ties go to the shorter report.
     Privacy: none (touches no data); every candidate is epsilon-DP for each report.
     >>> type(choose_number(epsilon=0.5, lower=0, upper=10, step=1)).__name__
     'OneBit'
@@ -108,12 +108,7 @@ def choose_number(
         kind(epsilon=epsilon, lower=lower, upper=upper, step=step, coin_bits=coin_bits)
         for kind in kinds
     ]
-    low, high = made[0].lattice.lower, made[0].lattice.upper
-    places = (low, (low + high) / 2, high)
-    return min(
-        made,
-        key=lambda one: (max(round(one.variance(place), 12) for place in places), one.report_bits),
-    )
+    return min(made, key=lambda one: (round(largest_variance(one), 12), one.report_bits))
 
 
 def _possible(

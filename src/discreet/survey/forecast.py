@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidValue
+from discreet.local._numbers import largest_variance
 from discreet.local.frequencies import Frequencies, count_variance
 from discreet.local.mean import Mean
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
@@ -121,8 +122,7 @@ def _variance(question: Question) -> float:
     """Of one report's share or number, for the answers that make it largest."""
     randomizer = question.randomizer
     if isinstance(randomizer, NumberRandomizer):
-        low, high = randomizer.lattice.lower, randomizer.lattice.upper
-        return max(randomizer.variance(place) for place in (low, (low + high) / 2, high))
+        return largest_variance(randomizer)
     return max(count_variance(randomizer, share=share) for share in (Fraction(0), Fraction(1)))
 
 
