@@ -1,20 +1,22 @@
 """Counts the statistical checks of a run, over all worker processes, against the false-alarm
 budget of the whole suite. Property tests have no time limit and meet the same examples in every
 run; `make soak` looks for new ones. A PostgreSQL server is started once, when a test asks for it.
+What any test prints, logs or raises is searched for the canary in the tables of the tests.
 """
 
 import shutil
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from support import fit
+from discreet.errors import DiscreetError
+from support import canary, fit
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("searching", deadline=None)
@@ -22,6 +24,34 @@ settings.load_profile("repeatable")
 
 _KEY = "statistical_checks"
 _from_workers: list[int] = []
+
+
+_raised = DiscreetError.__init__
+
+
+def _watched(self: DiscreetError, *words: object) -> None:
+    canary.check(*words)
+    _raised(self, *words)
+
+
+DiscreetError.__init__ = _watched  # type: ignore[method-assign]
+
+
+def watched(report: pytest.TestReport) -> pytest.TestReport:
+    """The report, failed if the canary is in what its test printed, logged or raised."""
+    found = canary.leaks("".join(text for _, text in report.sections) + str(report.longrepr or ""))
+    if found:
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid}: the canary got out as {found}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001
+    call: pytest.CallInfo[None],  # noqa: ARG001
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return watched((yield))
 
 
 def _count() -> int:

@@ -29,6 +29,7 @@ from discreet.query.algebra import (
     Literal,
     Negation,
 )
+from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.engine_houses import House, planned
@@ -101,6 +102,22 @@ def test_many_more_generated_questions_have_the_same_exact_answers(quick_houses,
 @given(case=asked())
 def test_generated_questions_agree_on_duckdb_and_postgresql(duckdb_house, postgresql, case):
     check_asked([duckdb_house, postgresql], case)
+
+
+LARGE = Table("t", unit="who", columns=(Column("b", "integer", lower=-(2**53), upper=2**53),))
+
+
+@pytest.mark.parametrize(
+    "text", ["VAR_POP(0 * b)", "SUM((b * 0) * (b * 0))", "SUM((0 * b) * (b - b))"]
+)
+def test_no_engine_changes_the_order_of_a_product(houses, text):
+    """In another order the square of a large number would come first, and would not fit."""
+    query = parse(f"SELECT {text} AS o FROM t", {"t": LARGE})
+    for house in houses:
+        house.load({"who": "BIGINT", "b": "BIGINT"}, [(1, 2**53), (2, -(2**53)), (3, None)])
+        house.prepare(LARGE)
+        (row,) = house.rows(planned(query, LARGE, house.dialect).sql)
+        assert set(row) <= {0, 2}, house.dialect
 
 
 FLOATS = [

@@ -8,6 +8,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from support import canary
 
 SCHEMA = """
 [table]
@@ -69,16 +70,18 @@ def run(*words: object) -> Outcome:
     result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
+    canary.check(result.stdout, result.stderr)
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
 def write_desk(folder: Path, *, patients: int = 40) -> Desk:
     """Data and schema of a clinic with three visits of every patient; two of them count."""
-    lines = ["patient,age,region,day"]
+    lines = ["patient,age,region,day,note"]
     for patient in range(patients):
         for visit in range(3):
             region = "north" if patient % 4 else "south"
-            lines.append(f"{patient},{patient + 20},{region},2024-0{visit + 1}-15")
+            known = f"{canary.PERSON + patient},{patient + 20},{region},2024-0{visit + 1}-15"
+            lines.append(f"{known},{canary.TEXT}")
     (folder / "visits.csv").write_text("\n".join(lines) + "\n")
     (folder / "visits.toml").write_text(SCHEMA)
     return Desk(folder)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.curator.service import Curator
+from support.canary import PERSON, TEXT
 
 SCHEMA = """
 [table]
@@ -35,7 +36,7 @@ def people(count: int = 60) -> list[Row]:
     """Two rows of each person, nothing special about any."""
     return [
         (
-            n // 2,
+            PERSON + n // 2,
             (7 * n) % 90,
             None if n % 11 == 0 else 1000.0 * (n % 50),
             ("north", "south", "east")[n % 3],
@@ -50,6 +51,7 @@ def write_source(folder: Path, rows: list[Row], name: str = "visits.parquet") ->
     """The rows as a Parquet file."""
     columns = zip(NAMES, TYPES, zip(*rows, strict=True), strict=True)
     arrays = {n: pa.array(list(values), type=kind) for n, kind, values in columns}
+    arrays["note"] = pa.array([TEXT] * len(rows))
     path = folder / name
     pq.write_table(pa.table(arrays), path)
     return path

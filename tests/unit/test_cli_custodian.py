@@ -76,7 +76,7 @@ def test_add_then_refresh(how, desk):
     assert "Budget left of patients: epsilon 30 of 30." in added.out
     assert "discreet grant NAME" in added.out
     desk.run("grant", "ana", "--epsilon", "1")
-    desk.source.write_text(desk.source.read_text() + "99,30,north,2024-02-02\n")
+    desk.source.write_text(desk.source.read_text() + "99,30,north,2024-02-02,new\n")
     question = ("query", "SELECT COUNT(*) AS n FROM visits", "--as", "ana", "--epsilon", "0.1")
     changed = desk.run(*question)
     assert changed.status == 1
