@@ -1,0 +1,128 @@
+"""One axis of a table, cut ever finer: every level splits each block of the one above into equally
+many. Also cuts of several axes at once. Public shapes only; never sees a count.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from discreet.errors import InvalidValue
+
+__all__ = ["Cut", "Ladder", "below", "cells_of", "checked", "shape_of"]
+
+Cut = tuple[tuple[int, int], ...]
+"""Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""
+
+_MOST_CELLS = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """An axis of `cells` values; level 0 is the whole axis, level l splits every block of the
+    level above into `branches[l - 1]` parts. Cells beyond `cells` are padding that stays empty.
+
+    Privacy: none (touches no data).
+    >>> Ladder(cells=12, branches=(4, 4)).blocks(1), Ladder(cells=12, branches=(4, 4)).padded
+    (4, 16)
+    """
+
+    cells: int
+    branches: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for value, least in ((self.cells, 1), *((branch, 2) for branch in self.branches)):
+            given: object = value
+            if isinstance(given, bool) or not isinstance(given, int) or given < least:
+                raise InvalidValue(f"{value!r} cells or branches; at least {least} are needed.")
+        if not self.cells <= self.padded < _MOST_CELLS:
+            raise InvalidValue(
+                f"branches {self.branches} make {self.padded:,} cells for an axis of "
+                f"{self.cells:,}; they must cover it and stay below 2**31."
+            )
+
+    @classmethod
+    def flat(cls, cells: int) -> "Ladder":
+        """The whole axis, then every cell: the ladder of a category.
+
+        Privacy: none (touches no data).
+        >>> Ladder.flat(4).depth, Ladder.flat(1).depth
+        (1, 0)
+        """
+        return cls(cells=cells, branches=() if cells == 1 else (cells,))
+
+    @property
+    def depth(self) -> int:
+        """The number of the finest level.
+
+        Privacy: none (touches no data).
+        >>> Ladder(cells=16, branches=(4, 4)).depth
+        2
+        """
+        return len(self.branches)
+
+    @property
+    def padded(self) -> int:
+        """The blocks of the finest level.
+
+        Privacy: none (touches no data).
+        >>> Ladder(cells=5, branches=(2, 3)).padded
+        6
+        """
+        return prod(self.branches)
+
+    def blocks(self, level: int) -> int:
+        """How many blocks a level has.
+
+        Privacy: none (touches no data).
+        >>> Ladder(cells=16, branches=(4, 4)).blocks(0)
+        1
+        """
+        return prod(self.branches[:level])
+
+
+def checked(cut: Cut, ladders: tuple[Ladder, ...]) -> Cut:
+    """The cut, or a refusal if the axes do not have its levels.
+
+    Privacy: none (touches no data).
+    >>> checked(((0, 1),), (Ladder.flat(3),))
+    ((0, 1),)
+    """
+    axes = [axis for axis, _ in cut]
+    known = axes == sorted(set(axes)) and all(0 <= axis < len(ladders) for axis in axes)
+    if not known or any(not 1 <= level <= ladders[axis].depth for axis, level in cut):
+        raise InvalidValue(
+            f"the cut {cut} does not fit axes of depths {[each.depth for each in ladders]}; name "
+            "each axis once, in order, with a level from 1 to its depth."
+        )
+    return cut
+
+
+def shape_of(cut: Cut, ladders: tuple[Ladder, ...]) -> tuple[int, ...]:
+    """The shape of the table of a cut.
+
+    Privacy: none (touches no data).
+    >>> shape_of(((1, 1),), (Ladder.flat(3), Ladder.flat(4)))
+    (4,)
+    """
+    return tuple(ladders[axis].blocks(level) for axis, level in cut)
+
+
+def cells_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
+    """How many cells the table of a cut has.
+
+    Privacy: none (touches no data).
+    >>> cells_of((), (Ladder.flat(3),))
+    1
+    """
+    return prod(shape_of(cut, ladders))
+
+
+def below(cut: Cut) -> list[Cut]:
+    """Every cut that this one refines, itself included.
+
+    Privacy: none (touches no data).
+    >>> below(((0, 1), (2, 1)))
+    [(), ((2, 1),), ((0, 1),), ((0, 1), (2, 1))]
+    """
+    ways = [[(), *(((axis, low),) for low in range(1, level + 1))] for axis, level in cut]
+    return [tuple(pair for part in parts for pair in part) for parts in product(*ways)]
