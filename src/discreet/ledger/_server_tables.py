@@ -97,7 +97,7 @@ CREATE TABLE states (
     name text COLLATE "C" NOT NULL,
     kind text NOT NULL,
     version bigint NOT NULL,
-    entry bigint NOT NULL REFERENCES entries (sequence),
+    entry bigint NOT NULL,
     body bytea NOT NULL,
     UNIQUE (analyst, name, version)
 );

@@ -109,7 +109,7 @@ CREATE TABLE states (
     name TEXT NOT NULL,
     kind TEXT NOT NULL,
     version INTEGER NOT NULL,
-    entry INTEGER NOT NULL REFERENCES entries (sequence),
+    entry INTEGER NOT NULL,
     body BLOB NOT NULL,
     UNIQUE (analyst, name, version)
 ) STRICT;

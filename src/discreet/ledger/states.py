@@ -97,6 +97,30 @@ class States:
         >>> States.newest.__name__
         'newest'
         """
+        found, adopted = self._found(name, analyst)
+        if found is not None and found.entry < adopted:
+            raise Unavailable(
+                f"{found.kind} {name!r} was opened before the record was adopted (entry "
+                f"{adopted}), and what it has said since may be forgotten; open a new one. "
+                "Nothing was run or charged."
+            )
+        return found
+
+    def standing(self, name: str, *, analyst: str) -> tuple[int, State | None]:
+        """The newest version, 0 if there is none, and its state unless an adoption came after it.
+
+        For what can begin anew under its old name, because nothing it said can be replayed.
+        Privacy: for the service itself; the record is checked first.
+        >>> States.standing.__name__
+        'standing'
+        """
+        found, adopted = self._found(name, analyst)
+        if found is None:
+            return 0, None
+        return found.version, None if found.entry < adopted else found
+
+    def _found(self, name: str, analyst: str) -> tuple[State | None, int]:
+        """The newest state, and the newest adoption of the record."""
         self._store.check()
         query = (
             f"SELECT {_COLUMNS} FROM states WHERE analyst = ? AND name = ? "
@@ -107,16 +131,7 @@ class States:
             (adopted,) = connection.execute(
                 "SELECT coalesce(max(sequence), 0) FROM entries WHERE act = 'adopt'"
             ).fetchone()
-        if row is None:
-            return None
-        found = _state(row)
-        if found.entry < adopted:
-            raise Unavailable(
-                f"{found.kind} {name!r} was opened before the record was adopted (entry "
-                f"{adopted}), and what it has said since may be forgotten; open a new one. "
-                "Nothing was run or charged."
-            )
-        return found
+        return None if row is None else _state(row), adopted
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first.
@@ -130,6 +145,20 @@ class States:
         )
         with self._store.reading() as connection:
             return tuple(row[0] for row in connection.execute(query, (analyst, kind)).fetchall())
+
+    def holders(self, *, kind: str) -> tuple[str, ...]:
+        """Who has services of a kind, oldest first.
+
+        Privacy: none (touches no data).
+        >>> States.holders.__name__
+        'holders'
+        """
+        query = (
+            "SELECT analyst, min(number) FROM states WHERE kind = ? AND version = 1 "
+            "GROUP BY analyst ORDER BY 2"
+        )
+        with self._store.reading() as connection:
+            return tuple(row[0] for row in connection.execute(query, (kind,)).fetchall())
 
     def put(self, change: Change) -> State:
         """Move a service on; durable on return. `Stale` if somebody else did so first.

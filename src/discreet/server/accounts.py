@@ -1,0 +1,266 @@
+"""Who may speak to the server: accounts with roles, and tokens that are shown once.
+Keeps hashes of tokens only, in the vault's states, so that every process knows a revocation.
+"""
+
+import base64
+import hmac
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from discreet.errors import InvalidValue, Stale
+from discreet.ledger.account import account_name
+from discreet.ledger.states import Change, States
+from discreet.noise.bits import system
+
+__all__ = ["Accounts", "Identity", "Issued", "Role"]
+
+_KIND = "account"
+_NAME = "account"
+_SWITCH = "service"
+_MOST_TOKENS = 20
+_ATTEMPTS = 20
+
+
+class Role(StrEnum):
+    """What an account may do.
+
+    Privacy: none (touches no data).
+    >>> Role("analyst").value
+    'analyst'
+    """
+
+    CUSTODIAN = "custodian"
+    ANALYST = "analyst"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An account that has shown a valid token.
+
+    Privacy: none (touches no data).
+    >>> Identity("ana", Role.ANALYST, "7f").name
+    'ana'
+    """
+
+    name: str
+    role: Role
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token: `text` is shown once and kept nowhere.
+
+    Privacy: none (touches no data); the text is not shown by repr.
+    >>> Issued("ana", Role.ANALYST, "7f", "2025-01-01", "secret")
+    Issued(name='ana', role=<Role.ANALYST: 'analyst'>, id='7f', expires='2025-01-01')
+    """
+
+    name: str
+    role: Role
+    id: str
+    expires: str
+    text: str = field(repr=False)
+
+
+class Accounts:
+    """The accounts of one vault.
+
+    Privacy: none (touches no data); a token has 256 bits, so its plain hash can be kept.
+    >>> import tempfile
+    >>> from discreet.ledger.vault import Vault
+    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
+    ...     accounts = Accounts(vault.states)
+    ...     issued = accounts.issue("ana", Role.ANALYST, days=1)
+    ...     print(accounts.identify(issued.text).name, accounts.identify("guess"))
+    ana None
+    """
+
+    __slots__ = ("_now", "_states")
+
+    def __init__(
+        self, states: States, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._states = states
+        self._now = now
+
+    def issue(self, name: str, role: Role, *, days: int) -> Issued:
+        """A new token for an account, which is made if it is new; its role stays.
+
+        Privacy: none (touches no data).
+        >>> Accounts.issue.__name__
+        'issue'
+        """
+        account_name(name)
+        secret = _random(32)
+        made = Issued(
+            name=name,
+            role=role,
+            id=_random(6),
+            expires=(self._now() + timedelta(days=days)).isoformat(timespec="seconds"),
+            text="",
+        )
+        text = ".".join((_encoded(name), made.id, secret))
+
+        def add(known: dict[str, Any]) -> dict[str, Any]:
+            if known and known["role"] != role:
+                raise InvalidValue(
+                    f"{name!r} is a {known['role']} and stays one; choose another name."
+                )
+            tokens = [each for each in known.get("tokens", []) if self._valid(each)]
+            if len(tokens) >= _MOST_TOKENS:
+                raise InvalidValue(f"{name!r} has {_MOST_TOKENS} tokens; revoke one first.")
+            new = {"id": made.id, "hash": _hash(secret), "expires": made.expires}
+            return {"role": role, "tokens": [*tokens, new]}
+
+        self._change(name, add)
+        return Issued(made.name, made.role, made.id, made.expires, text)
+
+    def identify(self, text: str) -> Identity | None:
+        """Whose token this is, or None if it is unknown, wrong, expired or revoked.
+
+        Privacy: none (touches no data); compared in constant time.
+        >>> Accounts.identify.__name__
+        'identify'
+        """
+        encoded, _, rest = text.partition(".")
+        token, _, secret = rest.partition(".")
+        name = _decoded(encoded)
+        known = self._read(name) if name else {}
+        found = {"id": "", "hash": _hash(""), "expires": ""}
+        for each in known.get("tokens", []):
+            if hmac.compare_digest(each["id"].encode(), token.encode("utf-8", "replace")):
+                found = each
+        matches = hmac.compare_digest(found["hash"], _hash(secret))
+        if not matches or not found["id"] or not self._valid(found):
+            return None
+        return Identity(name, Role(known["role"]), found["id"])
+
+    def holds(self, identity: Identity) -> bool:
+        """Whether the token behind an identity is still valid.
+
+        Privacy: none (touches no data).
+        >>> Accounts.holds.__name__
+        'holds'
+        """
+        tokens = self._read(identity.name).get("tokens", [])
+        return any(each["id"] == identity.token and self._valid(each) for each in tokens)
+
+    def revoke(self, name: str, token: str | None = None) -> None:
+        """Make a token, or all of an account, worthless at once.
+
+        Privacy: none (touches no data).
+        >>> Accounts.revoke.__name__
+        'revoke'
+        """
+
+        def remove(known: dict[str, Any]) -> dict[str, Any]:
+            kept = [each for each in known.get("tokens", []) if token not in (None, each["id"])]
+            if not known or (token is not None and len(kept) == len(known["tokens"])):
+                what = f"token {token!r:.40} of " if token is not None else ""
+                raise InvalidValue(f"there is no {what}account {name!r:.80}.")
+            return {**known, "tokens": kept}
+
+        self._change(name, remove)
+
+    def listed(self) -> Iterator[dict[str, Any]]:
+        """All accounts with their valid tokens, without anything that would let one in.
+
+        Privacy: none (touches no data).
+        >>> Accounts.listed.__name__
+        'listed'
+        """
+        for name in self._states.holders(kind=_KIND):
+            known = self._read(name)
+            tokens = [
+                {"id": each["id"], "expires": each["expires"]}
+                for each in known.get("tokens", [])
+                if self._valid(each)
+            ]
+            yield {"name": name, "role": known.get("role"), "tokens": tokens}
+
+    @property
+    def paused(self) -> bool:
+        """Whether a custodian has stopped all questions for now.
+
+        Privacy: none (touches no data).
+        >>> Accounts.paused.fget is not None
+        True
+        """
+        return bool(self._read(_SWITCH, _SWITCH).get("paused"))
+
+    def pause(self, *, on: bool) -> None:
+        """Stop all questions, on every process of this vault, or let them go on.
+
+        Privacy: none (touches no data).
+        >>> Accounts.pause.__name__
+        'pause'
+        """
+        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": on})
+
+    def key(self) -> bytes:
+        """The key that signs browser logins, the same for all processes of this vault.
+
+        Privacy: none (touches no data).
+        >>> Accounts.key.__name__
+        'key'
+        """
+        known = self._read(_SWITCH, "login-key")
+        if not known:
+            made = _random(32)
+            self._put(_SWITCH, "login-key", "key", lambda old: old or {"key": made})
+            known = self._read(_SWITCH, "login-key")
+        return str(known["key"]).encode()
+
+    def _valid(self, token: dict[str, str]) -> bool:
+        return datetime.fromisoformat(token["expires"]) > self._now()
+
+    def _read(self, holder: str, name: str = _NAME) -> dict[str, Any]:
+        # After an adoption everyone is let in anew: revocations may have been forgotten with it.
+        _, state = self._states.standing(name, analyst=holder)
+        return {} if state is None else dict(json.loads(state.body))
+
+    def _change(self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self._put(name, _NAME, _KIND, change)
+
+    def _put(
+        self, holder: str, name: str, kind: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        for attempt in range(_ATTEMPTS):
+            version, state = self._states.standing(name, analyst=holder)
+            known = {} if state is None else dict(json.loads(state.body))
+            body = json.dumps(change(known)).encode()
+            next_one = Change(analyst=holder, name=name, kind=kind, version=version + 1, body=body)
+            try:
+                self._states.put(next_one)
+            except Stale:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                continue
+            return
+
+
+def _random(count: int) -> str:
+    bits = system.bits(8 * count).to_bytes(count, "little")
+    return base64.urlsafe_b64encode(bits).decode().rstrip("=")
+
+
+def _encoded(name: str) -> str:
+    return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+
+
+def _decoded(text: str) -> str:
+    padded = text.encode("utf-8", "replace") + b"=" * (-len(text) % 4)
+    try:
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+    except (ValueError, UnicodeDecodeError):
+        return ""
+
+
+def _hash(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
