@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import Number, probability
+from discreet.robust._extremes import largest_move
 from discreet.robust._rows import bounds, clamped, integers, whole
 from discreet.robust.growth import Growth
 
@@ -82,6 +83,19 @@ class SmoothQuantile:
         """
         ordered = clamped(exact, self.lower, self.upper)
         return self._growth(_Rows(ordered, len(ordered), self.lower, self.upper))
+
+    def local_sensitivity(self, exact: Any) -> Fraction:
+        """How far one unit can move the quantile of these rows, exactly.
+
+        Privacy: not private by itself: for the custodian.
+        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).local_sensitivity([1, 5, 7])
+        Fraction(4, 1)
+        """
+        return largest_move(self._value, clamped(exact, self.lower, self.upper), self)
+
+    def _value(self, ordered: Integers) -> Fraction:
+        rank = math.ceil(self.fraction * len(ordered))
+        return Fraction(int(ordered[rank - 1]) if rank else self.lower)
 
     def growth_of_counts(self, exact: Any) -> Growth:
         """The same, from how many rows lie at lower, lower + 1, ..., upper.
