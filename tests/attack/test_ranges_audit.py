@@ -1,0 +1,143 @@
+"""The choice of blocks audited exactly on all small neighbours; marginals, ranges and adaptive
+histograms as black boxes. Planted variants are caught.
+"""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.audit.blackbox import audit
+from discreet.audit.exact import enumerate_loss
+from discreet.loss import ZCDP, Pure
+from discreet.rationals import ceil_decimal, log_bounds
+from discreet.release.adaptive import Adaptive
+from discreet.release.allocation import Contrast, Unit, contrasts_for
+from discreet.release.ladder import Ladder
+from discreet.release.marginals import Marginals, every
+from discreet.release.measure import measured
+from discreet.release.ranges import Trees
+from discreet.release.running import Running
+from support.release_laws import blocks_law
+
+HALF = Fraction(1, 2)  # stands for exp(-epsilon/2): then epsilon is 2 ln 2
+EPSILON = ceil_decimal(2 * log_bounds(Fraction(2))[1])
+COUNTS = [counts for counts in product(range(3), repeat=4) if sum(counts) <= 4]
+FALSE_ALARM = 1e-10
+
+
+def neighbours(rows=1):
+    for counts in COUNTS:
+        for place in range(4):
+            more = list(counts)
+            more[place] += rows
+            yield counts, tuple(more)
+
+
+def widest(badness=None):
+    """The largest epsilon, and the largest range of the loss, over all neighbours."""
+    arguments = () if badness is None else (badness,)
+    largest, spread = Fraction(0), Fraction(1)
+    for one, other in neighbours():
+        first, second = blocks_law(one, HALF, *arguments), blocks_law(other, HALF, *arguments)
+        largest = max(largest, enumerate_loss(first, second).epsilon)
+        ratios = [first[choice] / second[choice] for choice in first]
+        spread = max(spread, max(ratios) / min(ratios))
+    return largest, spread
+
+
+def test_the_choice_of_blocks_keeps_its_price_on_all_small_neighbours():
+    epsilon, spread = widest()
+    assert epsilon <= EPSILON
+    assert spread <= 4  # e^epsilon: bounded range
+    assert epsilon > EPSILON / 4  # so the check could fail
+
+
+def test_squared_distances_are_caught():
+    """A badness that one row can move by more than one."""
+    epsilon, _ = widest(lambda values: sum(v * v for v in values) * len(values) - sum(values) ** 2)
+    assert epsilon > EPSILON
+
+
+def tables(family, cuts):
+    def draw(exact):
+        cells = np.array(exact).reshape(family.sizes)
+
+        def table(cut):
+            kept = [axis for axis, _ in cut]
+            return cells.sum(axis=tuple(a for a in range(cells.ndim) if a not in kept))
+
+        found = family.release(table)
+        return tuple(float(value) for cut in cuts for value in found.table(cut).ravel())
+
+    return draw
+
+
+@pytest.mark.parametrize("price", [Pure(epsilon=1), ZCDP(rho=0.125)])
+def test_marginals_are_left_alone(price):
+    family = Marginals.planned((2, 2), every((2, 2), [1, 2]), price=price)
+    verdict = audit(
+        tables(family, family.wanted),
+        price,
+        pairs=[((4, 0, 0, 4), (5, 0, 0, 4))],
+        samples=2_000,
+        false_alarm=FALSE_ALARM,
+    )
+    assert not verdict.violated
+
+
+def test_a_contrast_priced_as_if_it_were_divided_is_caught():
+    """Noise for counts on scaled integers: the scale of a contrast forgotten."""
+    ladders = (Ladder.flat(8),)
+    (right,) = contrasts_for({((0, 1),): 1.0}, ladders, rho=Fraction(1, 8), unit=Unit())
+    wrong = Contrast(right.cut, type(right.noise).of_variance(4), right.loss)
+
+    def draw(exact):
+        parts = measured([wrong], ladders, lambda _: np.array(exact))
+        parts.add_contrast((), np.zeros(()), variance=1.0)
+        return float(parts.table(((0, 1),))[0])
+
+    pair = ((5, 0, 0, 0, 0, 0, 0, 0), (6, 0, 0, 0, 0, 0, 0, 0))
+    verdict = audit(draw, right.loss, pairs=[pair], samples=1_500, false_alarm=FALSE_ALARM)
+    assert verdict.violated
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Trees.planned((4,), price=Pure(epsilon=1)),
+        Running.planned(4, rho=Fraction(1, 8), unit=Unit()),
+        Adaptive(cells=4, price=Pure(epsilon=1)),
+    ],
+    ids=lambda plan: type(plan).__name__,
+)
+def test_ranges_are_left_alone(plan):
+    verdict = audit(
+        lambda exact: tuple(plan.release(np.array(exact)).histogram().tolist()),
+        plan.loss,
+        pairs=[((3, 0, 0, 3), (4, 0, 0, 3))],
+        samples=1_000,
+        false_alarm=FALSE_ALARM,
+    )
+    assert not verdict.violated
+
+
+def test_measuring_without_paying_for_the_choice_is_caught():
+    """Blocks chosen from the data for nothing: the ends say which cells are equal."""
+
+    def draw(exact):
+        counts = np.array(exact)
+        ends = (0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts))
+        merged = np.add.reduceat(counts, ends[:-1])
+        noisy = Trees.planned((len(merged),), price=Pure(epsilon=1)).release(merged)
+        return (*ends, float(noisy.histogram().sum()))
+
+    verdict = audit(
+        lambda exact: float(len(draw(exact))),
+        Pure(epsilon=1),
+        pairs=[((3, 3, 3, 3), (4, 3, 3, 3))],
+        samples=600,
+        false_alarm=FALSE_ALARM,
+    )
+    assert verdict.violated
