@@ -11,7 +11,17 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import analyst, attack, audit, bounds, custodian, metadata, record, survey
+from discreet.cli import (
+    analyst,
+    attack,
+    audit,
+    bounds,
+    custodian,
+    metadata,
+    monitor,
+    record,
+    survey,
+)
 from discreet.cli.shared import refusing
 
 __all__ = ["app", "main"]
@@ -72,6 +82,7 @@ def _application() -> typer.Typer:
     metadata.register(made)
     attack.register(made)
     audit.register(made)
+    monitor.register(made)
     survey.register(made)
     made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
         _demo
