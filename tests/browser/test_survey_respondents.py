@@ -1,0 +1,396 @@
+"""A survey end to end in a real browser: what is on the wire, what is kept, what is found.
+
+The wire is read byte by byte. Apart from the token and the body of a report, which are drawn at
+random, every respondent sends the same bytes; so nothing else can carry an answer.
+"""
+
+import base64
+import json
+import re
+import urllib.parse
+
+import numpy as np
+import pytest
+
+from discreet.noise import system
+from discreet.survey import Endpoint, Reports, read_survey_text
+from discreet.survey.findings import findings
+from discreet.survey.wire import length, pack
+from support.browser import Script, Wire, asset, requests
+from support.fit import check_rate
+
+PEOPLE = 200
+OPTIONS = ("zebra-albatross", "walrus-kestrel", "gnu-chameleon")
+SURVEY = f"""
+[survey]
+title = "Beasts"
+introduction = "Canaries: no answer may be seen on the wire."
+[questions.beast]
+type = "choice"
+text = "Which one?"
+options = {list(OPTIONS)}
+epsilon = 2.0
+[questions.pets]
+type = "yes-no"
+text = "Any pets?"
+epsilon = 1.5
+randomizer = "unary"
+[questions.weight]
+type = "number"
+text = "How heavy?"
+lower = 0
+upper = 4000
+step = 0.25
+epsilon = 2.0
+"""
+HOW_OPENED = ("Cache-Control: ", "Sec-Fetch-Site: ", "Sec-Fetch-User: ")  # typed, or loaded anew
+PLACES = {"", "style.css", "survey.js", "randomize.js", "survey.json"}
+
+ANSWER = """([beast, pets, weight]) => {
+  document.querySelector(`#question-beast input[value='${beast}']`).checked = true;
+  document.querySelector(`#question-pets input[value='${pets}']`).checked = true;
+  document.querySelector("#question-weight input").value = weight;
+  document.getElementById("send").click();
+}"""
+# A stream of words that a test knows, in place of the browser's generator.
+KNOWN_WORDS = """(() => {
+  let next = 0;
+  const halves = %s;
+  crypto.getRandomValues = (array) => {
+    for (let index = 0; index < array.length; index += 1) array[index] = halves[next++];
+    return array;
+  };
+})()"""
+
+# One respondent after the other: a fresh store, the page loaded anew, answered and sent.
+EVERYBODY = """(() => {
+  const given = %s;
+  const answer = %s;
+  const kept = JSON.parse(sessionStorage.getItem("kept") ?? "[]");
+  localStorage.clear();
+  let asked = false;
+  const look = () => {
+    const button = document.getElementById("send");
+    if (document.body?.dataset.state === "sent") {
+      kept.push(Object.values(localStorage)[0]);
+      sessionStorage.setItem("kept", JSON.stringify(kept));
+      if (kept.length < given.length) location.reload();
+      else document.body.dataset.everybody = "yes";
+      return;
+    }
+    if (button && !button.disabled && !asked) {
+      asked = true;
+      answer(given[kept.length]);
+    }
+    setTimeout(look, 2);
+  };
+  look();
+})()"""
+
+
+class House:
+    """A running survey behind a wire that is read."""
+
+    def __init__(self, folder):
+        self.survey = read_survey_text(SURVEY)
+        self.reports = Reports(folder / "reports.db", self.survey)
+        self.endpoint = Endpoint(self.reports, port=0)
+        self.wire = Wire(int(self.endpoint.address.rstrip("/").split(":")[-1]))
+
+    @property
+    def address(self):
+        return self.wire.address
+
+    def close(self):
+        self.endpoint.close()
+        self.wire.close()
+        self.reports.close()
+
+
+@pytest.fixture
+def house(tmp_path):
+    made = House(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def ready(page, address):
+    page.goto(address)
+    page.wait_for_selector("#send:not([disabled])", state="attached")
+
+
+def state(page):
+    page.wait_for_selector("body[data-state]", state="attached")
+    return page.get_attribute("body", "data-state")
+
+
+def answer(page, address, beast, pets, weight):
+    ready(page, address)
+    page.evaluate(ANSWER, [beast, pets, weight])
+    return state(page)
+
+
+def spellings(secret):
+    """How a text might be written on a wire."""
+    yield secret.encode()
+    yield urllib.parse.quote(secret, safe="").encode()
+    yield secret.encode("utf-16-le")
+    yield secret.encode().hex().encode()
+    for shift in range(3):  # base64 of the text at each offset, less the ends that vary
+        coded = base64.b64encode(b" " * shift + secret.encode() + b"   ")
+        yield coded[4 if shift else 0 : -6]
+
+
+def leaks(sent, secrets):
+    """The secrets that can be read on the wire in some spelling."""
+    seen = sent.lower()
+    return [s for s in dict.fromkeys(secrets) if any(e.lower() in seen for e in spellings(s))]
+
+
+def reported(sent, size):
+    """Tokens and bodies of the reports; everything else on the wire must be fixed."""
+    found, fixed = [], set()
+    for method, path, headers, body in requests(sent):
+        if method == "GET":
+            assert path.removeprefix("/") in PLACES
+            assert body == b""
+            how = HOW_OPENED if path == "/" else ()
+            fixed.add((path, tuple(line for line in headers if not line.startswith(how))))
+            continue
+        assert method == "PUT"
+        token = re.fullmatch(r"/reports/([0-9a-f]{32})", path)
+        assert token
+        assert len(body) == size
+        found.append((token[1], body))
+        fixed.add(("PUT", headers))
+    names = [each[0] for each in fixed]
+    assert len(set(names)) == len(names), "two requests to one place differ in their headers"
+    return found
+
+
+def test_two_hundred_respondents(house, page):
+    truth = {
+        "beast": [int(system.bits(8)) % 3 for _ in range(PEOPLE)],
+        "pets": [int(system.bits(1)) for _ in range(PEOPLE)],
+        "weight": [1000.25 + 1.25 * (index % 100) for index in range(PEOPLE)],
+    }
+    given = [
+        [beast, pets, str(weight)] for beast, pets, weight in zip(*truth.values(), strict=True)
+    ]
+    page.add_init_script(EVERYBODY % (json.dumps(given), ANSWER))
+    page.goto(house.address)
+    page.wait_for_selector("body[data-everybody]", state="attached", timeout=300_000)
+    stored = json.loads(page.evaluate("sessionStorage.getItem('kept')"))
+    kept = {one["token"]: bytes.fromhex(one["body"]) for one in map(json.loads, stored)}
+    sent = house.wire.sent()
+    assert dict(reported(sent, length(house.survey))) == kept
+    assert len(kept) == len(house.reports) == PEOPLE
+    assert leaks(sent, [*OPTIONS, *(str(weight) for weight in truth["weight"])]) == []
+    # Five intervals and a mean, each of 1e-13: one check of the suite.
+    found = findings(house.survey, house.reports.piles(), confidence=1 - 1e-13)
+    shares = [
+        *(truth["beast"].count(place) / PEOPLE for place in range(3)),
+        *(truth["pets"].count(place) / PEOPLE for place in range(2)),
+        sum(truth["weight"]) / PEOPLE,
+    ]
+    rows = [row for finding in found for row in finding.rows]
+    inside = sum(row.low <= share <= row.high for row, share in zip(rows, shares, strict=True))
+    assert check_rate(inside, 6, 1.0, name="two hundred respondents in a browser") > 0
+    usual = findings(house.survey, house.reports.piles())
+    assert all(row.high - row.low < 0.7 for finding in usual[:2] for row in finding.rows)
+    assert usual[2].rows[0].high - usual[2].rows[0].low < 2000
+
+
+def with_known_words(browser, house, words, given, script=None):
+    """The reports of one respondent whose browser draws these words, and the raw bytes sent."""
+    context = browser.new_context()
+    halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+    context.add_init_script(KNOWN_WORDS % json.dumps(halves))
+    page = context.new_page()
+    if script is not None:
+        page.route(
+            "**/survey.js", lambda route: route.fulfill(body=script, content_type="text/javascript")
+        )
+    house.wire.forget()
+    answer(page, house.address, *given)
+    sent = house.wire.sent()
+    context.close()
+    return sent
+
+
+def body_by_the_library(survey, words, given):
+    script = Script(words)
+    exact = dict(
+        zip(("beast", "pets", "weight"), (given[0], given[1], float(given[2])), strict=True)
+    )
+    drawn = {q.name: q.randomizer.release(exact[q.name], script) for q in survey.questions}
+    return pack(survey, {name: [report] for name, report in drawn.items()})[0].tobytes()
+
+
+def test_only_the_body_depends_on_the_answers(browser, house):
+    words = [system.bits(64) for _ in range(40)]
+    size = length(house.survey)
+    seen = []
+    for given in ((0, 0, "3.25"), (2, 1, "3999.75")):
+        sent = with_known_words(browser, house, words, given)
+        [(token, body)] = reported(sent, size)
+        assert body == body_by_the_library(house.survey, words, given)
+        at = sent.index(token.encode())
+        place = sent.index(b"\r\n\r\n", at) + 4
+        assert sent[place : place + size] == body
+        seen.append((token, sorted(requests(sent[:place] + bytes(size) + sent[place + size :]))))
+    assert seen[0] == seen[1]
+
+
+def test_planted_leaks_are_seen(browser, house):
+    words = [system.bits(64) for _ in range(40)]
+    page = asset("survey.js")
+    size = length(house.survey)
+    # The answer as the first digit of the token: the tokens differ where they must not.
+    source = page.replace(
+        "new Uint8Array(16)));", "new Uint8Array(16))).replace(/^./, String(found[0]));"
+    )
+    assert source != page
+    tokens = [
+        reported(with_known_words(browser, house, words, (beast, 0, "7"), source), size)[0][0]
+        for beast in (0, 2)
+    ]
+    assert tokens[0] != tokens[1]
+    # The answer's label as a header, or in an address: neither is a fixed request.
+    label = "document.querySelector('input:checked').parentElement.textContent.trim()"
+    header = page.replace(
+        "clear();\n    void send(report);", f"void send(report, {label}); clear();"
+    )
+    header = header.replace("async function send(report)", "async function send(report, seen)")
+    header = header.replace('credentials: "omit",\n      cache', "headers: { seen }, cache")
+    sent = with_known_words(browser, house, words, (1, 0, "7"), header)
+    assert leaks(sent, OPTIONS) == [OPTIONS[1]]
+    address = page.replace(
+        "clear();\n    void send(report);",
+        f"fetch('survey.json?' + btoa({label})); clear(); void send(report);",
+    )
+    sent = with_known_words(browser, house, words, (1, 0, "7"), address)
+    assert leaks(sent, OPTIONS) == [OPTIONS[1]]
+    with pytest.raises(AssertionError):
+        reported(sent, size)
+
+
+def test_a_report_is_kept_before_it_is_sent_and_sent_again_byte_for_byte(house, page):
+    kept_when_sent = []
+
+    def lose(route):
+        kept_when_sent.append(page.evaluate("Object.values(localStorage)[0]"))
+        route.abort()
+
+    bodies = []
+    page.on(
+        "request",
+        lambda request: (
+            bodies.append((request.url, request.post_data_buffer))
+            if request.method == "PUT"
+            else None
+        ),
+    )
+    page.route("**/reports/*", lose)
+    assert answer(page, house.address, 1, 1, "12") == "kept"
+    stored = page.evaluate("Object.values(localStorage)[0]")
+    assert kept_when_sent == [stored]
+    assert len(house.reports) == 0
+    page.unroute("**/reports/*")
+    page.click("#send")
+    page.wait_for_selector("body[data-state=sent]", state="attached")
+    for _ in range(2):  # opened again: the same bytes, nothing is drawn anew
+        page.goto(house.address)
+        assert state(page) == "sent"
+    assert page.evaluate("Object.values(localStorage)[0]") == stored
+    assert len(bodies) == 4
+    assert len(set(bodies)) == 1
+    assert bodies[0][1] == bytes.fromhex(json.loads(stored)["body"])
+    assert len(house.reports) == 1
+    assert "epsilon of 5.5" in page.text_content("#spent")
+
+
+def test_two_tabs_make_one_report(house, page):
+    other = page.context.new_page()
+    ready(page, house.address)
+    ready(other, house.address)
+    page.evaluate(ANSWER, [0, 0, "1"])
+    assert state(page) == "sent"
+    other.evaluate(ANSWER, [2, 1, "4000"])
+    assert state(other) == "sent"
+    assert len(house.reports) == 1
+    assert len(set(reported(house.wire.sent(), length(house.survey)))) == 1
+
+
+def test_no_answer_stays_in_the_browser_or_the_page(house, page):
+    answer(page, house.address, 1, 1, "1234.5")
+    stored = json.loads(page.evaluate("Object.values(localStorage)[0]"))
+    assert set(stored) == {"token", "body", "epsilon"}
+    assert page.evaluate("document.querySelectorAll('input:checked').length") == 0
+    assert page.evaluate("document.querySelector('#question-weight input').value") == ""
+    assert page.context.cookies() == []
+    assert page.url == house.address
+
+
+def test_what_is_not_kept_is_not_sent(browser, house):
+    context = browser.new_context()
+    context.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); }")
+    page = context.new_page()
+    assert answer(page, house.address, 0, 1, "5") == "not-kept"
+    assert "nothing was sent" in page.text_content("#says")
+    context.close()
+    assert reported(house.wire.sent(), length(house.survey)) == []
+
+
+def test_a_missing_answer_or_one_that_is_no_number_is_asked_for(house, page):
+    ready(page, house.address)
+    for weight in ("", "heavy"):
+        page.evaluate(ANSWER, [0, 1, weight])
+        assert "every question" in page.text_content("#says")
+    assert page.evaluate("localStorage.length") == 0
+    page.evaluate(ANSWER, [0, 1, "9"])
+    assert state(page) == "sent"
+
+
+def test_without_scripts_nothing_can_be_sent(browser, house):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(house.address)
+    assert "needs JavaScript" in page.text_content("noscript")
+    page.check("#question-beast input[value='1']")
+    page.fill("#question-weight input", "77")
+    page.keyboard.press("Enter")
+    assert page.is_disabled("#send")
+    context.close()
+    assert reported(house.wire.sent(), length(house.survey)) == []
+
+
+def test_a_refusal_is_final(house, page):
+    ready(page, house.address)
+    fingerprint = house.survey.fingerprint
+    stored = json.dumps({"token": "0" * 32, "body": "ff" * length(house.survey), "epsilon": 1})
+    page.evaluate(
+        "([key, text]) => localStorage.setItem(key, text)", [f"discreet/{fingerprint}", stored]
+    )
+    page.goto(house.address)
+    assert state(page) == "refused"
+    assert len(house.reports) == 0
+
+
+def test_the_page_reaches_no_other_place(house, page):
+    seen = []
+    page.on("request", lambda request: seen.append(request.url))
+    answer(page, house.address, 0, 0, "1")
+    assert [url for url in seen if not url.startswith((house.address, "data:"))] == []
+    blocked = page.evaluate(
+        "() => fetch('http://127.0.0.1:9/').then(() => 'sent', (error) => error.name)"
+    )
+    assert blocked == "TypeError"
+    assert np.unique(seen).size >= 5
