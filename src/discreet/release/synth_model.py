@@ -1,0 +1,114 @@
+"""A fitted model with the values it stands for: expected marginals and synthetic rows.
+Made of released numbers only.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.noise.bits import BitSource, system
+from discreet.release.junction import Clique
+from discreet.release.model_fit import Fitted, Measured
+from discreet.release.model_folds import fold
+from discreet.release.synth_domain import Attribute, Binning
+from discreet.release.synth_rounds import coded
+from discreet.release.synth_rows import draw_rows, spread
+
+__all__ = ["Synthetic"]
+
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """A private model of a table; it draws rows and knows expected marginals.
+
+    Privacy: post-processing of what it was fitted to.
+    >>> Synthetic.__name__
+    'Synthetic'
+    """
+
+    attributes: tuple[Attribute, ...]
+    places: tuple[int, ...]
+    """The attribute behind each one of the model, which are sorted by their number of groups."""
+    binnings: tuple[Binning, ...] = field(repr=False)
+    total: float
+    fitted: Fitted = field(repr=False)
+    measured: tuple[Measured, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.attributes) == len(self.places) == len(self.binnings):
+            raise InvalidValue("a model needs a place and a binning for each attribute.")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of groups, in the order of the model.
+
+        Privacy: post-processing.
+        >>> Synthetic.sizes.fget is not None
+        True
+        """
+        return self.fitted.network.tree.sizes
+
+    def expected(self, cliques: Iterable[Clique], rows: int) -> dict[Clique, Table]:
+        """Probabilities of marginals of the model's groups, flat: exact where one clique holds
+        them, else from so many evenly spread rows.
+
+        Privacy: post-processing.
+        >>> Synthetic.expected.__name__
+        'expected'
+        """
+        tree, beliefs = self.fitted.network.tree, self.fitted.beliefs
+        homes: dict[int | None, list[Clique]] = {}
+        for clique in cliques:
+            homes.setdefault(tree.home(clique), []).append(clique)
+        found: dict[Clique, Table] = {}
+        drawn = None
+        for home, wanted in homes.items():
+            if home is not None:
+                sums = fold(tree.cliques[home], tree.sizes, wanted).collapse(beliefs.cliques[home])
+                found |= {clique: sums[clique].ravel() for clique in wanted}
+                continue
+            drawn = draw_rows(self.fitted.network, beliefs, rows, None)
+            for clique in wanted:
+                codes, size = coded(drawn, clique, tree.sizes)
+                found[clique] = np.bincount(codes, minlength=size) / rows
+        return found
+
+    def codes(self, rows: int, bits: BitSource | None = system) -> NDArray[np.int64]:
+        """Synthetic rows as value numbers, one column for each attribute.
+
+        Privacy: post-processing.
+        >>> Synthetic.codes.__name__
+        'codes'
+        """
+        grouped = draw_rows(self.fitted.network, self.fitted.beliefs, rows, bits)
+        found = np.empty((rows, len(self.attributes)), dtype=np.int64)
+        order = np.zeros(rows, dtype=np.int64)
+        for place, column in enumerate(grouped.T):
+            order = (order * self.sizes[place] + column) % (1 << 40)
+        for place, at in enumerate(self.places):
+            found[:, at] = spread(self.binnings[place].table(), grouped[:, place], order, bits)
+            order = (order * self.attributes[at].size + found[:, at]) % (1 << 40)
+        return found
+
+    def marginal(self, clique: Clique) -> Table:
+        """Expected counts over values of these attributes, in the order given.
+
+        Privacy: post-processing.
+        >>> Synthetic.marginal.__name__
+        'marginal'
+        """
+        inner = tuple(sorted(self.places.index(at) for at in clique))
+        rows = max(200_000, math.ceil(self.total))
+        table = self.expected([inner], rows)[inner].reshape([self.sizes[at] for at in inner])
+        for axis, place in enumerate(inner):
+            table = np.moveaxis(
+                np.tensordot(table, self.binnings[place].table(), axes=(axis, 0)), -1, axis
+            )
+        order = [inner.index(self.places.index(at)) for at in clique]
+        return self.total * table.transpose(order)

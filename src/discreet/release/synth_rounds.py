@@ -1,0 +1,239 @@
+"""The part of synthetic data that sees exact counts: noisy totals and one-way counts, then rounds
+that choose marginals privately and measure them. Every draw is charged to a filter first; what
+leaves is noisy counts and chosen names, nothing else.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Sensitivity
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.noise.bits import BitSource
+from discreet.release.junction import Clique, tree_cells
+
+__all__ = ["Candidate", "Cells", "Noisy", "Ones", "Round", "SCORE_STEPS", "Step", "coded"]
+
+SCORE_STEPS = 256
+"""Expected counts enter scores as integers in 1/256 rows, so that scores are exact."""
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Exact counts of the distinct rows of a table. Must not leave a release.
+
+    Privacy: NONE; it must not leave a release.
+    >>> Cells(np.array([[0, 1]]), np.array([3]))
+    Cells()
+    """
+
+    places: Integers = field(repr=False)
+    counts: Integers = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.places.ndim != 2 or len(self.places) != len(self.counts):
+            raise InvalidValue("cells need one row of places and one count each.")
+
+    def marginal(self, exact_codes: Integers, size: int) -> Integers:
+        """Exact counts by a code of the cells.
+
+        Privacy: NONE; it must not leave a release.
+        >>> Cells(np.array([[0], [1]]), np.array([3, 4])).marginal(np.array([1, 1]), 3).tolist()
+        [0, 7, 0]
+        """
+        # Sums of integers below 2**53 are exact in the floats that bincount adds in.
+        exact = np.bincount(exact_codes, weights=self.counts, minlength=size)
+        return exact.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A released marginal: which attributes, its noisy counts, and the variance of the noise.
+
+    Privacy: post-processing of a charged release.
+    >>> Noisy((0,), np.array([5, 7]), Fraction(4)).clique
+    (0,)
+    """
+
+    clique: Clique
+    counts: Integers = field(repr=False)
+    variance: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Ones:
+    """The first step: one-way counts of some attributes, each with its own noise.
+
+    Without attributes' sizes for a clique the total is counted.
+    Privacy: `loss` [CKS20, Thm. 4], [BS16, Lemma 1.7].
+    >>> Ones((2,), ((0,),), (Fraction(8),)).loss(Sensitivity.single(1)).rho
+    Fraction(1, 16)
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Clique, ...]
+    variances: tuple[Fraction, ...]
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP:
+        """What the step costs.
+
+        Privacy: the sum of its releases [BS16, Lemma 1.7].
+        >>> Ones((), ((),), (Fraction(2),)).loss(Sensitivity.single(1)).rho
+        Fraction(1, 4)
+        """
+        rho = sum((sensitivity.l2_squared / (2 * each) for each in self.variances), Fraction(0))
+        return ZCDP(rho=rho)
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """Noisy counts of every clique.
+
+        Privacy: `loss`.
+        >>> exact = Cells(np.array([[0], [1]]), np.array([3, 4]))
+        >>> step = Ones((2,), ((0,),), (Fraction(1, 10**6),))
+        >>> step.release(exact, __import__("discreet").noise.system)[0].counts.tolist()
+        [3, 4]
+        """
+        found = []
+        for clique, variance in zip(self.cliques, self.variances, strict=True):
+            codes, size = coded(exact.places, clique, self.sizes)
+            counts = exact.marginal(codes, size)
+            noise = DiscreteGaussian.of_variance(variance)
+            found.append(Noisy(clique, _integers(noise.release(counts, bits)), variance))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A marginal that may be chosen: what the model expects, its weight and its handicap.
+
+    Privacy: post-processing.
+    >>> Candidate((0, 1), np.zeros(4, dtype=np.int64), 2, 10).weight
+    2
+    """
+
+    clique: Clique
+    expected: Integers = field(repr=False)
+    """Expected counts in 1/256 rows."""
+    weight: int
+    handicap: int
+    """What the noise would cost, in 1/256 rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round: choose `picks` candidates one after the other, then measure them.
+
+    A candidate that shares two attributes with one already chosen is not chosen in the same round.
+    Privacy: `loss`, for every sequence of choices: each exponential mechanism is charged as
+    bounded range [CR21, Lemma 3.4], each marginal by its noise [CKS20, Thm. 4].
+    >>> Round.__name__
+    'Round'
+    """
+
+    sizes: tuple[int, ...]
+    columns: tuple[int, ...]
+    """The column of the exact places behind each attribute."""
+    groups: tuple[Integers, ...] = field(repr=False)
+    """For each attribute the group of each value."""
+    candidates: tuple[Candidate, ...] = field(repr=False)
+    picks: int
+    scale: Fraction
+    """Of the exponential mechanism, on scores in 1/256 rows times weights."""
+    variance: Fraction
+    held: tuple[Clique, ...] = ()
+    """What the model holds already."""
+    most_cells: float = math.inf
+    """How large the model may become with what is chosen; public, as the choices are."""
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP:
+        """What the round costs at most.
+
+        Privacy: the sum over picks of a selection and a measurement [BS16, Lemma 1.7].
+        >>> Round((), (), (), (), 1, Fraction(1), Fraction(2)).loss(Sensitivity.single(1)).rho
+        Fraction(1, 4)
+        """
+        heaviest = max((each.weight for each in self.candidates), default=0)
+        # One unit moves the distance of a table from a fixed one by at most its l1.
+        moved = Sensitivity.single(SCORE_STEPS * heaviest * sensitivity.l1) if heaviest else None
+        choice = Exponential(scale=self.scale).loss(moved).zcdp().rho if moved else Fraction(0)
+        return ZCDP(rho=self.picks * (choice + sensitivity.l2_squared / (2 * self.variance)))
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """The chosen marginals with noise.
+
+        Privacy: `loss`.
+        >>> step = Round((), (), (), (), 0, Fraction(1), Fraction(2))
+        >>> step.release(Cells(np.zeros((1, 0), dtype=np.int64), np.array([1])), None)
+        ()
+        """
+        grouped = np.empty((len(exact.counts), len(self.columns)), dtype=np.int64)
+        for at, (column, group) in enumerate(zip(self.columns, self.groups, strict=True)):
+            grouped[:, at] = group[exact.places[:, column]]
+        tables, scores = [], []
+        for candidate in self.candidates:
+            codes, size = coded(grouped, candidate.clique, self.sizes)
+            counts = exact.marginal(codes, size)
+            tables.append(counts)
+            distance = int(np.abs(SCORE_STEPS * counts - candidate.expected).sum())
+            scores.append(candidate.weight * (distance - candidate.handicap))
+        return self._chosen(tables, scores, bits)
+
+    def _chosen(
+        self, tables: list[Integers], scores: list[int], bits: BitSource
+    ) -> tuple[Noisy, ...]:
+        left = list(range(len(self.candidates)))
+        found: list[Noisy] = []
+        choice = Exponential(scale=self.scale)
+        noise = DiscreteGaussian.of_variance(self.variance)
+        while left and len(found) < self.picks:
+            place = left[choice.release(_scores([scores[at] for at in left]), bits)]
+            clique = self.candidates[place].clique
+            noisy = _integers(noise.release(tables[place], bits))
+            found.append(Noisy(clique, noisy, self.variance))
+            left = [at for at in left if not _near(self.candidates[at].clique, clique)]
+            held = (*self.held, *(each.clique for each in found))
+            left = [at for at in left if self._fits((*held, self.candidates[at].clique))]
+        return tuple(found)
+
+    def _fits(self, cliques: tuple[Clique, ...]) -> bool:
+        known = cliques[-1] in self.held
+        return known or tree_cells(self.sizes, cliques) <= self.most_cells
+
+
+Step = Ones | Round
+"""What may be asked of the exact counts."""
+
+
+def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:
+    """One code for each row's values of these attributes, and how many codes there are.
+
+    Privacy: NONE where the places are exact.
+    >>> coded(np.array([[1, 2]]), (0, 1), (2, 3))[0].tolist()
+    [5]
+    """
+    codes = np.zeros(len(places), dtype=np.int64)
+    size = 1
+    for at in clique:
+        codes = codes * sizes[at] + places[:, at]
+        size *= sizes[at]
+    return codes, size
+
+
+def _scores(scores: list[int]) -> list[int] | Integers:
+    return np.array(scores) if max(map(abs, scores)) < 1 << 62 else scores
+
+
+def _near(one: Clique, other: Clique) -> bool:
+    return len(set(one) & set(other)) >= 2
+
+
+def _integers(noisy: object) -> Integers:
+    return np.asarray(noisy, dtype=np.int64)
