@@ -1,0 +1,88 @@
+"""The stage after least squares: projections against brute force, agreement, totals, and the error
+bound on tables that are known.
+"""
+
+import numpy as np
+import pytest
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP
+from discreet.release.components import Components
+from discreet.release.ladder import Ladder
+from discreet.release.marginals import Marginals, every
+from discreet.release.measure import tabulated
+from discreet.release.settle import settled, to_simplex
+
+SIZES = (4, 3, 5)
+
+
+def sparse_rows(count=60):
+    generator = np.random.default_rng(13)
+    codes = [np.minimum(generator.geometric(0.6, count) - 1, size - 1) for size in SIZES]
+    return codes, np.ones(count, dtype=np.int64)
+
+
+@pytest.mark.parametrize("total", [0.5, 4.0, 30.0])
+def test_the_projection_is_the_nearest_table(total):
+    generator = np.random.default_rng(17)
+    table = generator.normal(size=6, scale=3)
+    found = to_simplex(table, total)
+    assert found.sum() == pytest.approx(total)
+    assert (found >= 0).all()
+    for _ in range(500):
+        other = generator.dirichlet(np.ones(6)) * total
+        mixed = 0.9 * found + 0.1 * other
+        assert ((found - table) ** 2).sum() <= ((mixed - table) ** 2).sum() + 1e-12
+
+
+def test_no_total_no_cells():
+    assert to_simplex(np.array([1.0, -1.0]), 0.0).tolist() == [0.0, 0.0]
+
+
+def test_tables_settle_without_negative_cells_and_agree():
+    codes, counts = sparse_rows()
+    family = Marginals.planned(SIZES, every(SIZES, [1, 2]), price=ZCDP(rho=0.05))
+    parts = family.release(tabulated(codes, counts, family.ladders))
+    found = settled(parts, family.wanted, tolerance=0.01)
+    assert found.gap <= 0.01
+    for cut in family.wanted:
+        table = found.table(cut)
+        assert (table >= 0).all()
+        assert table.sum() == pytest.approx(found.total, abs=0.2)
+    rows = found.table(((0, 1), (1, 1))).sum(axis=1)
+    assert np.abs(rows - found.table(((0, 1),))).max() < 0.2
+
+
+def test_settling_brings_sparse_tables_nearer_within_the_bound():
+    codes, counts = sparse_rows()
+    family = Marginals.planned(SIZES, every(SIZES, [2]), price=ZCDP(rho=0.05))
+    exact = tabulated(codes, counts, family.ladders)
+    before, after, bounds = [], [], []
+    for _ in range(20):
+        parts = family.release(exact)
+        found = settled(parts, family.wanted, tolerance=0.1)
+        cells = sum(exact(cut).size for cut in family.wanted)
+        before.append(sum(((parts.table(cut) - exact(cut)) ** 2).sum() for cut in family.wanted))
+        after.append(sum(((found.table(cut) - exact(cut)) ** 2).sum() for cut in family.wanted))
+        bounds.append(cells * found.error**2)
+    assert sum(after) < 0.6 * sum(before)  # most cells are empty
+    assert sum(after) < sum(bounds)
+
+
+def test_rounds_can_be_limited_and_the_gap_is_said():
+    codes, counts = sparse_rows()
+    family = Marginals.planned(SIZES, every(SIZES, [2]), price=ZCDP(rho=0.001))
+    parts = family.release(tabulated(codes, counts, family.ladders))
+    found = settled(parts, family.wanted, tolerance=1e-9, rounds=2)
+    assert found.rounds == 2
+    assert found.gap > 1e-9
+
+
+def test_a_single_table_settles_at_once():
+    parts = Components((Ladder.flat(3),))
+    parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)
+    found = settled(parts, [((0, 1),), ()])
+    assert (found.rounds, found.gap) == (1, 0.0)
+    assert float(found.table(())) == pytest.approx(4.0)
+    with pytest.raises(InvalidValue, match="tolerance"):
+        settled(parts, [()], tolerance=0)
