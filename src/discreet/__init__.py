@@ -47,4 +47,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"discreet.{name}")
     if name == "Curator":
         return importlib.import_module("discreet.curator").Curator
+    if name == "Client":
+        return importlib.import_module("discreet.client").Client
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -20,6 +20,7 @@ from discreet.cli import (
     metadata,
     monitor,
     record,
+    serve,
     survey,
 )
 from discreet.cli.shared import refusing
@@ -84,6 +85,7 @@ def _application() -> typer.Typer:
     audit.register(made)
     monitor.register(made)
     survey.register(made)
+    serve.register(made)
     made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
         _demo
     )

@@ -112,6 +112,16 @@ class Curator:
         """
         return self._vault.ledger
 
+    @property
+    def vault(self) -> Vault:
+        """The vault itself, for surfaces that keep accounts and give answers again.
+
+        Privacy: none (touches no data); what is in it is for the custodian.
+        >>> Curator.vault.fget is not None
+        True
+        """
+        return self._vault
+
     def add(
         self,
         schema: str | Path | Mapping[str, Any] | Table,

@@ -106,6 +106,21 @@ class Releases:
             row = connection.execute(query, (entry,)).fetchone()
         return None if row is None else _release(row)
 
+    def cited(self, receipt: str, *, analyst: str) -> Release | None:
+        """The release to an analyst under the id of its receipt.
+
+        Privacy: post-processing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(f"{folder}/vault").releases.cited("7f", analyst="ana") is None
+        True
+        """
+        query = f"{_SELECT} WHERE r.analyst = ? AND substr(e.hash, 1, 20) = ? ORDER BY r.number"
+        with self._store.reading() as connection:
+            rows = connection.execute(query, (analyst, receipt)).fetchall()
+        return _release(rows[-1]) if rows else None
+
     def transcript(self, analyst: str) -> tuple[Release, ...]:
         """Everything that was released to an analyst, in order.
 

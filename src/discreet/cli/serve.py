@@ -1,0 +1,129 @@
+"""The commands of a server's operator: serve runs it, account makes and revokes tokens."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.shared import Json, VaultFolder, existing_vault, print_json, refusing
+from discreet.errors import InvalidValue, Unavailable
+
+__all__ = ["register"]
+
+_EXTRA = "the server needs the server extra; run: pip install 'discreet[server]'."
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the server's commands.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['serve']
+    >>> [group.name for group in app.registered_groups]
+    ['account']
+    """
+    app.command("serve", help="Serve the vault over HTTP, for browsers and other programs.")(_serve)
+    account = typer.Typer(no_args_is_help=True)
+    account.command("add", help="Make an account, or a further token for one; shown once.")(_add)
+    account.command("list", help="List accounts and their tokens, without the tokens' text.")(_list)
+    account.command("revoke", help="Make an account's tokens worthless at once.")(_revoke)
+    app.add_typer(account, name="account", help="Accounts of the server and their tokens.")
+
+
+@refusing
+def _serve(
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port; 0 takes a free one.")] = 8642,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option("--root", metavar="FOLDER", help="Files here may be registered; repeatable."),
+    ] = None,
+    database: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--database", metavar="NAME=URL", help="A database that may be registered; repeatable."
+        ),
+    ] = None,
+    behind_tls: Annotated[
+        bool, typer.Option("--behind-tls", help="Cookies only over HTTPS: behind a TLS proxy.")
+    ] = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    try:
+        from discreet.server.running import serve
+        from discreet.server.settings import Settings
+    except ImportError:
+        raise Unavailable(_EXTRA) from None
+    settings = Settings(
+        host=host,
+        port=port,
+        roots=tuple(each.resolve() for each in root or ()),
+        databases=_databases(database or []),
+        secure_cookies=behind_tls,
+    )
+    with existing_vault(folder) as curator:
+        serve(curator, settings)
+
+
+def _databases(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        name, mark, url = text.partition("=")
+        if not mark or not name.isidentifier() or not url:
+            raise InvalidValue("--database is written NAME=URL, such as clinic=postgresql://...")
+        found[name] = url
+    return found
+
+
+@refusing
+def _add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
+    role: Annotated[str, typer.Option("--role", help="analyst or custodian.")] = "analyst",
+    days: Annotated[int, typer.Option("--days", help="How long the token is valid.")] = 90,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.server.accounts import Accounts, Role
+
+    if role not in list(Role):
+        raise InvalidValue(f"--role is {role!r:.80}; write analyst or custodian.")
+    if not 1 <= days <= 3650:
+        raise InvalidValue(f"--days is {days}; it must be 1 to 3650.")
+    with existing_vault(folder) as curator:
+        issued = Accounts(curator.vault.states).issue(name, Role(role), days=days)
+    if as_json:
+        print_json({"name": name, "role": role, "expires": issued.expires, "token": issued.text})
+        return
+    typer.echo(f"{name} is a {role}. The token, shown this once and valid to {issued.expires}:")
+    typer.echo(issued.text)
+
+
+@refusing
+def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
+    from discreet.server.accounts import Accounts
+
+    with existing_vault(folder) as curator:
+        found = list(Accounts(curator.vault.states).listed())
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in each["tokens"])
+        typer.echo(f"{each['name']}  {each['role']}  {tokens or 'no valid token'}")
+
+
+@refusing
+def _revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
+    token: Annotated[
+        str | None, typer.Option("--token", metavar="ID", help="This one only.")
+    ] = None,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.server.accounts import Accounts
+
+    with existing_vault(folder) as curator:
+        Accounts(curator.vault.states).revoke(name, token)
+    typer.echo(f"Revoked: {'every token' if token is None else token} of {name}.")

@@ -1,0 +1,183 @@
+"""The analyst's routes: tables, explain, queries, answers, budget, history, jobs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import JSONResponse, Response
+
+from discreet.curator.answer import Answer
+from discreet.display.table_values import table_values
+from discreet.display.values import account_values
+from discreet.display.words import refusal_of
+from discreet.ledger.account import Account, Holder
+from discreet.plan.draft import Plan
+from discreet.plan.explain import explained
+from discreet.server.accounts import Identity
+from discreet.server.desk import Desk, analyst, desk_of, signed_in
+from discreet.server.exports import csv_of, notebook_of, picture_of
+from discreet.server.forms import QueryForm, QuestionForm
+from discreet.server.jobs import Jobs
+from discreet.server.problems import Problem
+
+__all__ = ["analyst_routes"]
+
+_Analyst = Annotated[Identity, Depends(analyst)]
+_Anyone = Annotated[Identity, Depends(signed_in)]
+_Receipt = Annotated[str, Path(pattern=r"^[0-9a-f]{20}$")]
+_Name = Annotated[str, Path(min_length=1, max_length=100)]
+_Job = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+
+
+def analyst_routes(jobs: Jobs) -> APIRouter:
+    """The routes of analysts.
+
+    Privacy: every answer is charged and leaves on the grid of time; all else is public facts.
+    >>> callable(analyst_routes)
+    True
+    """
+    routes = APIRouter(tags=["analyst"])
+    routes.add_api_route("/tables", _tables, methods=["GET"])
+    routes.add_api_route("/tables/{name}", _table, methods=["GET"])
+    routes.add_api_route("/explain", _explain, methods=["POST"])
+    routes.add_api_route("/budget", _budget, methods=["GET"])
+    routes.add_api_route("/answers", _answers, methods=["GET"])
+    routes.add_api_route("/answers/{receipt}", _answer, methods=["GET"])
+    for form, (route, kind) in _EXPORTS.items():
+        routes.add_api_route(
+            f"/answers/{{receipt}}/{form}",
+            route,
+            methods=["GET"],
+            response_class=Response,
+            responses={200: {"content": {kind: {}}}},
+        )
+
+    async def query(request: Request, form: QueryForm, who: _Analyst) -> Any:
+        desk = desk_of(request)
+        if not form.wait:
+            made = jobs.start(desk, who, form)
+            return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
+        return await desk.gate.run(who.name, lambda: _asked(desk, who, form))
+
+    async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
+        found = jobs.find(who.name, name)
+        if found is None:
+            raise Problem("not-found")
+        if found["state"] != "done":
+            return found
+        desk = desk_of(request)
+        answer = await desk.gate.run(who.name, lambda: desk.recalled(who, found["answer"]))
+        return {**found, "answer": desk.shown(who, answer)}
+
+    routes.add_api_route(
+        "/queries",
+        query,
+        methods=["POST"],
+        responses={202: {"description": "A job; see its Location"}},
+    )
+    routes.add_api_route("/jobs/{name}", job, methods=["GET"])
+    return routes
+
+
+def _asked(desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
+    answer = desk.session(who).sql(form.sql, key=form.key, **form.prices())
+    desk.count("answers", "free" if answer.free else "charged")
+    return desk.shown(who, answer)
+
+
+async def _tables(request: Request, who: _Anyone) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+    return await desk.gate.run(
+        who.name, lambda: [table_values(each) for each in desk.curator.tables.values()]
+    )
+
+
+async def _table(request: Request, name: _Name, who: _Anyone) -> dict[str, Any]:
+    desk = desk_of(request)
+    found = (await desk.gate.run(who.name, lambda: desk.curator.tables)).get(name)
+    if found is None:
+        raise Problem("not-found")
+    return table_values(found)
+
+
+async def _explain(request: Request, form: QuestionForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def explain() -> dict[str, Any]:
+        made = desk.session(who).explain(form.sql, **form.prices())
+        accounts = _accounts(desk, who, made)
+        return {
+            **explained(made, form.count),
+            "admitted": refusal_of(made.cost, *accounts) is None,
+            "remaining": {
+                each.holder.value: account_values(each)["remaining"] for each in accounts
+            },
+        }
+
+    return await desk.gate.run(who.name, explain)
+
+
+def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
+    ledger = desk.curator.ledger
+    return (
+        ledger.account(Holder.POPULATION, made.table.population),
+        ledger.account(Holder.ANALYST, who.name),
+    )
+
+
+async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+    return await desk.gate.run(
+        who.name, lambda: account_values(desk.curator.ledger.account(Holder.ANALYST, who.name))
+    )
+
+
+async def _answers(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        return [
+            {
+                "id": each.receipt.id,
+                "time": each.receipt.time,
+                "question": each.receipt.question,
+                "table": each.receipt.table,
+                "cost": each.receipt.cost,
+            }
+            for each in desk.curator.session(who.name).transcript
+        ]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _answer(request: Request, receipt: _Receipt, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+    return await desk.gate.run(who.name, lambda: desk.shown(who, desk.recalled(who, receipt)))
+
+
+async def _recalled(request: Request, receipt: str, who: Identity) -> Answer:
+    desk = desk_of(request)
+    return await desk.gate.run(who.name, lambda: desk.recalled(who, receipt))
+
+
+async def _csv(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
+    return csv_of(await _recalled(request, receipt, who))
+
+
+async def _png(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
+    return picture_of(await _recalled(request, receipt, who), "png")
+
+
+async def _svg(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
+    return picture_of(await _recalled(request, receipt, who), "svg")
+
+
+async def _notebook(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
+    return notebook_of(await _recalled(request, receipt, who), str(request.base_url))
+
+
+_EXPORTS: dict[str, tuple[Any, str]] = {
+    "csv": (_csv, "text/csv"),
+    "png": (_png, "image/png"),
+    "svg": (_svg, "image/svg+xml"),
+    "notebook": (_notebook, "application/x-ipynb+json"),
+}

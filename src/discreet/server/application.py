@@ -1,0 +1,87 @@
+"""The application: routes, problems and limits put together around one curator.
+Holds no privacy logic; what answers, sessions answer.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from discreet import __version__
+from discreet.curator.service import Curator
+from discreet.server.analysts import analyst_routes
+from discreet.server.custodians import custodian_routes
+from discreet.server.desk import Desk
+from discreet.server.jobs import Jobs
+from discreet.server.problems import KINDS, register_problems
+from discreet.server.settings import Settings
+from discreet.server.shield import Shield, metrics_text
+
+__all__ = ["application"]
+
+_PREFIX = "/api/v1"
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+}
+
+
+def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
+    """The application of one curator.
+
+    Privacy: answers are charged by the curator; see `Desk`.
+    >>> callable(application)
+    True
+    """
+    desk = Desk(curator, settings or Settings())
+    jobs = Jobs()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.draining = True
+        jobs.close()
+        desk.gate.close()
+
+    app = FastAPI(
+        title="Discreet",
+        version=__version__,
+        summary="A trusted curator: private answers with error bars, paid from a budget.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{_PREFIX}/openapi.json",
+        responses=_problems(),
+        separate_input_output_schemas=False,
+    )
+    app.state.desk = desk
+    register_problems(app)
+    app.include_router(analyst_routes(jobs), prefix=_PREFIX)
+    app.include_router(custodian_routes(), prefix=_PREFIX)
+
+    async def health() -> Response:
+        return JSONResponse({"status": "draining" if desk.draining else "ok"})
+
+    async def metrics() -> Response:
+        return PlainTextResponse(metrics_text(desk), media_type="text/plain; version=0.0.4")
+
+    app.add_api_route("/health", health, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/metrics", metrics, methods=["GET"], include_in_schema=False)
+    app.add_middleware(Shield, desk=desk)
+    return app
+
+
+def _problems() -> dict[int | str, dict[str, Any]]:
+    found: dict[int | str, dict[str, Any]] = {}
+    for status, title in KINDS.values():
+        document = {"application/problem+json": {"schema": _PROBLEM}}
+        found[status] = {"description": title, "content": document}
+    return found

@@ -1,0 +1,196 @@
+"""What routes share: the curator, accounts, limits and counts of one server, and who is asking.
+Answers leave through remote sessions only, on the grid of time.
+"""
+
+import hmac
+import threading
+from collections import Counter
+from typing import Any
+
+from fastapi import Request
+
+from discreet.curator.answer import Answer
+from discreet.curator.recall import recall
+from discreet.curator.service import Curator
+from discreet.curator.session import Session
+from discreet.display.values import answer_values
+from discreet.ledger.entry import describe_loss
+from discreet.ledger.releases import Release
+from discreet.server.accounts import Accounts, Identity, Role
+from discreet.server.gate import Gate, Guesses
+from discreet.server.logins import COOKIE, Login, Logins
+from discreet.server.problems import Problem
+from discreet.server.settings import Settings
+
+__all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_HEADER = "X-CSRF-Token"
+
+
+class Desk:
+    """One server's curator and everything around it.
+
+    Privacy: none by itself; sessions charge and release.
+    >>> Desk.__name__
+    'Desk'
+    """
+
+    def __init__(self, curator: Curator, settings: Settings) -> None:
+        self.curator = curator
+        self.settings = settings
+        self.accounts = Accounts(curator.vault.states)
+        self.logins = Logins(self.accounts, hours=settings.login_hours)
+        self.gate = Gate(settings)
+        self.guesses = Guesses(per_minute=settings.logins_per_minute)
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.lock = threading.Lock()
+        self.draining = False
+
+    def count(self, name: str, label: str = "") -> None:
+        """Count an event, for the metrics.
+
+        Privacy: none (touches no data): requests and charges only.
+        >>> Desk.count.__name__
+        'count'
+        """
+        with self.lock:
+            self.counts[name, label] += 1
+
+    def session(self, identity: Identity) -> Session:
+        """The remote session of an analyst; refused while the custodian has paused questions.
+
+        Privacy: none (touches no data).
+        >>> Desk.session.__name__
+        'session'
+        """
+        if self.accounts.paused:
+            raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
+        return self.curator.remote_session(identity.name)
+
+    def stored(self, identity: Identity, receipt: str) -> Release:
+        """A release of this analyst's own; any other is not found.
+
+        Privacy: post-processing.
+        >>> Desk.stored.__name__
+        'stored'
+        """
+        found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
+        if found is None:
+            raise Problem("not-found")
+        return found
+
+    def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
+        """An answer as JSON, with the release from which a client makes the same answer again.
+
+        Privacy: post-processing.
+        >>> Desk.shown.__name__
+        'shown'
+        """
+        released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
+        bought = None if answer.bought is None else answer.bought.receipt.id
+        return {**answer_values(answer), "bought": bought, "release": _written(released)}
+
+    def recalled(self, identity: Identity, receipt: str) -> Answer:
+        """An old answer.
+
+        Privacy: post-processing.
+        >>> Desk.recalled.__name__
+        'recalled'
+        """
+        return recall(self.stored(identity, receipt))
+
+
+def _written(release: Release | None) -> dict[str, Any] | None:
+    if release is None:  # another analyst's, where the custodian allows sharing
+        return None
+    receipt = release.receipt
+    return {
+        "key": release.key,
+        "body": release.body.decode(),
+        "receipt": {
+            "sequence": receipt.sequence,
+            "id": receipt.id,
+            "time": receipt.time,
+            "population": receipt.population,
+            "analyst": receipt.analyst,
+            "loss": describe_loss(receipt.loss),
+            "memo": dict(receipt.memo),
+        },
+    }
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the application that serves a request.
+
+    Privacy: none (touches no data).
+    >>> callable(desk_of)
+    True
+    """
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def login_of(request: Request) -> Login | None:
+    """The login of a request's cookie.
+
+    Privacy: none (touches no data).
+    >>> callable(login_of)
+    True
+    """
+    cookie = request.cookies.get(COOKIE)
+    return None if cookie is None else desk_of(request).logins.read(cookie)
+
+
+def signed_in(request: Request) -> Identity:
+    """Who is asking: by a bearer token, or by a cookie and, for changes, the form's own token.
+
+    Privacy: none (touches no data).
+    >>> callable(signed_in)
+    True
+    """
+    desk = desk_of(request)
+    address = request.client.host if request.client else "unknown"
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        if desk.guesses.too_many(address):
+            raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
+        identity = desk.accounts.identify(token.strip())
+        if identity is None:
+            desk.guesses.wrong(address)
+            raise Problem("not-signed-in")
+        return identity
+    login = login_of(request)
+    if login is None:
+        raise Problem("not-signed-in")
+    given = request.headers.get(_HEADER, "").encode("utf-8", "replace")
+    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), given):
+        raise Problem("forgery", f"The header {_HEADER} is missing or wrong.")
+    return login.identity
+
+
+def analyst(request: Request) -> Identity:
+    """An analyst; everyone else finds nothing here.
+
+    Privacy: none (touches no data).
+    >>> callable(analyst)
+    True
+    """
+    return _with_role(request, Role.ANALYST)
+
+
+def custodian(request: Request) -> Identity:
+    """A custodian; everyone else finds nothing here.
+
+    Privacy: none (touches no data).
+    >>> callable(custodian)
+    True
+    """
+    return _with_role(request, Role.CUSTODIAN)
+
+
+def _with_role(request: Request, role: Role) -> Identity:
+    identity = signed_in(request)
+    if identity.role is not role:
+        raise Problem("not-found")
+    return identity

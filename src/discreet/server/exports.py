@@ -1,0 +1,102 @@
+"""Answers as files: CSV, pictures, a notebook. Released values only."""
+
+import csv
+import io
+import json
+import tempfile
+from pathlib import Path
+
+from starlette.responses import Response
+
+from discreet.curator.answer import Answer
+from discreet.errors import Unavailable
+
+__all__ = ["csv_of", "notebook_of", "picture_of"]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_of(answer: Answer) -> Response:
+    """The rows with the ends of their 95% intervals.
+
+    Privacy: post-processing.
+    >>> csv_of.__name__
+    'csv_of'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    noisy = [name for name in answer.columns if name not in answer.in_ranks]
+    rows, intervals = answer.to_dicts(), answer.intervals()
+    ends = [name for name in noisy if intervals and name in intervals[0]]
+    header = [*answer.columns, *(f"{name}_{end}" for name in ends for end in ("low", "high"))]
+    writer.writerow([_cell(name) for name in header])
+    for row, interval in zip(rows, intervals, strict=True):
+        bounds = [end for name in ends for end in interval[name]]
+        writer.writerow([*(_cell(row[name]) for name in answer.columns), *bounds])
+    return _file(text.getvalue().encode(), "text/csv; charset=utf-8", answer, "csv")
+
+
+def _cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula is quoted."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def picture_of(answer: Answer, form: str) -> Response:
+    """The chart with error bars, as SVG or PNG.
+
+    Privacy: post-processing.
+    >>> picture_of.__name__
+    'picture_of'
+    """
+    kinds = {"svg": "image/svg+xml", "png": "image/png"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"chart.{form}"
+        answer.plot(str(file))
+        if not file.is_file():
+            raise Unavailable("the chart could not be drawn.")
+        return _file(file.read_bytes(), kinds[form], answer, form)
+
+
+def notebook_of(answer: Answer, url: str) -> Response:
+    """A notebook that fetches this answer again and shows it.
+
+    Privacy: post-processing.
+    >>> notebook_of.__name__
+    'notebook_of'
+    """
+    receipt = answer.receipt
+    lines = [
+        "import os",
+        "import discreet",
+        f"client = discreet.Client({url!r}, os.environ['DISCREET_TOKEN'])",
+        f"answer = client.answer({receipt.id!r})",
+        "answer",
+    ]
+    said = [
+        f"# Answer {receipt.id}\n",
+        "\n",
+        f"Asked by {receipt.analyst} at {receipt.time} about {receipt.table}: cost "
+        f"{receipt.cost}, protecting each {receipt.unit} (neighbours: {receipt.neighbours}).\n",
+    ]
+    cells = [
+        {"cell_type": "markdown", "id": "about", "metadata": {}, "source": said},
+        {
+            "cell_type": "code",
+            "id": "answer",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": [f"{line}\n" for line in lines[:-1]] + [lines[-1]],
+        },
+    ]
+    body = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return _file(json.dumps(body).encode(), "application/x-ipynb+json", answer, "ipynb")
+
+
+def _file(body: bytes, kind: str, answer: Answer, ending: str) -> Response:
+    name = f"answer-{answer.receipt.id}.{ending}"
+    return Response(
+        body, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )

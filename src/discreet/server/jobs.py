@@ -1,0 +1,91 @@
+"""Questions that are answered later: a job is named by its key, so that a lost one can be asked
+again without paying twice. Keeps names and receipts only.
+"""
+
+import base64
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from discreet.display.words import refusal_text
+from discreet.errors import DiscreetError
+from discreet.noise.bits import system
+from discreet.server.accounts import Identity
+from discreet.server.desk import Desk
+from discreet.server.forms import QueryForm
+from discreet.server.problems import Problem
+
+__all__ = ["Jobs"]
+
+_MOST = 1000
+_RUNNING = 4
+
+
+class Jobs:
+    """The jobs of one process.
+
+    Privacy: answers go the same way as those that are waited for.
+    >>> Jobs().find("ana", "nothing-here") is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._pool = ThreadPoolExecutor(_RUNNING, thread_name_prefix="job")
+
+    def start(self, desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
+        """Begin a job and say its name.
+
+        Privacy: see the class.
+        >>> Jobs.start.__name__
+        'start'
+        """
+        session = desk.session(who)
+        bits = system.bits(96).to_bytes(12, "little")
+        name = base64.urlsafe_b64encode(bits).decode()
+        key = form.key or f"job-{name}"
+        made: dict[str, Any] = {"job": name, "state": "waiting", "key": key, "progress": 0.0}
+        with self._lock:
+            waiting = [each for each in self._jobs.values() if each["state"] != "done"]
+            if len(waiting) >= _MOST:
+                raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
+            while len(self._jobs) >= _MOST:
+                self._jobs.popitem(last=False)
+            self._jobs[who.name, name] = made
+
+        def work() -> None:
+            made.update(state="running", progress=0.1)
+            try:
+                answer = session.sql(form.sql, key=key, **form.prices())
+            except DiscreetError as refusal:
+                made.update(state="failed", progress=1.0, detail=refusal_text(refusal))
+                return
+            except Exception:  # noqa: BLE001 (says nothing about itself)
+                made.update(state="failed", progress=1.0, detail="Something failed here.")
+                return
+            desk.count("answers", "free" if answer.free else "charged")
+            made.update(state="done", progress=1.0, answer=answer.receipt.id)
+
+        self._pool.submit(work)
+        return dict(made)
+
+    def find(self, account: str, name: str) -> dict[str, Any] | None:
+        """A job of this account, as it stands.
+
+        Privacy: none (touches no data).
+        >>> Jobs().find("ana", "nothing-here") is None
+        True
+        """
+        with self._lock:
+            found = self._jobs.get((account, name))
+            return None if found is None else dict(found)
+
+    def close(self) -> None:
+        """Finish what runs, drop what waits: a key lets it be asked again.
+
+        Privacy: none (touches no data).
+        >>> Jobs().close()
+        """
+        self._pool.shutdown(wait=True, cancel_futures=True)

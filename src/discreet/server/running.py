@@ -1,0 +1,46 @@
+"""How a server runs: one process, its socket, an orderly end. Several of them can share a vault."""
+
+import logging
+import sys
+
+import uvicorn
+
+from discreet.curator.service import Curator
+from discreet.server.application import application
+from discreet.server.settings import Settings
+from discreet.server.shield import LOGGER
+
+__all__ = ["serve"]
+
+
+def serve(curator: Curator, settings: Settings) -> None:
+    """Serve until stopped; what runs then is finished first.
+
+    Privacy: none (touches no data); see `application`.
+    >>> serve.__name__
+    'serve'
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(curator, settings),
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            proxy_headers=False,
+            limit_concurrency=1000,
+            backlog=256,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=settings.drain_seconds,
+            h11_max_incomplete_event_size=32 * 1024,
+        )
+    )
+    print(f"Serving on http://{settings.host}:{settings.port} until stopped.", flush=True)
+    server.run()
