@@ -99,6 +99,7 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # respondents come in bursts
 
     def __init__(self, reports: Reports, host: str, port: int) -> None:
         folder = resources.files("discreet.survey").joinpath("assets")

@@ -134,12 +134,13 @@ def _range(question: Question) -> Fraction:
 
 
 def _half_width(question: Question, people: int, confidence: Number) -> float:
-    """Of the interval in a report: for shares where half of the people hold the option."""
+    """Of the interval in a report, for the share that makes it widest."""
     randomizer = question.randomizer
     if isinstance(randomizer, CategoryRandomizer):
         kept, other = randomizer.chances()
-        halves = min(people, math.floor(people * (kept + other) / 2))
-        counts = (halves,) + (0,) * (randomizer.cells - 1)
+        # Widest where as many reports support the option as do not.
+        widest = math.floor(people * min(max(Fraction(1, 2), other), kept))
+        counts = (widest,) + (0,) * (randomizer.cells - 1)
         made = Frequencies(Tally(randomizer, people, counts), (), ())
         low, high = made.intervals(confidence)[0]
         return (high - low) / 2 / people

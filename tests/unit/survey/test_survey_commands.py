@@ -1,0 +1,138 @@
+"""`discreet survey`: from a new file to findings, refusals and their status."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+import typer
+
+from discreet.cli import app
+from discreet.noise import system
+from discreet.survey import Reports, read_survey
+from discreet.survey.wire import pack
+from support.command_line import run
+
+PEOPLE = 400
+
+
+@pytest.fixture
+def file(tmp_path):
+    made = tmp_path / "habits.toml"
+    assert run("survey", "new", made).status == 0
+    return made
+
+
+@pytest.fixture
+def filled(file):
+    survey = read_survey(file)
+    truth = {
+        "smokes": np.repeat([0, 1], [300, 100]),
+        "diet": np.tile([0, 1, 2, 3], 100),
+        "sleep": np.full(PEOPLE, 7.5),
+    }
+    drawn = {q.name: q.randomizer.release(truth[q.name]) for q in survey.questions}
+    reports = Reports(file.with_suffix(".db"), survey)
+    for body in pack(survey, drawn):
+        reports.add(f"{system.bits(128):032x}", body.tobytes())
+    reports.close()
+    return file
+
+
+def test_every_command_and_option_has_help():
+    group = typer.main.get_command(app).commands["survey"]
+    assert set(group.commands) == {"new", "simulate", "collect", "report"}
+    for name, command in group.commands.items():
+        assert len(command.help) > 20
+        for parameter in command.params:
+            if parameter.name != "help":
+                assert getattr(parameter, "help", None), f"{name}: {parameter.name}"
+        assert run("survey", name, "--help").status == 0
+
+
+def test_new_overwrites_nothing(file):
+    assert "survey simulate habits.toml" in file.read_text()
+    before = file.read_text()
+    again = run("survey", "new", file)
+    assert again.status == 2
+    assert "nothing was written" in again.err
+    assert file.read_text() == before
+    assert run("survey", "new", file.parent / "none" / "x.toml").status == 2
+
+
+def test_simulate_needs_nobody(file):
+    found = run("survey", "simulate", file, "--people", 1000)
+    assert found.status == 0
+    assert "KaryResponse" in found.out
+    assert "epsilon 3" in found.out
+    values = run("survey", "simulate", file, "--people", 1000, "--json").json
+    assert values["report_bytes"] == 2
+    assert [one["question"] for one in values["questions"]] == ["smokes", "diet", "sleep"]
+    assert values["questions"][0]["error"] == pytest.approx(0.0303, abs=1e-4)
+    assert values["people_for_error"]["0.01"] > 10_000
+    assert not file.with_suffix(".db").exists()
+    refused = run("survey", "simulate", file, "--people", 0)
+    assert refused.status == 2
+    assert "whole number" in refused.err
+
+
+def test_report_has_tables_intervals_chart_and_page(filled, tmp_path):
+    shown = run("survey", "report", filled, "--joint", "smokes,diet")
+    assert shown.status == 0
+    assert "400 respondents" in shown.out
+    assert "95% interval" in shown.out
+    assert "vegetarian" in shown.out
+    page, chart = tmp_path / "page.html", tmp_path / "chart.svg"
+    values = run("survey", "report", filled, "--html", page, "--plot", chart, "--json").json
+    assert [one["people"] for one in values["questions"]] == [PEOPLE] * 3
+    for row in values["questions"][0]["rows"]:
+        assert row["low"] <= row["adjusted"] <= row["high"]
+    assert page.read_text().count("<svg") == 3
+    assert chart.read_text().startswith("<svg")
+    narrow = run("survey", "report", filled, "--confidence", "0.5", "--json").json
+    first, second = (v["questions"][0]["rows"][0] for v in (values, narrow))
+    assert second["high"] - second["low"] < first["high"] - first["low"]
+
+
+def test_report_refuses_with_a_remedy(file, filled, tmp_path):
+    del filled
+    assert run("survey", "report", file, "--joint", "smokes").status == 2
+    assert run("survey", "report", file, "--confidence", "1").status == 2
+    missing = run("survey", "report", file, "--reports", tmp_path / "none.db")
+    assert missing.status == 2
+    assert "survey collect" in missing.err
+    file.write_text(file.read_text().replace("Do you smoke?", "Did you ever smoke?"))
+    edited = run("survey", "report", file)
+    assert edited.status == 2
+    assert "edited since" in edited.err
+
+
+def test_collect_serves_until_it_is_stopped(file):
+    words = ["survey", "collect", str(file), "--port", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from discreet.cli import main; main()", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        line = process.stdout.readline()
+        address = re.search(r"http://\S+/", line).group()
+        request = urllib.request.Request(f"{address}reports/{'0' * 32}", data=b"\1\0", method="PUT")
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert reply.status == 201
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert "1 reports are kept" in rest
+    assert process.returncode == 0
+    values = run("survey", "report", file, "--json").json
+    assert values["questions"][0]["people"] == 1
+    assert json.dumps(values)
