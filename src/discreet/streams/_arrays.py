@@ -1,0 +1,54 @@
+"""Where the weights of a synopsis live: a numpy array, or a torch tensor on another device.
+The same few operations serve both; torch is imported only when a device is asked for.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+
+
+def _torch(device: str) -> Any:
+    try:
+        import torch  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise InvalidValue(
+            f"device is {device!r}, which needs torch, and it is not installed. Install it, or "
+            "leave the device out."
+        ) from None
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise InvalidValue(f"device is {device!r}, and torch sees none here. Leave it out.")
+    return torch
+
+
+def full(size: int, device: str) -> Any:
+    """Equal weights that sum to one: 64-bit floats on the CPU, 32-bit ones elsewhere."""
+    if device == "cpu":
+        return np.full(size, 1 / size)
+    torch = _torch(device)
+    return torch.full((size,), 1 / size, dtype=torch.float32, device=_name(device))
+
+
+def on_device(values: NDArray[np.float64], device: str, like: Any = None) -> Any:
+    """The values where the weights are; `like` names an array to lie beside."""
+    if like is not None:
+        return values if isinstance(like, np.ndarray) else like.new_tensor(values)
+    if device == "cpu":
+        return values
+    torch = _torch(device)
+    return torch.tensor(values, dtype=torch.float32, device=_name(device))
+
+
+def _name(device: str) -> str:
+    """torch's own name; its CPU is asked for as "torch", to run the same code without a GPU."""
+    return "cpu" if device == "torch" else device
+
+
+def to_numpy(array: Any) -> NDArray[np.float64]:
+    """The values as 64-bit floats on the CPU."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
+    moved: NDArray[np.float64] = array.detach().cpu().numpy().astype(np.float64)
+    return moved
