@@ -62,7 +62,7 @@ def test_our_mechanisms_are_left_alone(name):
         padded(mechanism, len(pair[0])),
         Pure(epsilon=2),
         pairs=[pair],
-        samples=6_000,
+        samples=4_000,
         false_alarm=fit.FALSE_ALARM,
     )
     assert not verdict.violated, str(verdict)

@@ -17,7 +17,7 @@ from support.fit import check_fit, check_rate_at_most, rejects
 from support.mechanism_laws import laplace_cdf
 from support.sparse_laws import coded, law_of_fresh, law_of_one
 
-SAMPLES = 25_000
+SAMPLES = 20_000
 MARGINS = [-1, 2, 0, -3, 1]
 ONE = Sensitivity.single(1)
 
@@ -182,5 +182,5 @@ def test_many_answers_follow_their_exact_law(name):
     mechanism, law = CASES[name]
     scales = float(mechanism.threshold_scale), float(mechanism.query_scale)
     code, exact = coded(law(MARGINS, *scales, mechanism.alarms))
-    samples = [code[said] for said in stepped(mechanism, 60 * SAMPLES)]
+    samples = [code[said] for said in stepped(mechanism, 80 * SAMPLES)]
     assert check_fit(samples, exact, name=f"{name}, long") > 0
