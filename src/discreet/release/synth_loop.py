@@ -6,7 +6,7 @@ course, so an interrupted synthesis can be taken up again.
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from discreet.release.junction import Clique, tree_cells
 from discreet.release.model import network
 from discreet.release.model_fit import Measured, fit
 from discreet.release.synth_domain import Attribute, binned
+from discreet.release.synth_grade import grading
 from discreet.release.synth_model import Synthetic
 from discreet.release.synth_ones import estimate_counts
 from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noisy, Ones, Round, Step
@@ -118,8 +119,18 @@ def develop(
         step = _ones(course, floor_decimal(left * Fraction(plan.ones), 12))
         left -= step.loss(sensitivity).rho
         ones = source.take(step)
-    model = _first(course, ones, left)
-    return _rounds(course, model, left)
+    kept = floor_decimal(budget * Fraction(plan.grade), 12)
+    model = _rounds(course, _first(course, ones, left - kept), left - kept)
+    return _graded(course, model, kept)
+
+
+def _graded(course: _Course, model: Synthetic, rho: Fraction) -> Synthetic:
+    """The model with its own noisy marks."""
+    sizes = tuple(attribute.size for attribute in model.attributes)
+    rows = model.codes(min(200_000, max(10_000, math.ceil(model.total))), None)
+    step = grading(sizes, rows, total=model.total, rho=rho, sensitivity=course.sensitivity)
+    found = course.source.take(step)
+    return model if found is None else replace(model, marks=step.marks(found))
 
 
 def _ones(course: _Course, rho: Fraction) -> Ones:
@@ -159,7 +170,15 @@ def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Syntheti
     given = tuple(Measured((place,), *measured[at]) for place, at in enumerate(order))
     fitted = fit(network(sizes, []), given, strength=plan.strength * total)
     sorted_binnings = tuple(binnings[at] for at in order)
-    return Synthetic(course.attributes, tuple(order), sorted_binnings, total, fitted, given)
+    return Synthetic(
+        course.attributes,
+        tuple(order),
+        sorted_binnings,
+        total,
+        fitted,
+        given,
+        plan.strength * total,
+    )
 
 
 def _rounds(course: _Course, model: Synthetic, left: Fraction) -> Synthetic:
@@ -249,7 +268,7 @@ def _refitted(course: _Course, model: Synthetic, found: tuple[Noisy, ...], steps
         steps=steps,
         tolerance=0.02,
     )
-    return Synthetic(model.attributes, model.places, model.binnings, total, fitted, measured)
+    return replace(model, fitted=fitted, measured=measured)
 
 
 def _as_measured(noisy: Noisy, sizes: tuple[int, ...], total: float) -> Measured:

@@ -3,7 +3,7 @@ Made of released numbers only.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from discreet.release.junction import Clique
 from discreet.release.model_fit import Fitted, Measured
 from discreet.release.model_folds import fold
 from discreet.release.synth_domain import Attribute, Binning
+from discreet.release.synth_grade import Mark
 from discreet.release.synth_rounds import coded
 from discreet.release.synth_rows import draw_rows, spread
 
@@ -39,6 +40,10 @@ class Synthetic:
     total: float
     fitted: Fitted = field(repr=False)
     measured: tuple[Measured, ...] = field(repr=False)
+    strength: float
+    """The weight of the entropy in its fit, in rows."""
+    marks: tuple[Mark, ...] = ()
+    """How far it is from the data, told with noise."""
 
     def __post_init__(self) -> None:
         if not len(self.attributes) == len(self.places) == len(self.binnings):
@@ -95,6 +100,26 @@ class Synthetic:
             found[:, at] = spread(self.binnings[place].table(), grouped[:, place], order, bits)
             order = (order * self.attributes[at].size + found[:, at]) % (1 << 40)
         return found
+
+    def count(self, chosen: Mapping[int, Table]) -> float:
+        """Expected rows, each value of an attribute weighted by a share between 0 and 1.
+
+        One sweep with the shares as further factors: exact for any number of attributes.
+        Privacy: post-processing.
+        >>> Synthetic.count.__name__
+        'count'
+        """
+        factors = dict(self.fitted.factors)
+        for at, shares in chosen.items():
+            place = self.places.index(at)
+            inside = self.binnings[place].table() @ shares
+            if not inside.any():
+                return 0.0
+            with np.errstate(divide="ignore"):
+                logarithm = np.log(inside)
+            factors[(place,)] = factors.get((place,), 0.0) + logarithm
+        before = self.fitted.beliefs.log_partition
+        return self.total * math.exp(self.fitted.network.propagate(factors).log_partition - before)
 
     def marginal(self, clique: Clique) -> Table:
         """Expected counts over values of these attributes, in the order given.

@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Sensitivity
+from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource
@@ -208,8 +209,31 @@ class Round:
         return known or tree_cells(self.sizes, cliques) <= self.most_cells
 
 
-Step = Ones | Round
-"""What may be asked of the exact counts."""
+class Step(Protocol):
+    """What may be asked of the exact counts, at a price known before.
+
+    Privacy: `release` costs at most `loss`.
+    >>> Step.__name__
+    'Step'
+    """
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+        """What the step costs at most.
+
+        Privacy: none (touches no data).
+        >>> Step.loss.__name__
+        'loss'
+        """
+        ...
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """The noisy answer.
+
+        Privacy: `loss`.
+        >>> Step.release.__name__
+        'release'
+        """
+        ...
 
 
 def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:

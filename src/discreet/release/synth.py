@@ -1,0 +1,228 @@
+"""Synthetic data from a curator's table: priced and charged ahead, taken in steps that are
+recorded before they run, and taken up again where it stopped. Exact counts are seen by the steps'
+`release` only, inside a program.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from discreet.accounting.filters import Filter
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    perform,
+    planned,
+    price,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.ledger.states import Change, State
+from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.plan.draft import Plan
+from discreet.rationals import Number
+from discreet.release.synth_columns import Field, fields_of
+from discreet.release.synth_loop import Progress, develop
+from discreet.release.synth_model import Synthetic
+from discreet.release.synth_mwem import reweigh
+from discreet.release.synth_result import Synthesis
+from discreet.release.synth_rounds import Cells, Noisy, Step
+from discreet.release.synth_state import Course, Spec
+
+__all__ = ["synthesize"]
+
+_MOST_GROUPS = 1 << 400  # cells are read, groups are never listed
+_KIND = "synthesis"
+_METHODS = ("marginals", "mwem")
+Report = Callable[[Progress], None]
+
+
+def synthesize(
+    session: Session,
+    table: str,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    columns: Sequence[str] | None = None,
+    method: str = "marginals",
+    name: str | None = None,
+    on_progress: Report = lambda _: None,
+) -> Synthesis:
+    """A private model of a table, which draws as many synthetic rows as wanted.
+
+    The same call again, after an interruption or just so, goes on where it stopped and is not
+    charged again; a `name` of your own tells two syntheses of the same thing apart. The method
+    "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
+    of values, for few small columns and for pure budgets.
+    Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
+    filter [WRRW23, Sec. 3], charged before the first.
+    >>> synthesize.__name__
+    'synthesize'
+    """
+    if method not in _METHODS:
+        raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")
+    known = session._warehouse.tables()
+    if table not in known:
+        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    fields = fields_of(known[table], columns)
+    keys = ", ".join(each.sql for each in fields)
+    made = planned(
+        session, f"SELECT COUNT(*) AS n FROM {table} GROUP BY {keys}", most_groups=_MOST_GROUPS
+    )
+    cost = _cost(session, made, method, epsilon, rho)
+    amount = cost.epsilon if isinstance(cost, Pure) else cost.rho
+    spec = Spec(made.question, str(amount), method, versions_of(session, made))
+    source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
+    model = _developed(source, fields, on_progress)
+    source.finish()
+    return Synthesis(
+        table=table,
+        fields=fields,
+        model=model,
+        cost=_said(cost),
+        unit=known[table].unit or "row",
+        neighbours=str(known[table].neighbours),
+        receipt=source.course.receipt,
+        method=method,
+    )
+
+
+def _cost(
+    session: Session, made: Plan, method: str, epsilon: Number | None, rho: Number | None
+) -> Pure | ZCDP:
+    asked = price(session, made, epsilon=epsilon, rho=rho)
+    if method == "mwem":
+        if epsilon is None:
+            raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
+        return Pure(epsilon=epsilon)
+    if isinstance(asked, Pure):
+        raise UnprovableRequest(
+            "this budget is pure and the method measures with Gaussian noise; ask for a grant with "
+            'a delta, or use method="mwem". Nothing was run or charged.'
+        )
+    return asked
+
+
+def _said(cost: Pure | ZCDP) -> str:
+    if isinstance(cost, Pure):
+        return f"epsilon = {float(cost.epsilon):.6g}"
+    return f"rho = {float(cost.rho):.6g}"
+
+
+def _developed(source: "_Taken", fields: tuple[Field, ...], on_progress: Report) -> Synthetic:
+    attributes = [each.attribute for each in fields]
+    if isinstance(source.cost, Pure):
+        return reweigh(
+            attributes,
+            source,
+            epsilon=source.cost.epsilon,
+            sensitivity=source.sensitivity,
+            on_progress=on_progress,
+        )
+    return develop(
+        attributes,
+        source,
+        rho=source.cost.rho,
+        sensitivity=source.sensitivity,
+        on_progress=on_progress,
+    )
+
+
+def _opened(
+    session: Session, made: Plan, cost: Pure | ZCDP, spec: Spec, name: str | None
+) -> tuple[Course, State]:
+    """The course that was begun under this name, or a new one, charged now."""
+    states = states_of(session)
+    known = states.newest(name or spec.name, analyst=session.name)
+    if known is None:
+        change = Change(
+            analyst=session.name,
+            name=name or spec.name,
+            kind=_KIND,
+            version=1,
+            body=Course(spec).write(),
+        )
+        details = {"method": spec.method, "synthesis": change.name}
+        paid = begin(
+            session, made, cost=cost, label="synthetic data", state=change, details=details
+        )
+        course = replace(Course(spec), receipt=paid.id)
+        return course, states.put(_first(states.newest(change.name, analyst=session.name), course))
+    if known.kind != _KIND:
+        raise InvalidValue(f"{known.name!r} is a {known.kind}; choose another name.")
+    course = Course.read(known.body)
+    if course.spec != spec:
+        raise InvalidValue(
+            f"{known.name!r} was begun with another question, price, method or state of the data; "
+            "give the same again, or choose another name. Nothing was run or charged."
+        )
+    return course, known
+
+
+def _first(state: State | None, course: Course) -> Change:
+    assert state is not None
+    return state.next(course.write())
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Answers steps from the record, then from the table; begins each durably before it runs."""
+
+    session: Session
+    made: Plan
+    cost: Pure | ZCDP
+    course: Course
+    state: State
+    place: int = 0
+    filter: Filter | None = None
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        return self.made.measures[0].sensitivity
+
+    def take(self, step: Step) -> tuple[Noisy, ...] | None:
+        # The course of answers is fixed by what was answered, so prices repeat when it is replayed.
+        filter_now = self.filter or _filter(self.cost)
+        self.filter = filter_now.charge(step.loss(self.sensitivity))
+        place, self.place = self.place, self.place + 1
+        if place < self.course.begun:
+            return self.course.answers[place] if place < len(self.course.answers) else None
+        begun = self.course.begin()
+        change = self.state.next(begun.write())
+        program = Program(
+            plan=self.made,
+            cost=None,
+            label="synthetic data",
+            release=lambda exact, bits: step.release(_cells(exact), bits),
+        )
+        found = self._performed(program, change)
+        self.course = begun.answered(found)
+        return found
+
+    def _performed(self, program: Program[tuple[Noisy, ...]], change: Change) -> tuple[Noisy, ...]:
+        try:
+            _, found = perform(
+                self.session, program, state=change, versions=self.course.spec.versions
+            )
+        finally:
+            newest = states_of(self.session).newest(change.name, analyst=change.analyst)
+            self.state = newest or self.state
+        return found
+
+    def finish(self) -> None:
+        """Keep the last answer too."""
+        if len(Course.read(self.state.body).answers) < len(self.course.answers):
+            self.state = states_of(self.session).put(self.state.next(self.course.write()))
+
+
+def _cells(exact: Exact) -> Cells:
+    places, measures = exact.cells()
+    return Cells(places, measures[0])
+
+
+def _filter(cost: Pure | ZCDP) -> Filter:
+    if isinstance(cost, Pure):
+        return Filter.pure(epsilon=cost.epsilon)
+    return Filter.zcdp(rho=cost.rho)
