@@ -1,0 +1,46 @@
+"""A server in this process, with a custodian and an analyst."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from discreet.curator.service import Curator
+from discreet.server.accounts import Accounts, Role
+from discreet.server.application import application
+from discreet.server.settings import Settings
+from support.vaults import curator_of, people
+
+
+@dataclass
+class House:
+    """A curator, its application and tokens."""
+
+    folder: Path
+    curator: Curator
+    client: TestClient
+    accounts: Accounts
+    tokens: dict[str, str] = field(repr=False)
+
+    def call(self, who: str | None, method: str, path: str, **how: Any) -> Any:
+        """One request of somebody's."""
+        headers = how.pop("headers", {})
+        if who is not None:
+            headers = {"Authorization": f"Bearer {self.tokens[who]}", **headers}
+        return self.client.request(method, f"/api/v1{path}", headers=headers, **how)
+
+
+def house_of(folder: Path, **settings: Any) -> Iterator[House]:
+    """A house, closed at the end."""
+    with curator_of(folder, people()) as curator:
+        curator.grant("ana", epsilon=5)
+        accounts = Accounts(curator.vault.states)
+        tokens = {
+            name: accounts.issue(name, role, days=1).text
+            for name, role in (("cora", Role.CUSTODIAN), ("ana", Role.ANALYST))
+        }
+        app = application(curator, Settings(roots=(folder.resolve(),), **settings))
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            yield House(folder, curator, client, accounts, tokens)
