@@ -5,6 +5,7 @@ far. Questions and schemas only: no data, so what is computed here may decide re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ class Cells:
     Fraction(0, 1)
     """
 
-    __slots__ = ("_columns", "_connection", "_grain", "_load", "_scope", "exact", "table")
+    __slots__ = ("_columns", "_grain", "_load", "_scope", "exact", "table")
 
     def __init__(self, table: Table, columns: tuple[str, ...]) -> None:
         self.table = table
@@ -77,7 +78,6 @@ class Cells:
         self._scope = scope(table)
         self._load: NDArray[np.int64] = np.zeros(prod(map(_size, self._columns)), dtype=np.int64)
         self._grain = Fraction(1)  # the load counts in these
-        self._connection: DuckDBPyConnection | None = None
         self.exact = True
 
     def _check(self) -> None:
@@ -165,8 +165,9 @@ class Cells:
         ]
         value = f"CAST(least({part.value}, {most}) AS BIGINT)"
         kept = " AND ".join(f"({each})" for each in where) or "TRUE"
-        found = self._cells().sql(f'SELECT "$cell" AS c, {value} AS v FROM cells WHERE {kept}')
-        columns = found.fetchnumpy()
+        sql = f'SELECT "$cell" AS c, {value} AS v FROM cells WHERE {kept}'
+        with _cells_of(self._columns).cursor() as cursor:  # threads must not share one
+            columns = cursor.execute(sql).fetchnumpy()
         moved = np.zeros(len(self._load), dtype=np.int64)
         moved[np.asarray(columns["c"])] = np.asarray(columns["v"], dtype=np.int64) * times
         return moved
@@ -187,24 +188,24 @@ class Cells:
         names = {column.name for column in self._columns}
         return all(name in names for name in _names(expression))
 
-    def _cells(self) -> "DuckDBPyConnection":
-        if self._connection is None:
-            import duckdb
 
-            made, below = [], 1
-            for column in self._columns:
-                place = f"(i // {below}) % {_size(column)}"
-                value = f"{place} + ({column.lower})"
-                if column.nullable:  # the last place is that of a missing value
-                    value = f"CASE WHEN {place} < {_size(column) - 1} THEN {value} END"
-                made.append(f'CAST({value} AS BIGINT) AS "{column.name}"')
-                below *= _size(column)
-            self._connection = duckdb.connect(":memory:")
-            listed = ", ".join(['i AS "$cell"', *made])
-            self._connection.execute(
-                f"CREATE TABLE cells AS SELECT {listed} FROM range({below}) t(i)"
-            )
-        return self._connection
+@lru_cache(maxsize=2)
+def _cells_of(columns: tuple[Column, ...]) -> "DuckDBPyConnection":
+    """A database of its own that holds a row for every cell; public facts only."""
+    import duckdb
+
+    made, below = [], 1
+    for column in columns:
+        place = f"(i // {below}) % {_size(column)}"
+        value = f"{place} + ({column.lower})"
+        if column.nullable:  # the last place is that of a missing value
+            value = f"CASE WHEN {place} < {_size(column) - 1} THEN {value} END"
+        made.append(f'CAST({value} AS BIGINT) AS "{column.name}"')
+        below *= _size(column)
+    connection = duckdb.connect(":memory:")
+    listed = ", ".join(['i AS "$cell"', *made])
+    connection.execute(f"CREATE TABLE cells AS SELECT {listed} FROM range({below}) t(i)")
+    return connection
 
 
 def _conjuncts(query: Query) -> tuple[Expression, ...]:

@@ -1,0 +1,255 @@
+"""A reusable holdout behind a curator: means of it, asked adaptively, that do not overfit.
+A disagreement is durable before it is said, and none is said after they are used.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    perform,
+    planned,
+    price,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
+from discreet.ledger.states import Change, State
+from discreet.noise.bits import BitSource, system
+from discreet.plan.draft import Plan
+from discreet.plan.measures import Estimator
+from discreet.query.algebra import Scan, Statistic
+from discreet.rationals import Number, positive, rational
+from discreet.schema.column import identifier
+from discreet.streams._values import whole_count
+from discreet.streams.holdout_state import KIND, Settings, Stand
+from discreet.streams.run import Standing, finished
+
+__all__ = ["Agreement", "Holdout", "Mean"]
+
+_ADDED = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM)
+_CONFIDENCE = Fraction(95, 100)
+_MOST_STEPS = 10**12
+
+
+class Agreement(StrEnum):
+    """Where a mean is from: the training half, because the holdout agreed, or the holdout.
+
+    Privacy: none (touches no data).
+    >>> Agreement.TRAINING.value
+    'training'
+    """
+
+    TRAINING = "training"
+    HOLDOUT = "holdout"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean that can be relied on, and where it is from.
+
+    `half_width` is that of the noise, at 95%; None for the training half's, which has none.
+    Privacy: released by a `Holdout`.
+    >>> Mean(0.31, Agreement.TRAINING, None).source.value
+    'training'
+    """
+
+    value: float
+    source: Agreement
+    half_width: float | None
+
+
+class Holdout:
+    """A table that was set aside, to check adaptively found means against, many times.
+
+    Privacy: protects the units of the holdout's table, for the price charged when it was opened
+    and any number of adaptive questions [DFHPRR15, Alg. 1], [LSL17, Thm. 4]. The training half is
+    the analyst's own: its means are given back as they are, and nothing protects its rows.
+    >>> Holdout.__name__
+    'Holdout'
+    """
+
+    __slots__ = ("_session", "name", "settings")
+
+    def __init__(self, session: Session, name: str, settings: Settings) -> None:
+        self._session = session
+        self.name = name
+        self.settings = settings
+
+    @staticmethod
+    def open(
+        session: Session,
+        *,
+        table: str,
+        name: str,
+        threshold: Number,
+        overfits: int,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        reach: Number = 1,
+        step: Number = 1,
+    ) -> "Holdout":
+        """Begin and pay, or go on with the one of this name.
+
+        Means that differ by more than `threshold` do not agree; after `overfits` of them no more
+        is said. Questions are about values between -reach and reach in multiples of `step`; 1 and
+        1 are for fractions of rows.
+        Privacy: charges the price, once: a tenth for the noisy number of rows, the rest for the
+        run [LSL17, Thm. 4].
+        >>> Holdout.open.__name__
+        'open'
+        """
+        plan = planned(session, f"SELECT COUNT(*) AS n FROM {identifier(table, 'table')}")
+        known = plan.table
+        limit, grain = positive(reach, "reach"), positive(step, "step")
+        if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:
+            raise InvalidValue(
+                f"reach is {reach} and step is {step}; reach must be a multiple of step, at most "
+                "1e12 of them. Nothing was run or charged."
+            )
+        settings = Settings(
+            known.name,
+            price(session, plan, epsilon=epsilon, rho=rho),
+            positive(threshold, "threshold"),
+            whole_count(overfits, "overfits"),
+            limit,
+            grain,
+            int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
+        )
+        made = Holdout(session, name, settings)
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is None:
+            made._begin(plan)
+        elif Stand.of(state).settings != settings:
+            raise InvalidValue(
+                f"the holdout {name!r} was opened with other settings; choose another name. "
+                "Nothing was run or charged."
+            )
+        elif Stand.of(state).size is None:
+            made._measure_size(plan, state, None)
+        return made
+
+    def _begin(self, plan: Plan) -> None:
+        stand = Stand(
+            self.settings,
+            plan.table.version,
+            versions_of(self._session, plan),
+            None,
+            self.settings.mechanism.begin(system.fresh()),
+        )
+        first = Change(
+            analyst=self._session.name,
+            name=self.name,
+            kind=KIND,
+            version=1,
+            body=stand.to_bytes(),
+        )
+        self._measure_size(plan, None, first)
+
+    def _measure_size(self, plan: Plan, state: State | None, first: Change | None) -> None:
+        """Charge if this is the first time, and learn how many rows there are, with noise."""
+        noise = self.settings.size_noise(plan)
+
+        def release(exact: Exact, bits: BitSource) -> int:
+            (rows,) = exact.measures()
+            return int(noise.release(rows, bits)[0])
+
+        program = Program(
+            plan=plan,
+            cost=self.settings.cost(plan) if state is None else None,
+            label=f"The holdout {self.name}",
+            release=release,
+            details={"overfits": str(self.settings.overfits)},
+        )
+        _, size = perform(self._session, program, state=first)
+        state, stand = self._stand()
+        known = replace(stand, size=max(1, size))
+        states_of(self._session).put(state.next(known.to_bytes()))
+
+    @property
+    def left(self) -> int:
+        """How many disagreements are left.
+
+        Privacy: post-processing.
+        >>> Holdout.left.fget is not None
+        True
+        """
+        return self.settings.overfits - self._stand()[1].standing.used
+
+    def mean(self, sql: str, *, training: Number) -> Mean:
+        """The mean of a sum over all rows: the training half's own if the holdout agrees with it.
+
+        The question has one COUNT or SUM and no groups; `training` is the same sum over the
+        training half, divided by its rows. Refused when the disagreements are used.
+        Privacy: paid when this was opened; a disagreement is durable before it is said
+        [DFHPRR15, Alg. 1].
+        >>> Holdout.mean.__name__
+        'mean'
+        """
+        own = rational(training, "training")
+        state, stand = self._stand()
+        if stand.standing.used >= self.settings.overfits:
+            raise finished(self.settings.overfits)
+        plan = planned(self._session, sql)
+        factor = self._checked(plan, stand)
+        size = stand.size
+        if size is None:
+            raise Unavailable(
+                f"the holdout {self.name!r} does not know its size yet; open it again. Nothing "
+                "was run or charged."
+            )
+        step = self.settings.step
+        predicted, allowed = round(own * size / step), round(self.settings.threshold * size / step)
+
+        def release(exact: Exact, bits: BitSource) -> tuple[int | None, Standing]:
+            (found,) = exact.measures()
+            return self.settings.mechanism.step(
+                stand.standing,
+                factor * int(found[0]),
+                training=predicted,
+                threshold=allowed,
+                bits=bits,
+            )
+
+        program = Program(plan=plan, cost=None, label=f"The holdout {self.name}", release=release)
+        _, (said, after) = perform(self._session, program, versions=stand.versions)
+        if said is None:
+            return Mean(float(own), Agreement.TRAINING, None)
+        # Durable before it is said; whoever comes second here learns nothing (Stale).
+        states_of(self._session).put(state.next(replace(stand, standing=after).to_bytes()))
+        width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
+        scale = float(step / size)
+        return Mean(said * scale, Agreement.HOLDOUT, width * scale)
+
+    def _checked(self, plan: Plan, stand: Stand) -> int:
+        """How many of our steps one step of the question is; refuses what one unit moves more."""
+        (estimator, *others) = (made for _, made in plan.estimators)
+        single = isinstance(estimator, Estimator) and estimator.statistic in _ADDED
+        if others or not single or plan.domains or plan.query.source != Scan(self.settings.table):
+            raise UnsafeQuery(
+                f"a holdout gives the mean of one thing: ask for COUNT(*), COUNT(x) or SUM(x) of "
+                f"{self.settings.table}, without groups. Nothing was run or charged."
+            )
+        if plan.table.version != stand.schema_version:
+            raise Unavailable(
+                f"{plan.table.name} has another schema than when the holdout {self.name!r} began; "
+                "open a new one. Nothing was run or charged."
+            )
+        (measure,) = plan.measures
+        factor = measure.step / self.settings.step
+        if factor.denominator != 1 or measure.sensitivity.linf * factor > self.settings.moved:
+            raise UnsafeQuery(
+                f"the values asked about are not within +-{float(self.settings.reach):g} in "
+                f"multiples of {float(self.settings.step):g}, for which the holdout {self.name!r} "
+                "was opened. Nothing was run or charged."
+            )
+        return int(factor)
+
+    def _stand(self) -> tuple[State, Stand]:
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise Unavailable(f"there is no holdout {self.name!r}. Nothing was run or charged.")
+        return state, Stand.of(state)

@@ -1,0 +1,180 @@
+"""Holdouts through a curator: paid once, the analyst's own mean where it holds, never too often."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.curator.programs import states_of
+from discreet.curator.service import Curator
+from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
+from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.streams.holdout import Agreement, Holdout
+from support.vaults import curator_of, people, write_source
+
+ROWS = 400
+YOUNG = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
+TRUTH = sum(row[1] < 45 for row in people(ROWS)) / ROWS  # about a half
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A session for tests that change no data and use names of their own."""
+    folder = tmp_path_factory.mktemp("kept")
+    with curator_of(folder / "c", people(ROWS), budget="epsilon = 1000000") as made:
+        made.grant("ana", epsilon=900_000)
+        yield made.session("ana")
+
+
+@pytest.fixture
+def curator(tmp_path):
+    with curator_of(tmp_path / "c", people(ROWS), budget="epsilon = 100000") as made:
+        made.grant("ana", epsilon=90_000)
+        yield made
+
+
+def opened(session, name, epsilon=5000, threshold=0.1, overfits=2, **more):
+    return Holdout.open(
+        session,
+        table="visits",
+        name=name,
+        threshold=threshold,
+        overfits=overfits,
+        epsilon=epsilon,
+        **more,
+    )
+
+
+def test_a_mean_that_holds_is_given_back_as_it_is(kept):
+    holdout = opened(kept, "holds")
+    for training in (TRUTH, TRUTH + 0.01, TRUTH - 0.02):
+        found = holdout.mean(YOUNG, training=training)
+        assert (found.value, found.source, found.half_width) == (training, "training", None)
+    assert holdout.left == 2
+
+
+def test_a_mean_that_does_not_hold_is_corrected(kept):
+    holdout = opened(kept, "corrected", epsilon=20)
+    found = holdout.mean(YOUNG, training=TRUTH + 0.3)
+    assert found.source is Agreement.HOLDOUT
+    assert abs(found.value - TRUTH) < 0.05
+    assert 0 < found.half_width < 0.05
+    assert holdout.left == 1
+
+
+def test_nothing_is_said_after_the_disagreements_are_used(kept):
+    holdout = opened(kept, "used", overfits=2)
+    for _ in range(2):
+        assert holdout.mean(YOUNG, training=1).source is Agreement.HOLDOUT
+    for training in (1, TRUTH):
+        with pytest.raises(BudgetExceeded, match="2 of 2 alarms are used"):
+            holdout.mean(YOUNG, training=training)
+
+
+def test_sums_of_signed_values(kept):
+    holdout = opened(kept, "signed", epsilon=300_000, reach=110, step=1)
+    truth = sum(row[1] - 50 for row in people(ROWS)) / ROWS
+    found = holdout.mean("SELECT SUM(age - 50) AS s FROM visits", training=truth + 30)
+    assert found.source is Agreement.HOLDOUT
+    assert abs(found.value - truth) < 1
+
+
+def test_it_is_charged_once_and_goes_on_after_a_restart(curator, tmp_path):
+    session = curator.session("ana")
+    before = session.remaining.epsilon
+    holdout = opened(session, "h", epsilon=5000)
+    entry = curator.ledger.entries()[-1]
+    assert entry.loss.epsilon <= 5000
+    assert entry.loss.epsilon > Fraction(49_999, 10)
+    assert "The holdout h" in entry.memo
+    spent = before - session.remaining.epsilon
+    holdout.mean(YOUNG, training=1)
+    curator.close()
+    with Curator.open(tmp_path / "c" / "vault") as again:
+        session = again.session("ana")
+        holdout = opened(session, "h", epsilon=5000)
+        assert holdout.left == 1
+        holdout.mean(YOUNG, training=1)
+        with pytest.raises(BudgetExceeded):
+            holdout.mean(YOUNG, training=TRUTH)
+        assert before - session.remaining.epsilon == spent
+
+
+def test_the_cost_is_that_of_the_mechanisms_under_both_budgets(kept, tmp_path):
+    holdout = opened(kept, "pure", epsilon=7)
+    assert isinstance(holdout.settings.price, Pure)
+    run = holdout.settings.mechanism.loss(Sensitivity.single(2))
+    assert run.epsilon == 7 * Fraction(9, 10)  # two rows a person
+    with curator_of(tmp_path / "z", people(), budget="epsilon = 10\ndelta = 1e-6") as curator:
+        curator.grant("ana", epsilon=8, delta=1e-6)
+        session = curator.session("ana")
+        Holdout.open(session, table="visits", name="h", threshold=0.1, overfits=3, rho=0.1)
+        loss = curator.ledger.entries()[-1].loss
+        assert isinstance(loss, ZCDP)
+        assert Fraction(99, 1000) < loss.rho <= Fraction(1, 10)
+
+
+def test_new_data_end_it(curator, tmp_path):
+    session = curator.session("ana")
+    holdout = opened(session, "h")
+    write_source(tmp_path / "c", people(90))
+    curator.refresh("visits")
+    with pytest.raises(Unavailable, match="stays with version 1"):
+        holdout.mean(YOUNG, training=TRUTH)
+
+
+def test_a_size_that_was_lost_is_measured_again_for_free(kept, monkeypatch):
+    """Charged and begun, then the machine stops: opened again, it goes on."""
+    from discreet.streams import holdout as module
+
+    def stops(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "replace", stops)
+        with pytest.raises(KeyboardInterrupt):
+            opened(kept, "lost")
+    spent = kept.remaining.epsilon
+    holdout = opened(kept, "lost")
+    assert kept.remaining.epsilon == spent
+    assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT AVG(age) AS a FROM visits",
+        "SELECT COUNT(*) AS n, SUM(age) AS s FROM visits",
+        "SELECT region, COUNT(*) AS n FROM visits GROUP BY region",
+        "SELECT COUNT(DISTINCT patient) AS n FROM visits",
+    ],
+)
+def test_other_questions_are_refused(kept, sql):
+    holdout = opened(kept, "questions")
+    with pytest.raises(UnsafeQuery, match="the mean of one thing"):
+        holdout.mean(sql, training=0)
+
+
+def test_values_that_move_more_are_refused(kept):
+    holdout = opened(kept, "reach")
+    with pytest.raises(UnsafeQuery, match="not within"):
+        holdout.mean("SELECT SUM(age) AS s FROM visits", training=0)
+    with pytest.raises(UnsafeQuery, match="not within"):  # halves are not whole
+        holdout.mean("SELECT SUM(income / 200000) AS s FROM visits", training=0)
+
+
+def test_settings_are_checked_and_stay(kept):
+    opened(kept, "settings", epsilon=3)
+    for changed in ({"epsilon": 4}, {"overfits": 3}, {"threshold": 0.2}, {"reach": 2}):
+        with pytest.raises(InvalidValue, match="other settings"):
+            opened(kept, "settings", **{"epsilon": 3, **changed})
+    for wrong in ({"overfits": 0}, {"threshold": 0}, {"reach": 1, "step": 0.3}, {"epsilon": -1}):
+        with pytest.raises(InvalidValue):
+            opened(kept, "wrong", **wrong)
+    assert states_of(kept).newest("wrong", analyst="ana") is None
+
+
+def test_the_secret_is_not_shown(kept):
+    holdout = opened(kept, "secret")
+    stand = holdout._stand()[1]
+    assert "noise" not in repr(stand)
+    assert "noise" not in repr(states_of(kept).newest("secret", analyst="ana"))
