@@ -7,6 +7,7 @@ from discreet.local.comparison import Comparison, compare, parity_distance, peop
 from discreet.local.diary import Diary
 from discreet.local.frequencies import (
     Frequencies,
+    count_interval,
     count_variance,
     frequencies,
     mean_variance,
@@ -54,6 +55,7 @@ __all__ = [
     "choose",
     "choose_number",
     "compare",
+    "count_interval",
     "count_variance",
     "frequencies",
     "mean",

@@ -12,7 +12,14 @@ from discreet.local.protocol import CategoryRandomizer
 from discreet.local.tally import Tally
 from discreet.rationals import Number, probability
 
-__all__ = ["Frequencies", "count_variance", "frequencies", "mean_variance", "project"]
+__all__ = [
+    "Frequencies",
+    "count_interval",
+    "count_variance",
+    "frequencies",
+    "mean_variance",
+    "project",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +49,11 @@ class Frequencies:
         >>> [(round(low), round(high)) for low, high in found.intervals()]
         [(194, 376), (624, 806)]
         """
-        missed = 1 - probability(confidence, "confidence")
-        if not 0 < missed < 1:
-            raise InvalidValue(f"confidence is {confidence}; it must lie between 0 and 1.")
-        kept, other = (float(chance) for chance in _pure(self.tally).chances())
-        reports = self.tally.reports
-        found = []
-        for count in self.tally.counts:
-            low, high = _mean_bounds(count, reports, float(missed))
-            ends = [reports * (end - other) / (kept - other) for end in (low, high)]
-            found.append((_within(ends[0], reports), _within(ends[1], reports)))
-        return tuple(found)
+        randomizer, reports = _pure(self.tally), self.tally.reports
+        return tuple(
+            count_interval(randomizer, count, reports, confidence=confidence)
+            for count in self.tally.counts
+        )
 
     def projected(self) -> tuple[float, ...]:
         """The nearest counts that are not negative and add up to the number of reports.
@@ -86,6 +87,27 @@ def frequencies(tally: Tally) -> Frequencies:
         share = min(1.0, max(0.0, count / max(1, tally.reports)))
         errors.append(math.sqrt(tally.reports * count_variance(randomizer, share=share)))
     return Frequencies(tally, tuple(counts), tuple(errors))
+
+
+def count_interval(
+    randomizer: CategoryRandomizer, supports: int, reports: int, *, confidence: Number = 0.95
+) -> tuple[float, float]:
+    """An interval for the holders of a category that `supports` of the reports support.
+
+    Privacy: post-processing; by the relative-entropy bound [Hoe63, Thm. 1].
+    >>> from discreet.local.kary import KaryResponse
+    >>> [round(end) for end in count_interval(KaryResponse(epsilon=1), 600, 1000)]
+    [624, 806]
+    """
+    missed = 1 - probability(confidence, "confidence")
+    if not 0 < missed < 1:
+        raise InvalidValue(f"confidence is {confidence}; it must lie between 0 and 1.")
+    kept, other = (float(chance) for chance in randomizer.chances())
+    low, high = (
+        reports * (end - other) / (kept - other)
+        for end in _mean_bounds(supports, reports, float(missed))
+    )
+    return _within(low, reports), _within(high, reports)
 
 
 def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> float:

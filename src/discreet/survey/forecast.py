@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.local._numbers import largest_variance
-from discreet.local.frequencies import Frequencies, count_variance
+from discreet.local.frequencies import count_interval, count_variance
 from discreet.local.mean import Mean
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
 from discreet.local.tally import Tally
@@ -20,6 +20,7 @@ from discreet.survey.question import Choice, Question
 __all__ = ["Expected", "forecast", "people_for"]
 
 _MOST_PEOPLE = 10**12
+_SHARES = 32  # between 0 and 1, where widths are looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,12 +139,13 @@ def _half_width(question: Question, people: int, confidence: Number) -> float:
     randomizer = question.randomizer
     if isinstance(randomizer, CategoryRandomizer):
         kept, other = randomizer.chances()
-        # Widest where as many reports support the option as do not.
-        widest = math.floor(people * min(max(Fraction(1, 2), other), kept))
-        counts = (widest,) + (0,) * (randomizer.cells - 1)
-        made = Frequencies(Tally(randomizer, people, counts), (), ())
-        low, high = made.intervals(confidence)[0]
-        return (high - low) / 2 / people
+        widths = []
+        for share in range(_SHARES + 1):
+            rate = other + (kept - other) * Fraction(share, _SHARES)
+            supports = math.floor(people * rate)
+            low, high = count_interval(randomizer, supports, people, confidence=confidence)
+            widths.append(high - low)
+        return max(widths) / 2 / people
     middle = Mean(Tally(randomizer, people, (0,) * randomizer.cells), 0.0, 0.0)
     low, high = middle.interval(confidence)
     return (high - low) / 2

@@ -114,7 +114,7 @@ def test_the_forecast_covers_what_respondents_then_give(piles):
     for finding, one in zip(findings(SURVEY, piles), expected, strict=True):
         for row in finding.rows:
             assert row.error <= one.error * 1.1  # of means it is that of the reports seen
-            assert row.high - row.low <= 2 * one.half_width * (1 + 1e-3)
+            assert row.high - row.low <= 2 * one.half_width * 1.02
 
 
 def test_errors_shrink_with_the_root_of_the_people():
