@@ -3,7 +3,7 @@ Randomizers run on the respondent's side; tallies and estimates are post-process
 """
 
 from discreet.local.choice import Candidate, candidates, choose, choose_number
-from discreet.local.comparison import Comparison, compare, parity_distance, people_needed
+from discreet.local.comparison import Comparison, compare, people_needed
 from discreet.local.diary import Diary
 from discreet.local.frequencies import (
     Frequencies,
@@ -20,6 +20,20 @@ from discreet.local.joint import JointTally, Table
 from discreet.local.kary import KaryResponse
 from discreet.local.mean import Mean, mean
 from discreet.local.one_bit import OneBit
+from discreet.local.parity import (
+    parity_by_curator,
+    parity_by_survey,
+    parity_distance,
+    parity_information,
+    parity_people,
+)
+from discreet.local.picture import (
+    Measured,
+    comparison_chart,
+    measure,
+    parity_chart,
+    parity_need,
+)
 from discreet.local.piecewise import Piecewise
 from discreet.local.prefixes import HeavyHitter, PrefixExtension
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer, Randomizer
@@ -41,6 +55,7 @@ __all__ = [
     "KaryResponse",
     "LocalHashing",
     "Mean",
+    "Measured",
     "NumberRandomizer",
     "OneBit",
     "Piecewise",
@@ -55,12 +70,20 @@ __all__ = [
     "choose",
     "choose_number",
     "compare",
+    "comparison_chart",
     "count_interval",
     "count_variance",
     "frequencies",
     "mean",
     "mean_variance",
+    "measure",
+    "parity_by_curator",
+    "parity_by_survey",
+    "parity_chart",
     "parity_distance",
+    "parity_information",
+    "parity_need",
+    "parity_people",
     "people_needed",
     "project",
 ]
