@@ -20,6 +20,8 @@ def upper_tail(ratio: Any, start: int) -> Any:
     """
     if start > 0:
         return ratio**start / (1 + ratio)
+    if start < -400:
+        return 1 + 0 * ratio  # nearer to 1 than any claim in the tests
     return 1 - ratio ** (1 - start) / (1 + ratio)
 
 

@@ -11,6 +11,7 @@ from discreet.errors import InvalidValue
 from discreet.robust._rows import integers
 
 MOST_COLUMNS = 256
+_FARTHEST = 1 << 27
 
 
 def rows_of(exact: Any, columns: int) -> NDArray[np.int64]:
@@ -39,10 +40,11 @@ def held(
 ) -> NDArray[np.int64]:
     """Rows minus the centre in steps of 2**bits, shrunk to the radius (in those steps).
 
-    The radius is at most 2**26 and there are at most 256 columns: squares stay below 2**60.
+    The radius is at most 2**26; entries are first clamped to 2**27, so the squares of 256 columns
+    stay below 2**62.
     """
     half = (1 << bits) >> 1
-    coarse = np.clip(((rows - centre) + half) >> bits, -radius, radius)
+    coarse = np.clip(((rows - centre) + half) >> bits, -_FARTHEST, _FARTHEST)
     squares = (coarse * coarse).sum(axis=1)
     length = _root_up(squares)
     outside = squares > radius**2
