@@ -1,10 +1,15 @@
 """A server in this process, with a custodian and an analyst."""
 
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from discreet.curator.service import Curator
@@ -44,3 +49,17 @@ def house_of(folder: Path, **settings: Any) -> Iterator[House]:
         app = application(curator, Settings(roots=(folder.resolve(),), **settings))
         with TestClient(app, base_url="http://127.0.0.1") as client:
             yield House(folder, curator, client, accounts, tokens)
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """The address of an application that really listens, in a thread."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(20)
