@@ -1,0 +1,60 @@
+"""The examples of docs/streams.md run, section by section, with a session of a small clinic."""
+
+import re
+
+import pytest
+
+from discreet.curator.service import Curator
+from discreet.loss import Relation, Sensitivity
+from discreet.streams import Sparse, sparse_accuracy
+from support.command_line import write_desk
+from support.surface import ROOT
+
+PAGE = (ROOT / "docs" / "streams.md").read_text()
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE))
+BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = write_desk(tmp_path)
+    assert made.run("add", made.schema).status == 0
+    assert made.run("grant", "ana", "--epsilon", "20").status == 0
+    return made
+
+
+@pytest.mark.parametrize("section", ["Sparse vector", "Monitors"])
+def test_the_python_of_the_page_runs(section, desk):
+    blocks = BLOCK.findall(SECTIONS[section])
+    assert blocks
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ana")
+        before = session.remaining.epsilon
+        names = {"session": session, "curator": curator}
+        for block in blocks:
+            exec(compile(block, f"docs/streams.md, {section}", "exec"), names)
+        assert before - session.remaining.epsilon == (1 if section == "Monitors" else 0)
+
+
+def test_the_commands_of_the_page_run(desk):
+    import shlex
+
+    lines = re.findall(r"^    discreet (monitor .*)$", SECTIONS["Monitors"], flags=re.MULTILINE)
+    assert len(lines) == 4
+    for line in lines:
+        words = shlex.split(line.replace("--every 3600", "--every 0 --checks 2"))
+        outcome = desk.run(*words)
+        assert outcome.status == 0, outcome.err
+
+
+def test_the_table_of_errors_is_the_one_of_the_code():
+    one = Sensitivity.single(1)
+    for alarms in (1, 10):
+        words = {"epsilon": 1, "alarms": alarms, "sensitivity": one}
+        rows = (
+            sparse_accuracy(queries=1000, failure=0.05, **words),
+            Sparse.textbook(**words).error(0.95, queries=1000),
+            Sparse.of(**words).error(0.95, queries=1000),
+            Sparse.monotone(**words, relation=Relation.ADD_REMOVE).error(0.95, queries=1000),
+        )
+        assert f"| {alarms} | {' | '.join(f'{each:g}' for each in rows)} |" in PAGE
