@@ -28,7 +28,7 @@ from support.smooth_laws import (
     student,
 )
 
-DRAWS = 4000
+DRAWS = 3000
 SHAPES = {
     "Cauchy": (CauchyShape.priced(epsilon=1), cauchy),
     "Student 3": (StudentShape.priced(epsilon=1), student(3)),

@@ -47,7 +47,7 @@ def laplace_log_normal(sigma: float) -> Survival:
     >>> abs(float(laplace_log_normal(0.5)(0.0)) - 0.5) < 1e-14
     True
     """
-    grid = np.linspace(-12, 12, 1201)
+    grid = np.linspace(-12, 12, 481)
     weights = np.exp(-(grid**2) / 2)
     weights /= weights.sum()
     stretch = np.exp(-sigma * grid)
@@ -84,7 +84,9 @@ def lattice_pmf(survival: Survival, location: Fraction, scale: float, values: An
     high = (values + 0.5 - float(location)) / scale
     near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     outer = survival(near) - survival(far)
-    return np.where((low < 0) & (high > 0), 1 - survival(-low) - survival(high), outer)
+    return np.where(
+        (low < 0) & (high > 0), 1 - survival(np.abs(low)) - survival(np.abs(high)), outer
+    )
 
 
 def ladder_rung(value: int, exact: Fraction, reaches: list[Fraction], width: Fraction) -> int:
