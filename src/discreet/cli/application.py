@@ -22,6 +22,7 @@ from discreet.cli import (
     record,
     serve,
     survey,
+    synth,
 )
 from discreet.cli.shared import refusing
 
@@ -85,6 +86,7 @@ def _application() -> typer.Typer:
     audit.register(made)
     monitor.register(made)
     survey.register(made)
+    synth.register(made)
     serve.register(made)
     made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
         _demo

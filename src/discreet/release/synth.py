@@ -6,7 +6,11 @@ recorded before they run, and taken up again where it stopped. Exact counts are 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.accounting.filters import Filter
+from discreet.curator.noising import exact_cells
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -17,6 +21,7 @@ from discreet.curator.programs import (
     states_of,
     versions_of,
 )
+from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.states import Change, State
@@ -31,7 +36,7 @@ from discreet.release.synth_result import Synthesis
 from discreet.release.synth_rounds import Cells, Noisy, Step
 from discreet.release.synth_state import Course, Spec
 
-__all__ = ["synthesize"]
+__all__ = ["exact_codes", "synthesize"]
 
 _MOST_GROUPS = 1 << 400  # cells are read, groups are never listed
 _KIND = "synthesis"
@@ -85,6 +90,8 @@ def synthesize(
         unit=known[table].unit or "row",
         neighbours=str(known[table].neighbours),
         receipt=source.course.receipt,
+        analyst=session.name,
+        question=made.question,
         method=method,
     )
 
@@ -226,3 +233,18 @@ def _filter(cost: Pure | ZCDP) -> Filter:
     if isinstance(cost, Pure):
         return Filter.pure(epsilon=cost.epsilon)
     return Filter.zcdp(rho=cost.rho)
+
+
+def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:
+    """The table's own rows, coded like the synthetic ones: for the custodian's page only.
+
+    Privacy: NONE. Not for release.
+    >>> exact_codes.__name__
+    'exact_codes'
+    """
+    session = curator.session(synthesis.analyst)
+    made = planned(session, synthesis.question, most_groups=_MOST_GROUPS)
+    rows = session._warehouse.engine((synthesis.table,)).rows(made.sql)
+    places, measures = exact_cells(made, [tuple(row) for row in rows])
+    repeated: NDArray[np.int64] = np.repeat(places, measures[0].astype(np.int64), axis=0)
+    return repeated

@@ -53,7 +53,7 @@ class Progress:
     """How far a synthesis is.
 
     Privacy: post-processing.
-    >>> Progress(1, 0.5, 18, 0.1).spent
+    >>> Progress(1, 0.5, 18, 0.1, 0.05).spent
     0.5
     """
 
@@ -62,6 +62,8 @@ class Progress:
     cells: int
     moved: float
     """By how much, in total variation, the last round moved what it measured."""
+    error: float
+    """The total variation that is expected on what was measured so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ def _rounds(course: _Course, model: Synthetic, left: Fraction) -> Synthetic:
                 each *= 4
             spent = float(1 - left / course.rho)
             cells = model.fitted.network.tree.cells
-            course.on_progress(Progress(number, spent, cells, moved))
+            course.on_progress(Progress(number, spent, cells, moved, model.expected_error))
     raise AssertionError
 
 

@@ -143,7 +143,9 @@ def reweigh(
         before = tables[found[0].clique]
         weights = _updated(weights, answers, total)
         moved_by = np.abs(sum_to(weights, tuple(range(len(sizes))), found[0].clique) - before)
-        on_progress(Progress(number, number / count, weights.size, float(moved_by.sum()) / 2))
+        noise = float(counting) * found[0].counts.size / (2 * total)
+        moved_share = float(moved_by.sum()) / 2
+        on_progress(Progress(number, number / count, weights.size, moved_share, min(1.0, noise)))
     return _model(tuple(attributes), weights, answers, total)
 
 

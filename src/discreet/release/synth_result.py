@@ -61,6 +61,8 @@ class Synthesis:
     unit: str
     neighbours: str
     receipt: str
+    analyst: str
+    question: str = field(repr=False)
     method: str
 
     @property

@@ -1,0 +1,200 @@
+"""The command that makes synthetic data: charged to the table, with progress and two reports."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    existing_vault,
+    new_console,
+    number,
+    print_json,
+    refusing,
+)
+from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.curator.service import Curator
+    from discreet.curator.session import Session
+    from discreet.release.synth_loop import Progress
+    from discreet.release.synth_result import Synthesis
+
+__all__ = ["register"]
+
+_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table, as it was added.")]
+_Epsilon = Annotated[
+    Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The price of it all.")
+]
+_Rows = Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many rows to draw.")]
+_Output = Annotated[
+    Path, typer.Option("--output", metavar="FILE", help="A file that ends in .csv or .parquet.")
+]
+_Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME", help="Only these columns; may be repeated."),
+]
+_Method = Annotated[
+    str, typer.Option("--method", help="marginals, or mwem for few columns and pure budgets.")
+]
+_Name = Annotated[
+    str | None,
+    typer.Option("--name", help="Tells two syntheses of the same thing apart; the same goes on."),
+]
+_Analyst = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="NAME", help="Whose budget pays beside the table's; else a publisher's."
+    ),
+]
+_Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FOLDER", help="Write public.html and custodian.html there."),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="COLUMN", help="What the report's classifier predicts."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the command of synthetic data.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['synth']
+    """
+    app.command(
+        "synth",
+        help="Make synthetic rows of a table. The same command again goes on where it stopped.",
+    )(_synth)
+
+
+@refusing
+def _synth(
+    table: _Table,
+    epsilon: _Epsilon,
+    rows: _Rows,
+    output: _Output,
+    columns: _Columns = None,
+    method: _Method = "marginals",
+    name: _Name = None,
+    analyst: _Analyst = None,
+    report: _Report = None,
+    target: _Target = None,
+    as_json: Json = False,
+    vault: VaultFolder = Path("vault"),
+) -> None:
+    if output.suffix not in (".csv", ".parquet"):
+        raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
+    curator = existing_vault(vault)
+    session = _session(curator, table, analyst)
+    made = _made(session, table, epsilon, columns, method, name)
+    made.write(output, rows)
+    pages = [] if report is None else _pages(curator, made, rows, report, target)
+    values = _values(made, rows, output, pages)
+    if as_json:
+        print_json(values)
+        return
+    console = new_console()
+    console.print(f"{rows:,} rows in {output}; {made.cost}, receipt {made.receipt}.", markup=False)
+    for mark in made.model.marks:
+        console.print(
+            f"{mark.order}-way tables differ by {mark.distance:.4f} "
+            f"(+-{1.96 * mark.deviation:.4f}) in total variation, on average.",
+            markup=False,
+        )
+    for page in pages:
+        console.print(f"wrote {page}", markup=False)
+
+
+def _session(curator: "Curator", table: str, analyst: str | None) -> "Session":
+    """The analyst's session; without one, that of a publisher with the population's own budget."""
+    from discreet.ledger.account import Holder
+
+    if table not in curator.tables:
+        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    if analyst is not None:
+        return curator.session(analyst)
+    population = curator.tables[table].population
+    publisher = f"publisher-{population}"
+    known = {(account.holder, account.name) for account in curator.ledger.accounts()}
+    if (Holder.ANALYST, publisher) not in known:
+        budget = curator.ledger.account(Holder.POPULATION, population).budget
+        curator.grant(publisher, epsilon=budget.epsilon, delta=budget.delta)
+    return curator.session(publisher)
+
+
+def _made(
+    session: "Session",
+    table: str,
+    epsilon: Decimal,
+    columns: list[str] | None,
+    method: str,
+    name: str | None,
+) -> "Synthesis":
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from discreet.release.synth import synthesize
+
+    console = Console(stderr=True, highlight=False)
+    layout = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    with Bar(*layout, console=console, transient=True) as bar:
+        task = bar.add_task(f"synthesizing {table}", total=1.0, said="counting")
+
+        def show(now: "Progress") -> None:
+            said = f"round {now.round}, {now.spent:.0%} of the budget, error {now.error:.3f}"
+            bar.update(task, completed=now.spent, said=said)
+
+        return synthesize(
+            session,
+            table,
+            epsilon=epsilon,
+            columns=columns or None,
+            method=method,
+            name=name,
+            on_progress=show,
+        )
+
+
+def _pages(
+    curator: "Curator", made: "Synthesis", rows: int, folder: Path, target: str | None
+) -> list[Path]:
+    from discreet.release.synth import exact_codes
+    from discreet.release.synth_pages import custodian_page, public_page
+
+    if target is not None and target not in made.columns:
+        raise InvalidValue(f"--target {target}: write one of {', '.join(made.columns)}.")
+    folder.mkdir(parents=True, exist_ok=True)
+    public, private = folder / "public.html", folder / "custodian.html"
+    public.write_text(public_page(made, rows), encoding="utf-8")
+    private.touch(mode=0o600)
+    private.chmod(0o600)
+    exact = exact_codes(curator, made)
+    private.write_text(custodian_page(made, rows, exact, target), encoding="utf-8")
+    return [public, private]
+
+
+def _values(made: "Synthesis", rows: int, output: Path, pages: list[Path]) -> dict[str, Any]:
+    return {
+        "table": made.table,
+        "rows": rows,
+        "output": str(output),
+        "columns": list(made.columns),
+        "method": made.method,
+        "cost": made.cost,
+        "receipt": made.receipt,
+        "total": made.model.total,
+        "marks": [
+            {"order": mark.order, "distance": mark.distance, "deviation": mark.deviation}
+            for mark in made.model.marks
+        ],
+        "pages": [str(page) for page in pages],
+    }
