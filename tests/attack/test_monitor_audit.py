@@ -74,7 +74,7 @@ def examined(sessions, epsilon, claim, samples, false_alarm):
     return verdict, drawn
 
 
-def check(sessions, samples):
+def check_monitor(sessions, samples):
     before = sessions[0].remaining.epsilon
     fit.performed.append("audit of a monitor")
     verdict, drawn = examined(sessions, 2, 2, samples, fit.FALSE_ALARM)
@@ -88,7 +88,7 @@ def check(sessions, samples):
 
 
 def test_a_monitor_keeps_its_charge(sessions):
-    check(sessions, 120)
+    check_monitor(sessions, 120)
 
 
 def test_a_charge_that_is_too_small_is_caught(sessions):
@@ -98,4 +98,4 @@ def test_a_charge_that_is_too_small_is_caught(sessions):
 
 @pytest.mark.soak
 def test_a_monitor_keeps_its_charge_for_long(sessions):
-    check(sessions, 8_000)
+    check_monitor(sessions, 8_000)
