@@ -3,11 +3,12 @@ is best for the tables of so many attributes. They answer what they span, with a
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +141,24 @@ class Parities:
             noise[axes] = np.array(flat, dtype=np.int64).reshape(squares.shape)
         return noise
 
+    def shaped(self, flat: NDArray[Any]) -> "Measured":
+        """Noisy contrasts that were written down one after the other.
+
+        Privacy: post-processing.
+        >>> made = Parities.of(Universe.binary(1), order=1, rho=1)
+        >>> made.shaped(np.array([10, 4])).noisy[(0,)].tolist()
+        [4]
+        """
+        noisy, start = {}, 0
+        for axes in self.variances:
+            shape = tuple(self.universe.sizes[axis] - 1 for axis in axes)
+            end = start + math.prod(shape)
+            noisy[axes] = flat[start:end].reshape(shape)
+            start = end
+        if start != len(flat):
+            raise InvalidValue(f"{len(flat)} contrasts are given; there are {start}.")
+        return Measured(self, noisy)
+
     def spans(self, predicate: Predicate) -> bool:
         """Whether a question's answer is a combination of what is measured.
 
@@ -180,7 +199,29 @@ class Measured:
     """
 
     parities: Parities
-    noisy: Mapping[tuple[int, ...], Integers] = field(repr=False)
+    noisy: Mapping[tuple[int, ...], NDArray[Any]] = field(repr=False)
+
+    @classmethod
+    def combined(cls, parts: Sequence["Measured"]) -> "Measured":
+        """Several measurements of the same contrasts as one, each weighted by its precision.
+
+        Privacy: post-processing.
+        >>> made = Parities.of(Universe.binary(1), order=1, rho=1)
+        >>> one, two = (Measured(made, {(): np.array(n), (0,): np.array([n])}) for n in (4, 6))
+        >>> float(Measured.combined([one, two]).noisy[()])
+        5.0
+        """
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0].parities
+        noisy, variances = {}, {}
+        for axes in first.variances:
+            precise = [1 / part.parities.variances[axes] for part in parts]
+            variances[axes] = 1 / sum(precise, Fraction(0))
+            shares = [float(each * variances[axes]) for each in precise]
+            pairs = zip(shares, parts, strict=True)
+            noisy[axes] = np.asarray(sum(share * part.noisy[axes] for share, part in pairs))
+        return cls(Parities(first.universe, first.order, variances), noisy)
 
     @property
     def total(self) -> float:

@@ -1,0 +1,92 @@
+"""What a synopsis keeps in the vault: public facts, what was released, and the secret noise of the
+threshold run that is under way.
+"""
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidValue
+from discreet.ledger.states import Change, State
+from discreet.streams.snapshot import Update
+
+KIND = "synopsis"
+
+_NUMBERS = ("epsilon", "alpha", "reserve", "rho", "spent")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One measurement of all contrasts: what it cost, and what came out."""
+
+    rho: Fraction
+    noisy: tuple[int, ...] | None  # None: paid, and not yet read
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A synopsis as it stands; `standing` is secret and is not shown."""
+
+    table: str
+    schema_version: str
+    columns: tuple[str, ...]
+    versions: tuple[int, ...]
+    epsilon: Fraction
+    alpha: Fraction
+    order: int
+    queries: int
+    reserve: Fraction
+    rho: Fraction  # the whole price
+    spent: Fraction
+    releases: tuple[Release, ...]
+    updates: tuple[Update, ...] = ()
+    standing: int | None = field(default=None, repr=False)
+    finished: str = ""  # "yes" once nothing more is measured
+
+    def asked(self) -> tuple[Any, ...]:
+        """What it was opened with."""
+        return (
+            self.table,
+            self.columns,
+            self.epsilon,
+            self.alpha,
+            self.order,
+            self.queries,
+            self.reserve,
+        )
+
+    def to_bytes(self) -> bytes:
+        """As it is kept."""
+        facts = asdict(self)
+        for name in _NUMBERS:
+            facts[name] = str(facts[name])
+        for each in facts["releases"]:
+            each["rho"] = str(each["rho"])
+        return zlib.compress(json.dumps(facts).encode())
+
+    @staticmethod
+    def of(state: State) -> "Body":
+        """Read a state."""
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is a {state.kind}; choose another name. Nothing was run or "
+                "charged."
+            )
+        facts: dict[str, Any] = json.loads(zlib.decompress(state.body))
+        for name in _NUMBERS:
+            facts[name] = Fraction(facts[name])
+        for name in ("columns", "versions"):
+            facts[name] = tuple(facts[name])
+        facts["updates"] = tuple(Update(**each) for each in facts["updates"])
+        facts["releases"] = tuple(
+            Release(Fraction(each["rho"]), each["noisy"] and tuple(each["noisy"]))
+            for each in facts["releases"]
+        )
+        return Body(**facts)
+
+
+def first(analyst: str, name: str, body: Body) -> Change:
+    """The change that begins a synopsis."""
+    return Change(analyst=analyst, name=name, kind=KIND, version=1, body=body.to_bytes())

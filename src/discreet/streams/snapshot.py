@@ -1,0 +1,259 @@
+"""A synopsis as everybody may have it: released measurements, a hypothesis that fits them, and the
+answers they give. Never holds a noisy threshold, a counter of a run or a key; needs no curator.
+"""
+
+import io
+import json
+import math
+import zipfile
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidValue
+from discreet.loss import Relation
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+from discreet.streams.fitting import fitted
+from discreet.streams.parities import Measured, Parities
+from discreet.streams.predicates import Predicate
+from discreet.streams.questions import Questions
+from discreet.streams.weights import Weights
+
+__all__ = ["Estimate", "Snapshot", "Update"]
+
+_NORMAL = 1.959963984540054  # 95% of a normal distribution lie within so many deviations
+_FORMAT = "discreet synopsis 1"
+_PASSES = 3  # over the measurements of rounds, since each moves what the others say
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A synopsis' answer: how many rows, out of how many, how far off at 95%, and where from.
+
+    `source` is "measured" for what contrasts span, "round" for what a round measured, "near" for
+    what a threshold run found near enough, and "hypothesis" for what nothing has checked: then
+    there is no half-width.
+    Privacy: post-processing of what was released.
+    >>> Estimate(250.0, 1000.0, 20.0, "measured").share
+    0.25
+    """
+
+    value: float
+    total: float
+    half_width: float | None
+    source: str
+
+    @property
+    def share(self) -> float:
+        """The answer as a share of all rows.
+
+        Privacy: post-processing.
+        >>> Estimate(1.0, 4.0, None, "hypothesis").share
+        0.25
+        """
+        return self.value / self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a round measured: a question, its noisy count and the deviation of the noise.
+
+    Privacy: released by a synopsis.
+    >>> Update("SELECT COUNT(*) FROM visits", 40, 5.0).noisy
+    40
+    """
+
+    question: str
+    noisy: int
+    deviation: float
+
+
+class Snapshot:
+    """The public part of a synopsis: answers COUNT(*) questions over its columns, free of charge.
+
+    Privacy: post-processing.
+    >>> table = Table("visits", columns=(Column("f", "boolean", null=0),))
+    >>> questions = Questions(table)
+    >>> parities = Parities.of(questions.universe, order=1, rho=10**6)
+    >>> measured = parities.release(np.array([[0], [1]]), np.array([30, 70]))
+    >>> round(Snapshot(questions, measured).query("SELECT COUNT(*) FROM visits WHERE f").value)
+    70
+    """
+
+    __slots__ = ("_questions", "data_versions", "measured", "updates", "weights")
+
+    def __init__(
+        self,
+        questions: Questions,
+        measured: Measured,
+        *,
+        updates: tuple[Update, ...] = (),
+        weights: Weights | None = None,
+        data_versions: tuple[int, ...] = (),
+    ) -> None:
+        self._questions = questions
+        self.measured = measured
+        self.updates = updates
+        self.data_versions = data_versions
+        self.weights = weights or self._fitted()
+
+    def _fitted(self) -> Weights:
+        made = Weights.of(self._questions.universe, fitted(self.measured))
+        for _ in range(_PASSES):
+            for update in self.updates:
+                self._move(made, update)
+        return made
+
+    def _move(self, weights: Weights, update: Update) -> None:
+        predicate = self._questions.read(update.question)
+        weights.move(predicate, update.noisy / self.measured.total)
+
+    def updated(self, update: Update) -> "Snapshot":
+        """The same with one more measurement, and a hypothesis moved to agree with it.
+
+        Privacy: post-processing.
+        >>> Snapshot.updated.__name__
+        'updated'
+        """
+        weights = Weights.of(self._questions.universe, self.weights.cells())
+        self._move(weights, update)
+        return Snapshot(
+            self._questions,
+            self.measured,
+            updates=(*self.updates, update),
+            weights=weights,
+            data_versions=self.data_versions,
+        )
+
+    @property
+    def table(self) -> Table:
+        """The public facts of the table and of the columns that can be asked about.
+
+        Privacy: none (touches no data).
+        >>> Snapshot.table.fget is not None
+        True
+        """
+        return self._questions.table
+
+    @property
+    def total(self) -> float:
+        """The noisy number of rows; those with a missing value in one of the columns do not count.
+
+        Privacy: post-processing.
+        >>> Snapshot.total.fget is not None
+        True
+        """
+        return self.measured.total
+
+    def query(self, sql: str) -> Estimate:
+        """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
+
+        Privacy: post-processing.
+        >>> Snapshot.query.__name__
+        'query'
+        """
+        return self.answer(self._questions.read(sql))
+
+    def answer(self, predicate: Predicate) -> Estimate:
+        """The answer to a predicate over the columns.
+
+        What the contrasts span is known to within its half-width of an unbiased estimate; the
+        hypothesis' answer is held there, and the half-width reaches as far as the estimate's.
+        Privacy: post-processing.
+        >>> Snapshot.answer.__name__
+        'answer'
+        """
+        guess = self.weights.share(predicate) * self.total
+        if self.measured.parities.spans(predicate):
+            deviation = math.sqrt(self.measured.parities.variance_of(predicate))
+            return self._held(guess, self.measured.answer(predicate), deviation, "measured")
+        for update in self.updates:
+            known = self._questions.read(update.question)
+            if known.axes == predicate.axes and (known.mask == predicate.mask).all():
+                return self._held(guess, update.noisy, update.deviation, "round")
+        return Estimate(guess, self.total, None, "hypothesis")
+
+    def _held(self, guess: float, centre: float, deviation: float, source: str) -> Estimate:
+        reach = _NORMAL * deviation
+        value = max(0.0, min(max(guess, centre - reach), centre + reach))
+        return Estimate(value, self.total, abs(value - centre) + reach, source)
+
+    def save(self, path: str | Path) -> None:
+        """Write the public synopsis to a file.
+
+        Privacy: post-processing; the file may be published.
+        >>> Snapshot.save.__name__
+        'save'
+        """
+        facts = {
+            "format": _FORMAT,
+            "table": self.table.name,
+            "rows_per_unit": self.table.rows_per_unit,
+            "neighbours": self.table.neighbours.value,
+            "unit": self.table.unit,
+            "columns": [_plain(column) for column in self.table.columns],
+            "order": self.measured.parities.order,
+            "variances": [
+                [list(axes), str(each)] for axes, each in self.measured.parities.variances.items()
+            ],
+            "updates": [asdict(update) for update in self.updates],
+            "data_versions": self.data_versions,
+        }
+        written = io.BytesIO()
+        np.savez_compressed(
+            written,
+            facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8),
+            weights=self.weights.cells().ravel(),
+            noisy=np.concatenate([np.ravel(each) for each in self.measured.noisy.values()]),
+        )
+        Path(path).write_bytes(written.getvalue())
+
+    @staticmethod
+    def load(path: str | Path) -> "Snapshot":
+        """Read a file that `save` wrote.
+
+        Privacy: post-processing.
+        >>> Snapshot.load("no such file")
+        Traceback (most recent call last):
+        discreet.errors.InvalidValue: no such file: no synopsis can be read there.
+        """
+        try:
+            with np.load(Path(path), allow_pickle=False) as found:
+                facts = json.loads(found["facts"].tobytes())
+                noisy, weights = found["noisy"], found["weights"]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            raise InvalidValue(f"{path}: no synopsis can be read there.") from None
+        if facts.get("format") != _FORMAT:
+            raise InvalidValue(f"{path}: not a synopsis that this version reads.")
+        questions = Questions(_table(facts))
+        variances = {tuple(axes): Fraction(each) for axes, each in facts["variances"]}
+        parities = Parities(questions.universe, facts["order"], variances)
+        return Snapshot(
+            questions,
+            parities.shaped(noisy),
+            updates=tuple(Update(**each) for each in facts["updates"]),
+            weights=Weights.of(questions.universe, weights),
+            data_versions=tuple(facts["data_versions"]),
+        )
+
+
+def _plain(column: Column) -> dict[str, Any]:
+    return {**asdict(column), "step": str(column.step), "keys": list(column.keys)}
+
+
+def _table(facts: dict[str, Any]) -> Table:
+    columns = tuple(
+        Column(**{**each, "step": Fraction(each["step"]), "keys": tuple(each["keys"])})
+        for each in facts["columns"]
+    )
+    return Table(
+        facts["table"],
+        unit=facts["unit"],
+        rows_per_unit=facts["rows_per_unit"],
+        neighbours=Relation(facts["neighbours"]),
+        columns=columns,
+    )
