@@ -36,6 +36,7 @@ _LAZY = frozenset(
         "noise",
         "plan",
         "query",
+        "release",
         "schema",
     }
 )

@@ -20,6 +20,7 @@ from discreet.cli import (
     metadata,
     monitor,
     record,
+    release,
     serve,
     survey,
     synth,
@@ -86,6 +87,7 @@ def _application() -> typer.Typer:
     audit.register(made)
     monitor.register(made)
     survey.register(made)
+    release.register(made)
     synth.register(made)
     serve.register(made)
     made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(

@@ -3,7 +3,7 @@ least computed error. Every range has an exact variance before and after the rel
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from math import prod, sqrt
 from typing import Any
@@ -141,6 +141,8 @@ class Trees:
     ladders: tuple[Ladder, ...]
     workload: Workload
     measurements: tuple[Measurement, ...]
+    known: Components = field(repr=False, compare=False)
+    """The precision of every component."""
 
     @classmethod
     def planned(
@@ -169,7 +171,7 @@ class Trees:
             ladders = tuple(binary(each) for each in cells)
             needs = _needs(ladders, workload)
             made: tuple[Measurement, ...] = contrasts_for(needs, ladders, rho=price.rho, unit=unit)
-            return cls(ladders, workload, made)
+            return cls(ladders, workload, made, expected(made, ladders))
         best: tuple[float, tuple[Ladder, ...], dict[Cut, float]] | None = None
         for ladders in _tried(cells):
             error, shares = _laplace_shares(ladders, workload, unit)
@@ -177,7 +179,7 @@ class Trees:
                 best = (error, ladders, shares)
         assert best is not None
         made = counts_for(best[2], best[1], epsilon=price.epsilon, unit=unit)
-        return cls(best[1], workload, made)
+        return cls(best[1], workload, made, expected(made, best[1]))
 
     @property
     def loss(self) -> Pure | ZCDP:
@@ -188,16 +190,6 @@ class Trees:
         Pure(epsilon=Fraction(1, 1))
         """
         return paid(self.measurements)
-
-    @property
-    def known(self) -> Components:
-        """The precision of every component.
-
-        Privacy: none (touches no data).
-        >>> Trees.planned((1,), price=Pure(epsilon=1)).known.cuts
-        ((),)
-        """
-        return expected(self.measurements, self.ladders)
 
     def rmse(self, workload: Workload | None = None) -> float:
         """The root mean square error over all queries of a workload.

@@ -1,0 +1,144 @@
+"""The publisher's commands: release prices, previews and writes tables; verify-release checks a
+folder. No privacy logic here.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    existing_vault,
+    new_console,
+    print_json,
+    refusing,
+)
+from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.release.declared import ReleasePlan
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the publisher's commands.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['release', 'verify-release']
+    """
+    app.command(
+        "release", help="Publish tables once: price them, preview their errors, write a folder."
+    )(_release)
+    app.command(
+        "verify-release", help="Check a release's folder against its manifest, and the ledger."
+    )(_verify_release)
+
+
+@refusing
+def _release(
+    specification: Annotated[
+        Path, typer.Argument(metavar="SPEC", help="The declared tables, as a TOML file.")
+    ],
+    analyst: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FOLDER", help="A new folder; else only a preview."),
+    ] = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.release.published import empty_folder
+    from discreet.release.specification import read_release
+
+    declared = read_release(specification)
+    with existing_vault(folder) as curator:
+        plan = declared.plan(curator.session(analyst))
+        if output is None:
+            _show(plan, as_json=as_json)
+            return
+        empty_folder(output)
+        published = plan.run()
+        published.write(output)
+    if as_json:
+        written = {"folder": str(output), "receipt": published.receipt, **plan.guarantee()}
+        print_json({**written, "tables": list(published.tables)})
+        return
+    _print_preview(plan)
+    typer.echo(f"{len(published.sheets)} tables in {output}, receipt {published.receipt}.")
+    typer.echo(f"Read {output / 'index.html'}; check it with: discreet verify-release {output}")
+
+
+def _values(plan: "ReleasePlan") -> dict[str, Any]:
+    return {
+        **plan.guarantee(),
+        "tables": [
+            {"table": each.table, "cells": each.cells, "measure": each.measure, "error": each.error}
+            for each in plan.preview()
+        ],
+    }
+
+
+def _show(plan: "ReleasePlan", *, as_json: bool) -> None:
+    if as_json:
+        print_json(_values(plan))
+        return
+    _print_preview(plan)
+    typer.echo("A preview: nothing was run or charged. Name a folder with --output to release.")
+
+
+def _print_preview(plan: "ReleasePlan") -> None:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid()
+    for name in ("table", "cells", "what", "error"):
+        grid.add_column(name, justify="right" if name in ("cells", "error") else "left")
+    for each in plan.preview():
+        error = "with the data" if each.error is None else f"{each.error:,.4g}"
+        grid.add_row(Text(each.table), f"{each.cells:,}", Text(each.measure), error)
+    console = new_console()
+    console.print(grid)
+    said = plan.guarantee()
+    charged = ", ".join(
+        f"{name.removeprefix('charged_')} {value}"
+        for name, value in said.items()
+        if name.startswith("charged_")
+    )
+    console.print(
+        f"Cost: {charged}. All of it together: epsilon {said['epsilon']} at delta "
+        f"{said['delta']} ({said['composition']}).",
+        markup=False,
+    )
+
+
+@refusing
+def _verify_release(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that release wrote.")],
+    vault: Annotated[
+        Path | None,
+        typer.Option("--vault", metavar="VAULT", help="Also look for its charge in this ledger."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    from discreet.release.verification import check_entries, check_folder, read_manifest
+
+    problems = check_folder(folder)
+    if vault is not None:
+        with existing_vault(vault) as curator:
+            problems += check_entries(read_manifest(folder), list(curator.ledger.entries()))
+    if as_json:
+        print_json({"folder": str(folder), "problems": problems})
+    for problem in [] if as_json else problems:
+        typer.echo(problem)
+    if problems:
+        raise InvalidValue(f"{folder}: {len(problems)} problems. Do not use this release.")
+    if not as_json:
+        typer.echo(f"{folder}: every file is as the manifest says.")

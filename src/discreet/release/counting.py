@@ -1,0 +1,293 @@
+"""Arbitrary counting queries: one by one, or all of them from one noisy histogram, whichever has
+the smaller error. Owns the crossover between the number of queries and the size of the universe.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log, prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.noise.bits import BitSource
+from discreet.plan.explain import noise_of
+from discreet.rationals import Number, positive, probability
+from discreet.release.frame import Axis, Cells, Frame
+from discreet.release.sheets import Preview, Sheet
+
+__all__ = ["CountingPart", "crossover", "direct_error", "histogram_error"]
+
+_MOST_CELLS = 1 << 24
+_MOST_QUERIES = 100_000
+
+
+def histogram_error(
+    *, universe: int, queries: int, epsilon: Number, missed: Number = 0.05
+) -> float:
+    """Within which all counting queries are answered by a Laplace histogram, at once.
+
+    The noise of a query is a sum of at most |X| Laplace variables; its tail (Bernstein) and a
+    union bound give sqrt(8 |X| L) / epsilon with L = ln(2 |Q| / missed), once |X| >= L; in
+    counts, not shares.
+    Privacy: none (touches no data); the mechanism is epsilon-DP [Vad17, Thm. 2.9].
+    >>> round(histogram_error(universe=1024, queries=10**6, epsilon=1))
+    379
+    """
+    level = log(2 * queries / float(probability(missed, "missed")))
+    cells = max(universe, level)
+    return sqrt(8 * cells * level) / float(positive(epsilon, "epsilon"))
+
+
+def direct_error(*, queries: int, epsilon: Number, missed: Number = 0.05) -> float:
+    """Within which all counting queries are answered by Laplace noise of scale |Q| / epsilon.
+
+    Privacy: none (touches no data); the mechanism is epsilon-DP [DMNS06, Prop. 3.3].
+    >>> round(direct_error(queries=100, epsilon=1))
+    760
+    """
+    level = log(queries / float(probability(missed, "missed")))
+    return queries * level / float(positive(epsilon, "epsilon"))
+
+
+def crossover(*, universe: int, missed: Number = 0.05) -> int:
+    """From how many queries on the histogram has the smaller bound: about the root of |X|.
+
+    Privacy: none (touches no data) [Vad17, Table 2.1].
+    >>> crossover(universe=4096)
+    71
+    """
+    low, high = 1, 2
+    bounds = {"epsilon": 1, "missed": missed}
+
+    def better(queries: int) -> bool:
+        direct = direct_error(queries=queries, **bounds)
+        return histogram_error(universe=universe, queries=queries, **bounds) <= direct
+
+    while not better(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if better(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class CountingPart:
+    """Counting queries over a public universe, each a box of allowed values.
+
+    `overlap` is the most queries that one cell is in: the exact sensitivity of asking one by one.
+    Privacy: `loss`; the choice between the two ways uses public shapes only [Vad17, Thm. 2.9].
+    >>> CountingPart.__name__
+    'CountingPart'
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    queries: tuple[str, ...]
+    masks: tuple[tuple[NDArray[np.bool_], ...], ...] = field(repr=False)
+    price: Pure | ZCDP
+    rows: int
+    steps: int
+    overlap: int
+
+    @classmethod
+    def planned(
+        cls,
+        frame: Frame,
+        name: str,
+        queries: Mapping[str, Mapping[str, Any]],
+        *,
+        price: Pure | ZCDP,
+    ) -> "CountingPart":
+        """Read the queries: for each column a list of values, or `from` and `to`.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.planned.__name__
+        'planned'
+        """
+        if not 1 <= len(queries) <= _MOST_QUERIES:
+            raise InvalidValue(
+                f"{name}: {len(queries):,} queries; 1 to {_MOST_QUERIES:,} are read."
+            )
+        names = list(dict.fromkeys(each for query in queries.values() for each in query))
+        axes = tuple(frame.axis(each) for each in names)
+        if prod(axis.cells for axis in axes) > _MOST_CELLS:
+            raise InvalidValue(
+                f"{name}: the universe has more than {_MOST_CELLS:,} cells. Use coarser columns. "
+                "Nothing was charged."
+            )
+        masks = tuple(
+            tuple(_mask(name, axis, query.get(axis.name)) for axis in axes)
+            for query in queries.values()
+        )
+        inside = np.zeros([axis.cells for axis in axes], dtype=np.int32)
+        for mask in masks:
+            inside[np.ix_(*mask)] += 1
+        unit = frame.unit
+        overlap = max(1, int(inside.max()))
+        return cls(
+            name, axes, tuple(queries), masks, price, unit.rows, unit.relation.steps, overlap
+        )
+
+    @property
+    def universe(self) -> int:
+        """How many cells the queries' columns have together.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.universe.fget is not None
+        True
+        """
+        return prod(axis.cells for axis in self.axes)
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What it costs: its price.
+
+        Privacy: under the unit and relation of its frame.
+        >>> CountingPart.loss.fget is not None
+        True
+        """
+        return self.price
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """One mechanism.
+
+        Privacy: under the unit and relation of its frame.
+        >>> CountingPart.losses.fget is not None
+        True
+        """
+        return (self.price,)
+
+    def _sizes(self) -> NDArray[np.float64]:
+        return np.array([prod(int(mask.sum()) for mask in masks) for masks in self.masks], float)
+
+    def noise(self, overlap: int) -> DiscreteLaplace | DiscreteGaussian:
+        """The noise when one row is in at most so many of the released numbers.
+
+        Privacy: (l1/scale)-DP [DMNS06, Prop. 3.3], (l2^2/(2 sigma^2))-zCDP [CKS20, Thm. 4].
+        >>> CountingPart.noise.__name__
+        'noise'
+        """
+        if isinstance(self.price, Pure):
+            moved = Fraction(self.rows * self.steps * overlap)
+            return DiscreteLaplace(scale=moved / self.price.epsilon)
+        # r rows that all move the same numbers: r^2 overlap. Under replace the two moves have no
+        # negative entries, so the square of their difference is at most the sum of squares.
+        squared = Fraction(self.rows**2 * self.steps * overlap)
+        return DiscreteGaussian.of_variance(squared / (2 * self.price.rho))
+
+    def errors(self) -> dict[str, float]:
+        """The root mean square errors of both ways.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.errors.__name__
+        'errors'
+        """
+        return {
+            "one by one": self.noise(self.overlap).standard_deviation,
+            "from a histogram": self.noise(1).standard_deviation
+            * sqrt(float(self._sizes().mean())),
+        }
+
+    @property
+    def way(self) -> str:
+        """The way with the smaller error.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.way.fget is not None
+        True
+        """
+        errors = self.errors()
+        return min(errors, key=lambda way: errors[way])
+
+    def facts(self) -> dict[str, Any]:
+        """Mechanism, scale, crossover and reference for the manifest.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.facts.__name__
+        'facts'
+        """
+        single = self.way == "one by one"
+        return {
+            "kind": "counting queries",
+            "way": self.way,
+            "root_mean_square_errors": self.errors(),
+            "queries": len(self.queries),
+            "universe": self.universe,
+            "crossover_of_worst_case_bounds": crossover(universe=self.universe),
+            "measurements": [{"noise": noise_of(self.noise(self.overlap if single else 1))}],
+            "lattice": "integers",
+            "reference": "[Vad17, Thm. 2.9], [DMNS06, Prop. 3.3]",
+        }
+
+    def preview(self) -> list[Preview]:
+        """The root mean square error of a query.
+
+        Privacy: none (touches no data).
+        >>> CountingPart.preview.__name__
+        'preview'
+        """
+        what = f"root mean square error, {self.way}"
+        return [Preview(self.name, len(self.queries), what, min(self.errors().values()))]
+
+    def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
+        """Answer every query.
+
+        Privacy: `loss`.
+        >>> CountingPart.release.__name__
+        'release'
+        """
+        table = np.zeros([axis.cells for axis in self.axes], dtype=np.int64)
+        np.add.at(table, tuple(exact.places(axis.name) for axis in self.axes), exact.counts)
+        if self.way == "one by one":
+            noise = self.noise(self.overlap)
+            noisy = noise.release(_sums(table, self.masks), bits)
+            spread = np.full(len(noisy), noise.standard_deviation)
+        else:
+            noise = self.noise(1)
+            noisy = _sums(noise.release(table, bits), self.masks)
+            spread = noise.standard_deviation * np.sqrt(self._sizes())
+        columns = {
+            "query": list(self.queries),
+            "count": noisy.tolist(),
+            "standard_error": spread.tolist(),
+            "low": (noisy - 1.96 * spread).tolist(),
+            "high": (noisy + 1.96 * spread).tolist(),
+        }
+        words = f"Counting queries answered {self.way}."
+        return [Sheet(self.name, words, columns, ("query",), "count", "low", "high")]
+
+
+def _sums(table: NDArray[Any], masks: Sequence[tuple[NDArray[np.bool_], ...]]) -> NDArray[np.int64]:
+    return np.array([table[np.ix_(*mask)].sum() for mask in masks], dtype=np.int64)
+
+
+def _mask(name: str, axis: Axis, wanted: Any) -> NDArray[np.bool_]:
+    """Which values of an axis a query allows: all, those listed, or a range of numbers."""
+    if wanted is None:
+        return np.ones(axis.cells, dtype=bool)
+    if isinstance(wanted, Mapping):
+        if not wanted or set(wanted) - {"from", "to"}:
+            raise InvalidValue(f"{name}: {axis.name} takes a list of values, or from and to.")
+        low, high = wanted.get("from"), wanted.get("to")
+        known = [each if isinstance(each, type(axis.labels[-1])) else None for each in axis.labels]
+        return np.array(
+            [
+                each is not None and (low is None or each >= low) and (high is None or each <= high)
+                for each in known
+            ]
+        )
+    listed = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+    strangers = [each for each in listed if each not in axis.labels]
+    if strangers:
+        raise InvalidValue(
+            f"{name}: {axis.name} has no value {strangers[0]!r}. Nothing was charged."
+        )
+    return np.array([label in listed for label in axis.labels])

@@ -1,0 +1,259 @@
+"""A release declared as a whole, priced and previewed before anything is paid for, then run once.
+Owns the way from a declaration to published tables; exact values stay inside the program.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from discreet.curator.programs import Exact, Program, perform, price, versions_of
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue
+from discreet.ledger.account import Holder
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.noise.bits import BitSource
+from discreet.rationals import Number, ceil_decimal, floor_decimal, positive
+from discreet.release.composition import batch_cost, statement
+from discreet.release.frame import Cells, Frame
+from discreet.release.kinds import Declared
+from discreet.release.published import Published
+from discreet.release.sheets import Part, Preview, Sheet
+from discreet.schema.column import identifier
+
+__all__ = ["Release", "ReleasePlan", "digest_of"]
+
+_MOST_TABLES = 1000
+_STATEMENT_DELTA = Fraction(1, 10**6)  # at which a pure release is also said, for comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Tables to be released together, for one price.
+
+    `columns` names SQL expressions of the table; a column that is not named there is the table's
+    own. The price is divided by the tables' weights.
+    Privacy: none (touches no data); see `ReleasePlan`.
+    >>> Release(title="t", table="visits", epsilon=1,
+    ...     tables=(Declared("marginals", "by_region", {"columns": ["region"]}),)).epsilon
+    Fraction(1, 1)
+    """
+
+    title: str
+    table: str
+    tables: tuple[Declared, ...]
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    where: str = ""
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    description: str = ""
+    publisher: str = ""
+
+    def __post_init__(self) -> None:
+        identifier(self.table, "a release's table")
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidValue("a release has one price: epsilon or rho. Nothing was charged.")
+        for name in ("epsilon", "rho"):
+            given: Number | None = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, positive(given, name))
+        if not 1 <= len(self.tables) <= _MOST_TABLES:
+            raise InvalidValue(f"{len(self.tables)} tables; a release has 1 to {_MOST_TABLES}.")
+        names = [each.name for each in self.tables]
+        if len(set(names)) < len(names):
+            raise InvalidValue("two tables of the release have the same name; rename one.")
+
+    def plan(self, session: Session) -> "ReleasePlan":
+        """Price every part and compute its error. Costs nothing.
+
+        Privacy: none (touches no data).
+        >>> Release.plan.__name__
+        'plan'
+        """
+        columns: dict[str, str] = {}
+        aggregates: list[str] = []
+        for each in self.tables:
+            names, needed = each.needs()
+            columns |= {name: self.columns.get(name, name) for name in names}
+            aggregates += needed
+        frame = Frame.of(
+            session,
+            self.table,
+            columns,
+            where=self.where,
+            aggregates=tuple(dict.fromkeys(aggregates)),
+        )
+        paid = price(session, frame.plan, epsilon=self.epsilon, rho=self.rho)
+        weights = sum((each.weight for each in self.tables), Fraction(0))
+        parts = tuple(each.part(frame, _share(paid, each.weight / weights)) for each in self.tables)
+        return ReleasePlan(self, frame, parts, paid)
+
+
+def _share(paid: Pure | ZCDP, part: Fraction) -> Pure | ZCDP:
+    """A part of a price, as a decimal rounded down."""
+    if part == 1:
+        return paid
+    if isinstance(paid, Pure):
+        return Pure(epsilon=floor_decimal(paid.epsilon * part, 15))
+    return ZCDP(rho=floor_decimal(paid.rho * part, 15))
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """A priced release: its parts, what they cost together, how far off they will be.
+
+    Privacy: `cost` for the table's unit and relation; parameters are fixed before it is run.
+    >>> ReleasePlan.__name__
+    'ReleasePlan'
+    """
+
+    release: Release
+    frame: Frame = field(repr=False)
+    parts: tuple[Part, ...] = field(repr=False)
+    price: Pure | ZCDP
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses of all mechanisms.
+
+        Privacy: under the table's unit and relation.
+        >>> ReleasePlan.losses.fget is not None
+        True
+        """
+        return tuple(loss for part in self.parts for loss in part.losses)
+
+    @property
+    def cost(self) -> Loss:
+        """What is charged: at most the price.
+
+        Privacy: composition of all parts [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+        >>> ReleasePlan.cost.fget is not None
+        True
+        """
+        return batch_cost([part.loss for part in self.parts], type(self.price))
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta at which the release is said as (epsilon, delta).
+
+        Privacy: none (touches no data).
+        >>> ReleasePlan.delta.fget is not None
+        True
+        """
+        session = self.frame.session
+        account = session._vault.ledger.account(Holder.ANALYST, session.name)
+        return account.conversion_delta or _STATEMENT_DELTA
+
+    def guarantee(self) -> dict[str, str]:
+        """The cost and the (epsilon, delta) statement of the whole release, as text.
+
+        Privacy: full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
+        >>> ReleasePlan.guarantee.__name__
+        'guarantee'
+        """
+        said, how = statement(self.losses, delta=self.delta)
+        cost = self.cost
+        charged = (
+            {"rho": _text(cost.rho)} if isinstance(cost, ZCDP) else {"epsilon": _text(cost.epsilon)}
+        )
+        return {
+            **{f"charged_{name}": value for name, value in charged.items()},
+            "epsilon": _text(said.epsilon),
+            "delta": f"{float(said.delta):.6g}",
+            "composition": how,
+        }
+
+    def preview(self) -> list[Preview]:
+        """Every table with its size and error.
+
+        Privacy: none (touches no data).
+        >>> ReleasePlan.preview.__name__
+        'preview'
+        """
+        return [each for part in self.parts for each in part.preview()]
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that was decided before data was read; it stands in the ledger.
+
+        Privacy: none (touches no data).
+        >>> ReleasePlan.digest.fget is not None
+        True
+        """
+        return digest_of(self.facts())
+
+    def facts(self) -> dict[str, Any]:
+        """Everything public that the manifest says about this release, without results.
+
+        Privacy: none (touches no data).
+        >>> ReleasePlan.facts.__name__
+        'facts'
+        """
+        table = self.frame.plan.tables[0]
+        contribution = self.frame.plan.contribution
+        return {
+            "title": self.release.title,
+            "description": self.release.description,
+            "publisher": self.release.publisher,
+            "table": {
+                "name": table.name,
+                "population": table.population,
+                "unit": table.unit or "row",
+                "rows_per_unit": contribution.rows_per_unit,
+                "neighbours": contribution.relation.value,
+                "schema_version": table.version,
+                "data_version": ", ".join(
+                    map(str, versions_of(self.frame.session, self.frame.plan))
+                ),
+                "where": self.release.where,
+            },
+            "columns": {
+                axis.name: {"sql": axis.sql, "values": axis.cells, "missing": axis.missing}
+                for axis in self.frame.axes
+            },
+            "guarantee": self.guarantee(),
+            "parts": {part.name: part.facts() for part in self.parts},
+        }
+
+    def run(self) -> Published:
+        """Charge, read the table once, release every part.
+
+        Privacy: `cost`, charged before a row is read.
+        >>> ReleasePlan.run.__name__
+        'run'
+        """
+        frame, parts = self.frame, self.parts
+
+        def release(exact: Exact, bits: BitSource) -> list[Sheet]:
+            cells = Cells.of(frame, exact)
+            return [sheet for part in parts for sheet in part.release(cells, bits)]
+
+        facts = self.facts()
+        program = Program(
+            plan=frame.plan,
+            cost=self.cost,
+            label=f"The release {self.release.title!r:.100}",
+            release=release,
+            details={"release": digest_of(facts)},
+        )
+        receipt, sheets = perform(frame.session, program)
+        assert receipt is not None
+        return Published(facts, receipt.id, receipt.time, tuple(sheets))
+
+
+def digest_of(facts: Mapping[str, Any]) -> str:
+    """The hash of a release's facts.
+
+    Privacy: none (touches no data).
+    >>> len(digest_of({}))
+    64
+    """
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text(value: Fraction) -> str:
+    return f"{float(ceil_decimal(value, 10)):.10g}"

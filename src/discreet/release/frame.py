@@ -1,0 +1,249 @@
+"""What a release sees of a table: its axes with public labels, what one unit may contribute, and
+how exact cells are counted. The exact half lives inside a program only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.programs import Exact, planned
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue
+from discreet.plan.draft import Plan
+from discreet.plan.expressions import bounded, scope
+from discreet.plan.keys import Label
+from discreet.release.allocation import Unit
+from discreet.schema.column import identifier, nearest
+
+__all__ = ["Axis", "Cells", "Frame", "MISSING"]
+
+MISSING = "missing"
+"""The label of the rows in which a number is not known."""
+
+_MOST_GROUPS = 1 << 62
+_MOST_KEYS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One column, or expression, by which rows are told apart.
+
+    `codes` are the lattice integers of the engine, in order; with `missing`, the first of them
+    stands for rows in which the value is not known.
+    Privacy: none (touches no data).
+    >>> Axis("age", "age", (0, 1), (0, 1), Fraction(1), missing=False).cells
+    2
+    """
+
+    name: str
+    sql: str
+    codes: tuple[int, ...]
+    labels: tuple[Label, ...]
+    step: Fraction
+    missing: bool
+
+    @property
+    def cells(self) -> int:
+        """How many values it has.
+
+        Privacy: none (touches no data).
+        >>> Axis("age", "age", (0,), (0,), Fraction(1), missing=False).cells
+        1
+        """
+        return len(self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The exact cells of a release, for its parts only.
+
+    Privacy: NONE; nothing of it may leave a program.
+    >>> Cells.__name__
+    'Cells'
+    """
+
+    frame: "Frame" = field(repr=False)
+    _places: NDArray[np.int64] = field(repr=False)
+    _measures: tuple[NDArray[Any], ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, frame: "Frame", exact: Exact) -> "Cells":
+        """Read what the engine found.
+
+        Privacy: NONE.
+        >>> Cells.of.__name__
+        'of'
+        """
+        places, measures = exact.cells()
+        return cls(frame, places, measures)
+
+    @property
+    def counts(self) -> NDArray[Any]:
+        """How many rows each cell has.
+
+        Privacy: NONE.
+        >>> Cells.counts.fget is not None
+        True
+        """
+        return self.measure(((1, "COUNT(*)"),))
+
+    def measure(self, terms: tuple[tuple[int, str], ...]) -> NDArray[Any]:
+        """The exact measure with these terms, by cell.
+
+        Privacy: NONE.
+        >>> Cells.measure.__name__
+        'measure'
+        """
+        return self._measures[self.frame.measure_place(terms)]
+
+    def places(self, name: str) -> NDArray[np.int64]:
+        """For each cell its place along an axis.
+
+        Privacy: NONE.
+        >>> Cells.places.__name__
+        'places'
+        """
+        return self._places[:, self.frame.place(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A table as a release reads it: one statement that groups by every axis.
+
+    Privacy: none (touches no data).
+    >>> Frame.__name__
+    'Frame'
+    """
+
+    session: Session = field(repr=False, compare=False)
+    table: str
+    where: str
+    axes: tuple[Axis, ...]
+    plan: Plan = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        table: str,
+        columns: Mapping[str, str],
+        *,
+        where: str = "",
+        aggregates: Sequence[str] = (),
+    ) -> "Frame":
+        """Plan the statement for these columns, each a name and its SQL expression.
+
+        Privacy: none (touches no data).
+        >>> Frame.of.__name__
+        'of'
+        """
+        for name in columns:
+            identifier(name, "a column of a release")
+        first = planned(
+            session, _select(table, columns, where, aggregates), most_groups=_MOST_GROUPS
+        )
+        rewritten, missing = _with_missing(first, columns)
+        made = first
+        if rewritten != dict(columns):
+            text = _select(table, rewritten, where, aggregates)
+            made = planned(session, text, most_groups=_MOST_GROUPS)
+        found = scope(made.table, made.dialect)
+        axes = []
+        for domain, key, name in zip(made.domains, made.query.keys, columns, strict=True):
+            if len(domain.codes) > _MOST_KEYS:
+                raise InvalidValue(
+                    f"{name} has {len(domain.codes):,} values; an axis has at most {_MOST_KEYS:,}. "
+                    f"Use buckets such as FLOOR({name}/10). Nothing was charged."
+                )
+            labels = domain.labels
+            if name in missing:
+                labels = (MISSING, *labels[1:])
+            step = bounded(key.expression, found).step
+            axes.append(Axis(name, columns[name], domain.codes, labels, step, name in missing))
+        return cls(session, table, where, tuple(axes), made)
+
+    @property
+    def unit(self) -> Unit:
+        """What one unit may contribute to the statement.
+
+        Privacy: none (touches no data).
+        >>> Frame.unit.fget is not None
+        True
+        """
+        contribution = self.plan.contribution
+        return Unit(rows=contribution.rows_per_unit, relation=contribution.relation)
+
+    def place(self, name: str) -> int:
+        """The position of an axis.
+
+        Privacy: none (touches no data).
+        >>> Frame.place.__name__
+        'place'
+        """
+        for place, axis in enumerate(self.axes):
+            if axis.name == name:
+                return place
+        known = [axis.name for axis in self.axes]
+        raise InvalidValue(f"the release has no column {name!r}. {nearest(name, known)}")
+
+    def axis(self, name: str) -> Axis:
+        """The axis of that name.
+
+        Privacy: none (touches no data).
+        >>> Frame.axis.__name__
+        'axis'
+        """
+        return self.axes[self.place(name)]
+
+    def measure_place(self, terms: tuple[tuple[int, str], ...]) -> int:
+        """The position of the measure with these terms.
+
+        Privacy: none (touches no data).
+        >>> Frame.measure_place.__name__
+        'measure_place'
+        """
+        for place, measure in enumerate(self.plan.measures):
+            if measure.terms == terms:
+                return place
+        raise InvalidValue(
+            "a statistic needs sums that another one of this release keeps around another centre. "
+            "Ask for SUM and for AVG of one column in two releases. Nothing was charged."
+        )
+
+
+def _select(
+    table: str, columns: Mapping[str, str], where: str, aggregates: Sequence[str] = ()
+) -> str:
+    outputs = [f"{sql} AS {name}" for name, sql in columns.items()]
+    outputs += ["COUNT(*) AS rows_counted"]
+    outputs += [f"{sql} AS a{place}" for place, sql in enumerate(aggregates)]
+    text = f"SELECT {', '.join(outputs)} FROM {table}"
+    if where:
+        text += f" WHERE {where}"
+    return text + (f" GROUP BY {', '.join(columns.values())}" if columns else "")
+
+
+def _with_missing(plan: Plan, columns: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    """Numbers that may not be known get a value of their own, one step below the least."""
+    found = scope(plan.table, plan.dialect)
+    rewritten, missing = dict(columns), set()
+    for key, name in zip(plan.query.keys, columns, strict=True):
+        value = bounded(key.expression, found)
+        if value.missing == "never" or value.kind != "number":
+            continue
+        below = (value.lower - 1) * value.step
+        if below.denominator not in _decimals():
+            continue
+        text = f"{below.numerator / below.denominator:.6f}" if below.denominator > 1 else str(below)
+        sql = columns[name]
+        rewritten[name] = f"CASE WHEN {sql} IS NULL THEN {text} ELSE {sql} END"
+        missing.add(name)
+    return rewritten, missing
+
+
+def _decimals() -> set[int]:
+    return {2**a * 5**b for a in range(7) for b in range(7) if max(a, b) <= 6}

@@ -1,0 +1,244 @@
+"""The parts of a release that are statistics of values: sums, means, variances, covariances, lines
+and quantiles, by public groups. Each is a priced question of its own that shares the one statement.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.noise.bits import BitSource
+from discreet.plan.draft import Plan
+from discreet.plan.evaluate import estimates, picked, values_of
+from discreet.plan.explain import error_of, noise_of
+from discreet.plan.measures import noticeable
+from discreet.plan.picks import Pick
+from discreet.plan.released import Released
+from discreet.release.frame import Cells, Frame
+from discreet.release.sheets import Preview, Sheet
+
+__all__ = ["StatisticsPart"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsPart:
+    """Statistics by public groups: what a question would answer, out of the release's one pass.
+
+    Privacy: `loss`, that of its plan.
+    >>> StatisticsPart.__name__
+    'StatisticsPart'
+    """
+
+    name: str
+    by: tuple[str, ...]
+    plan: Plan = field(repr=False)
+    frame: Frame = field(repr=False)
+
+    @classmethod
+    def planned(
+        cls,
+        frame: Frame,
+        name: str,
+        select: Sequence[str],
+        *,
+        by: Sequence[str] = (),
+        price: Pure | ZCDP,
+    ) -> "StatisticsPart":
+        """Plan the statistics, each an SQL aggregate with a name, by these columns of the release.
+
+        Privacy: none (touches no data).
+        >>> StatisticsPart.planned.__name__
+        'planned'
+        """
+        keys = {each: frame.axis(each).sql for each in by}
+        listed = [f"{sql} AS {each}" for each, sql in keys.items()]
+        sql = f"SELECT {', '.join([*listed, *select])} FROM {frame.table}"
+        sql += f" WHERE {frame.where}" if frame.where else ""
+        sql += f" GROUP BY {', '.join(keys.values())}" if keys else ""
+        if isinstance(price, Pure):
+            made = frame.session.explain(sql, epsilon=price.epsilon)
+        else:
+            made = frame.session.explain(sql, rho=price.rho)
+        if made.selection is not None or made.query.limit or made.query.having is not None:
+            raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
+        for each in made.measures:
+            frame.measure_place(each.terms)
+        for pick in made.picks:
+            _axis_of(frame, pick)
+        return cls(name, tuple(by), made, frame)
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What it costs.
+
+        Privacy: under the unit and relation of its table.
+        >>> StatisticsPart.loss.fget is not None
+        True
+        """
+        return self.plan.cost
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses of its measures; quantiles and modes count with the rest of the price.
+
+        Privacy: under the unit and relation of its table.
+        >>> StatisticsPart.losses.fget is not None
+        True
+        """
+        if self.plan.picks:
+            return (self.plan.cost,)
+        return tuple(
+            noise.loss(noticeable(each.sensitivity))
+            for noise, each in zip(self.plan.noises, self.plan.measures, strict=True)
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Mechanisms, scales and references for the manifest.
+
+        Privacy: none (touches no data).
+        >>> StatisticsPart.facts.__name__
+        'facts'
+        """
+        made = [
+            {
+                "what": each.name,
+                "noise": noise_of(noise),
+                "l1": float(each.sensitivity.l1),
+                "l2": float(each.sensitivity.l2),
+                "lattice_step": str(each.step),
+            }
+            for each, noise in zip(self.plan.measures, self.plan.noises, strict=True)
+        ]
+        made += [
+            {"what": pick.name, "noise": noise_of(choice), "lattice_step": str(pick.step)}
+            for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True)
+        ]
+        return {
+            "kind": "statistics",
+            "question": self.plan.question,
+            "measurements": made,
+            "lattice": "multiples of each measure's step",
+            "reference": "[CKS20, Thm. 4], [DMNS06, Prop. 3.3], [Smi11]",
+        }
+
+    def preview(self) -> list[Preview]:
+        """The 95% half-width of every statistic, where it does not depend on a secret count.
+
+        Privacy: none (touches no data).
+        >>> StatisticsPart.preview.__name__
+        'preview'
+        """
+        groups = len(self.plan.groups)
+        return [
+            Preview(self.name, groups, f"95% half-width of {column}", error)
+            for column, error in error_of(self.plan).items()
+        ]
+
+    def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
+        """Its table.
+
+        Privacy: `loss`.
+        >>> StatisticsPart.release.__name__
+        'release'
+        """
+        return [self._sheet(self.noised(exact, bits))]
+
+    def noised(self, exact: Cells, bits: BitSource) -> Released:
+        """Add each measure up by group, add its noise, choose its quantiles.
+
+        Privacy: `loss`.
+        >>> StatisticsPart.noised.__name__
+        'noised'
+        """
+        group, count = self._groups(exact)
+        noisy: list[NDArray[Any]] = []
+        for measure, noise in zip(self.plan.measures, self.plan.noises, strict=True):
+            column = exact.measure(measure.terms)
+            total = np.zeros(count, dtype=column.dtype)
+            np.add.at(total, group[group >= 0], column[group >= 0])
+            noisy.append(noise.release(total, bits))
+        for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True):
+            rows = [
+                pick.release(choice, each, bits)
+                for each in _histograms(exact, self.frame, pick, group, count)
+            ]
+            table = np.array(rows, dtype=np.int64).reshape(count, pick.columns)
+            noisy += [table[:, place] for place in range(pick.columns)]
+        return Released(self.plan, self.plan.groups, tuple(noisy))
+
+    def _groups(self, exact: Cells) -> tuple[NDArray[np.int64], int]:
+        """For each cell the place of its group among the plan's, -1 where it is in none."""
+        size = 1
+        group = np.zeros(len(exact.counts), dtype=np.int64)
+        outside = np.zeros(len(group), dtype=bool)
+        for name, domain in zip(self.by, self.plan.domains, strict=True):
+            axis = self.frame.axis(name)
+            place = {code: index for index, code in enumerate(domain.codes)}
+            known = np.array([place.get(code, -1) for code in axis.codes], dtype=np.int64)
+            found = known[exact.places(name)]
+            outside |= found < 0
+            group = group * len(domain.codes) + found
+            size *= len(domain.codes)
+        return np.where(outside, -1, group), size
+
+    def _sheet(self, released: Released) -> Sheet:
+        columns: dict[str, list[Any]] = dict(released.keys())
+        first = ""
+        for name, found in estimates(released).items():
+            output = next(each for each in self.plan.query.outputs if each.name == name)
+            chosen = picked(self.plan, output.expression)
+            if chosen is not None:
+                columns[name] = values_of(released, chosen)
+                ranks = self.plan.choices[chosen.pick].error(0.95)
+                columns[f"{name}_ranks_off_95"] = [ranks] * len(released.groups)
+                continue
+            columns[name] = found.value.tolist()
+            columns[f"{name}_low"] = [_ended(each) for each in found.low]
+            columns[f"{name}_high"] = [_ended(each) for each in found.high]
+            first = first or name
+        words = "With 95% intervals, each for one statistic in one group."
+        if not first:
+            words = "Quantiles are values on the lattice; their error is in ranks."
+            value = self.plan.query.outputs[0].name
+            numbers = all(isinstance(each, int | float) for each in columns[value])
+            if not numbers:
+                columns["place"] = list(range(len(released.groups)))
+            return Sheet(self.name, words, columns, self.by, value if numbers else "place")
+        ends = (f"{first}_low", f"{first}_high")
+        return Sheet(self.name, words, columns, self.by, first, *ends)
+
+
+def _ended(value: Any) -> float:
+    number = float(value)
+    return number if isfinite(number) else float("nan")
+
+
+def _axis_of(frame: Frame, pick: Pick) -> str:
+    for axis in frame.axes:
+        if pick.column and axis.sql.casefold() == pick.column.casefold():
+            return axis.name
+    raise InvalidValue(
+        f"quantiles of {pick.name}: a release takes them of a plain column among its columns. "
+        "Name the column there. Nothing was charged."
+    )
+
+
+def _histograms(
+    exact: Cells, frame: Frame, pick: Pick, group: NDArray[np.int64], count: int
+) -> list[NDArray[np.int64]]:
+    """How many rows of each group have each candidate."""
+    name = _axis_of(frame, pick)
+    axis = frame.axis(name)
+    candidates = np.array(axis.codes, dtype=np.int64) // pick.width - pick.first
+    if axis.missing:
+        candidates[0] = -1
+    found = candidates[exact.places(name)]
+    kept = (group >= 0) & (found >= 0)
+    table = np.zeros((count, pick.candidates), dtype=np.int64)
+    np.add.at(table, (group[kept], found[kept]), exact.counts[kept])
+    return list(table)

@@ -1,0 +1,191 @@
+"""One released table: named columns, which of them are noisy and how far off they may be. Holds
+released numbers and public labels only.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreet.curator.chart import bars
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.noise.bits import BitSource
+from discreet.release.frame import Cells
+from discreet.schema.column import identifier
+
+__all__ = ["Part", "Preview", "Sheet"]
+
+_MOST_BARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a table of a release will be, before anything is paid for.
+
+    Privacy: none (touches no data).
+    >>> Preview("by_region", 4, "standard error", 1.5).cells
+    4
+    """
+
+    table: str
+    cells: int
+    measure: str
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A released table: key columns first, then noisy values and their errors.
+
+    `value` is the column that is drawn, `low` and `high` those of its interval.
+    Privacy: post-processing.
+    >>> Sheet("t", "Words.", {"region": ["n"], "count": [3.2]}, ("region",), "count").rows
+    1
+    """
+
+    name: str
+    words: str
+    columns: Mapping[str, Sequence[Any]]
+    keys: tuple[str, ...]
+    value: str
+    low: str = ""
+    high: str = ""
+
+    def __post_init__(self) -> None:
+        identifier(self.name, "a table's name")
+        lengths = {len(values) for values in self.columns.values()}
+        if len(lengths) != 1:
+            raise InvalidValue(f"{self.name}: columns of different lengths {sorted(lengths)}.")
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has.
+
+        Privacy: none (touches no data).
+        >>> Sheet("t", "", {"n": [1, 2]}, (), "n").rows
+        2
+        """
+        return len(next(iter(self.columns.values())))
+
+    def chart(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the value with its interval; of the first rows if there are many.
+
+        Privacy: post-processing.
+        >>> Sheet("t", "", {"n": [1.0]}, (), "n").chart()["title"]
+        't: n'
+        """
+        rows = min(self.rows, _MOST_BARS)
+        drawn = []
+        for row in range(rows):
+            value = float(self.columns[self.value][row])
+            low = float(self.columns[self.low][row]) if self.low else value
+            high = float(self.columns[self.high][row]) if self.high else value
+            label = ", ".join(str(_plain(self.columns[key][row])) for key in self.keys)
+            drawn.append({"group": label or "all", "value": value, "low": low, "high": high})
+        title = f"{self.name}: {self.value}" + (", 95% intervals" if self.low else "")
+        if rows < self.rows:
+            title += f" (the first {rows} of {self.rows:,} rows)"
+        made = bars(drawn, group=", ".join(self.keys), value=self.value)
+        return {**made, "title": title}
+
+    def write_csv(self, path: Path) -> None:
+        """Write it as comma-separated values with a header.
+
+        Privacy: post-processing.
+        >>> Sheet.write_csv.__name__
+        'write_csv'
+        """
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.columns)
+            lists = [[_plain(each) for each in values] for values in self.columns.values()]
+            writer.writerows(zip(*lists, strict=True))
+
+    def write_parquet(self, path: Path) -> None:
+        """Write it as Parquet; pyarrow has to be there.
+
+        Privacy: post-processing.
+        >>> Sheet.write_parquet.__name__
+        'write_parquet'
+        """
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        columns = {name: _alike(values) for name, values in self.columns.items()}
+        parquet.write_table(arrow.table(columns), path)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    return value.isoformat() if isinstance(value, date | datetime) else value
+
+
+def _alike(values: Sequence[Any]) -> list[Any]:
+    """Labels of one type: a number beside the word "missing" becomes a text."""
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 and str in kinds:
+        return [str(_plain(value)) for value in values]
+    return list(values)
+
+
+class Part(Protocol):
+    """A priced part of a release.
+
+    Privacy: its `loss`, under the unit and relation of its frame.
+    >>> Part.__name__
+    'Part'
+    """
+
+    @property
+    def name(self) -> str:
+        """The name its tables begin with.
+
+        Privacy: none (touches no data).
+        >>> Part.name.fget is not None
+        True
+        """
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What it costs.
+
+        Privacy: under the unit and relation of its frame.
+        >>> Part.loss.fget is not None
+        True
+        """
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses of its mechanisms one by one, for composition by their distributions.
+
+        Privacy: under the unit and relation of its frame.
+        >>> Part.losses.fget is not None
+        True
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """Mechanisms, scales and references for the manifest.
+
+        Privacy: none (touches no data).
+        >>> Part.facts.__name__
+        'facts'
+        """
+
+    def preview(self) -> list[Preview]:
+        """Its tables and their errors, before it is run.
+
+        Privacy: none (touches no data).
+        >>> Part.preview.__name__
+        'preview'
+        """
+
+    def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
+        """Its tables.
+
+        Privacy: `loss`.
+        >>> Part.release.__name__
+        'release'
+        """
