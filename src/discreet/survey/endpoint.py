@@ -122,6 +122,8 @@ class _Connection(BaseHTTPRequestHandler):
     """The requests of one connection."""
 
     timeout = _SECONDS
+    wbufsize = -1  # a reply leaves in one piece, not in two that wait for each other
+    disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
     server_version = "survey"
     sys_version = ""
