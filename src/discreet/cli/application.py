@@ -23,6 +23,7 @@ from discreet.cli import (
     release,
     serve,
     survey,
+    synopsis,
     synth,
 )
 from discreet.cli.shared import refusing
@@ -87,6 +88,7 @@ def _application() -> typer.Typer:
     audit.register(made)
     monitor.register(made)
     survey.register(made)
+    synopsis.register(made)
     release.register(made)
     synth.register(made)
     serve.register(made)

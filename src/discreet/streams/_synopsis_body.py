@@ -46,12 +46,12 @@ class Body:
     finished: str = ""  # "yes" once nothing more is measured
 
     def asked(self) -> tuple[Any, ...]:
-        """What it was opened with."""
+        """What it was opened with, in the order of `Asked`."""
         return (
             self.table,
             self.columns,
-            self.epsilon,
             self.alpha,
+            self.epsilon,
             self.order,
             self.queries,
             self.reserve,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.programs import Exact, Program, begin, perform, planned, states_of
 from discreet.curator.session import Session
-from discreet.errors import Stale, Unavailable
+from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Sensitivity
 from discreet.noise.bits import BitSource
@@ -114,6 +114,23 @@ class Synopsis:
             state = states_of(session).newest(name, analyst=session.name)
             assert state is not None
         return Synopsis(session, plan, state, questions, same(state, body))
+
+    @staticmethod
+    def resume(session: Session, name: str) -> "Synopsis":
+        """Go on with a synopsis that was opened before, as it was opened.
+
+        Privacy: none by itself; nothing new is charged.
+        >>> Synopsis.resume.__name__
+        'resume'
+        """
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is None:
+            raise InvalidValue(
+                f"{session.name} has no synopsis {name!r}; open one. Nothing was run or charged."
+            )
+        body = Body.of(state)
+        plan, questions, wanted = Asked(*body.asked()).prepared(session)
+        return Synopsis(session, plan, state, questions, same(state, wanted))
 
     @staticmethod
     def load(path: str | Path) -> Snapshot:
