@@ -70,6 +70,10 @@ def _simulate(
         int, typer.Option("--people", metavar="N", help="How many are expected to answer.")
     ] = 1000,
     confidence: _Confidence = Decimal("0.95"),
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw errors against people, .svg or .png."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     from discreet.survey.definition import read_survey
@@ -79,6 +83,12 @@ def _simulate(
     survey = read_survey(file)
     found = forecast(survey, people=people, confidence=confidence)
     needed = {f"{error}": people_for(survey, error=error) for error in (0.05, 0.02, 0.01)}
+    if plot is not None:
+        from discreet.curator.chart import svg
+        from discreet.survey.chart import forecast_chart
+
+        svg(forecast_chart(survey), str(plot))
+        typer.echo(f"Wrote {plot}.", err=True)
     if as_json:
         print_json(
             {

@@ -4,11 +4,14 @@ intervals. Draws what it is given.
 
 from typing import Any
 
+from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding
+from discreet.survey.forecast import forecast, part_of_range
 from discreet.survey.question import Scale
 
-__all__ = ["finding_chart", "findings_chart"]
+__all__ = ["finding_chart", "findings_chart", "forecast_chart"]
 
+_PEOPLE = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 _BAR, _DARK = "#8fb4d4", "#16324f"
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
@@ -83,4 +86,51 @@ def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
         "vconcat": [
             {key: value for key, value in chart.items() if key != "$schema"} for chart in charts
         ],
+    }
+
+
+def forecast_chart(survey: Survey) -> dict[str, Any]:
+    """The error of each question against the number of people, beside a trusted curator's.
+
+    Errors are of shares, and of means as a part of their range.
+    Privacy: none (touches no data).
+    >>> from discreet.survey.definition import SKELETON, read_survey_text
+    >>> len(forecast_chart(read_survey_text(SKELETON))["data"]["values"])
+    54
+    """
+    rows = [
+        {"people": people, "error": error, "question": one.question.name, "who": who}
+        for people in _PEOPLE
+        for one in forecast(survey, people=people)
+        for who, error in (
+            ("randomized by respondents", part_of_range(one.question, one.error)),
+            ("a trusted curator", part_of_range(one.question, one.central)),
+        )
+    ]
+    log = {"type": "log"}
+    return {
+        "$schema": _SCHEMA,
+        "title": "Standard error against the number of people",
+        "width": 420,
+        "height": 280,
+        "data": {"values": rows},
+        "mark": {"type": "line"},
+        "encoding": {
+            "x": {
+                "field": "people",
+                "type": "quantitative",
+                "scale": log,
+                "title": "people who answer",
+                "axis": {"format": "~s"},
+            },
+            "y": {
+                "field": "error",
+                "type": "quantitative",
+                "scale": log,
+                "title": "standard error of a share, or of a mean over its range",
+                "axis": {"format": "~%"},
+            },
+            "color": {"field": "question", "type": "nominal", "title": None},
+            "strokeDash": {"field": "who", "type": "nominal", "title": None},
+        },
     }

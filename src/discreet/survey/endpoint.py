@@ -17,6 +17,7 @@ __all__ = ["Endpoint"]
 
 _SECONDS = 10.0  # what a connection may take before it is closed
 _MOST_CONNECTIONS = 64
+_POLL_SECONDS = 0.1  # between looks at whether the endpoint is being closed
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -58,7 +59,9 @@ class Endpoint:
                 f"the survey cannot listen on {host}:{port} ({error.strerror}). "
                 "Choose another --host or --port."
             ) from None
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_POLL_SECONDS,), daemon=True
+        )
         self._thread.start()
 
     @property

@@ -17,7 +17,7 @@ from discreet.rationals import Number, exp_bounds, positive
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question
 
-__all__ = ["Expected", "forecast", "people_for"]
+__all__ = ["Expected", "forecast", "part_of_range", "people_for"]
 
 _MOST_PEOPLE = 10**12
 _SHARES = 32  # between 0 and 1, where widths are looked at
@@ -90,6 +90,17 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_PEOPLE:
         raise InvalidValue(f"people is {people!r}; it must be a whole number from 1.")
     return tuple(_expected(question, people, confidence) for question in survey.questions)
+
+
+def part_of_range(question: Question, error: float) -> float:
+    """An error of a mean as a part of the question's range; one of a share as it is.
+
+    Privacy: none (touches no data).
+    >>> from discreet.survey.question import Scale
+    >>> part_of_range(Scale(name="n", text="?", lower=0, upper=24, epsilon=1), 6.0)
+    0.25
+    """
+    return error / float(_range(question))
 
 
 def people_for(survey: Survey, *, error: Number) -> int:

@@ -75,6 +75,9 @@ def test_simulate_needs_nobody(file):
     assert [one["question"] for one in values["questions"]] == ["smokes", "diet", "sleep"]
     assert values["questions"][0]["error"] == pytest.approx(0.0303, abs=1e-4)
     assert values["people_for_error"]["0.01"] > 10_000
+    chart = file.with_suffix(".svg")
+    assert run("survey", "simulate", file, "--plot", chart).status == 0
+    assert chart.read_text().startswith("<svg")
     assert not file.with_suffix(".db").exists()
     refused = run("survey", "simulate", file, "--people", 0)
     assert refused.status == 2
