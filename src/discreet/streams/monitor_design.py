@@ -14,14 +14,14 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import simple_measure
-from discreet.plan.measures import Chosen, noticeable
+from discreet.plan.measures import Estimator, noticeable
 from discreet.plan.price import Price
-from discreet.query.algebra import Aggregate, Statistic
+from discreet.query.algebra import Statistic
 from discreet.rationals import Number, ceil_float, rational
 from discreet.streams.numeric_sparse import NumericSparse
 from discreet.streams.sparse import Sparse
 
-__all__ = ["Design", "Form", "Technique", "Watched"]
+__all__ = ["Design", "Form", "Technique", "Watched", "rises"]
 
 Technique = Sparse | NumericSparse
 """What a monitor compares with: with numbers or without."""
@@ -64,13 +64,19 @@ class Watched:
         made = planned(session, sql)
         outputs = made.query.outputs
         place = simple_measure(made, outputs[0].expression) if len(outputs) == 1 else None
+        options = made.query.options
+        if options.epsilon is not None or options.delta is not None:
+            raise InvalidValue(
+                "the price of a monitor is that of a whole run; name it beside the question, not "
+                "in its OPTIONS. Nothing was run or charged."
+            )
         if made.domains or len(made.measures) != 1 or place is None:
             raise InvalidValue(
                 f"{sql!r:.200}: a monitor compares one number with its threshold: ask for one "
                 "COUNT or SUM, without GROUP BY. Nothing was run or charged."
             )
         relation = made.contribution.relation
-        rising = relation is Relation.ADD_REMOVE and _rises(made)
+        rising = relation is Relation.ADD_REMOVE and rises(_estimator(made))
         return Watched(made, Form.MONOTONE if rising else Form.GENERAL)
 
     @property
@@ -123,15 +129,25 @@ class Watched:
         return math.ceil(threshold / self.step)
 
 
-def _rises(plan: Plan) -> bool:
-    """Whether every unit that is added can only raise the value."""
-    expression = plan.query.outputs[0].expression
-    assert isinstance(expression, Aggregate)
-    estimator = dict(plan.estimators)[expression]
-    assert not isinstance(estimator, Chosen)
+def rises(estimator: Estimator) -> bool:
+    """Whether every unit that is added can only raise the value: counts, sums of what is not
+    negative.
+
+    Privacy: none (touches no data); the monotone form of [LSL17, Thm. 5] relies on it.
+    >>> rises(Estimator(Statistic.ROWS, (0,)))
+    True
+    >>> rises(Estimator(Statistic.SUM, (0,), Fraction(1), 0, lower=-1, upper=5))
+    False
+    """
     if estimator.statistic is Statistic.SUM:
         return estimator.lower >= 0
     return estimator.statistic in (Statistic.ROWS, Statistic.UNITS, Statistic.VALUES)
+
+
+def _estimator(plan: Plan) -> Estimator:
+    (found,) = (each for _, each in plan.estimators)
+    assert isinstance(found, Estimator)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

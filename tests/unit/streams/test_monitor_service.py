@@ -236,16 +236,16 @@ def test_which_form_is_chosen(session):
         "SELECT COUNT(income) FROM visits",
         "SELECT SUM(age) FROM visits",
     ):
-        assert form(sql) is Form.MONOTONE
-    assert form("SELECT SUM(big) FROM visits") is Form.GENERAL
-    assert form("SELECT SUM(0 - age) FROM visits") is Form.GENERAL
+        assert form(sql) == Form.MONOTONE
+    assert form("SELECT SUM(big) FROM visits") == Form.GENERAL
+    assert form("SELECT SUM(0 - age) FROM visits") == Form.GENERAL
 
 
 def test_under_replace_nothing_is_monotone(tmp_path):
     with curator_of(tmp_path, people(), neighbours="replace") as curator:
         curator.grant("ana", epsilon=10)
         design = Monitor.explain(curator.session("ana"), COUNT, threshold=1, epsilon=1)
-        assert design.watched.form is Form.GENERAL
+        assert design.watched.form == Form.GENERAL
         assert design.cost == Pure(epsilon=1)
 
 
@@ -285,6 +285,13 @@ def test_bad_settings_are_refused(session):
     ):
         with pytest.raises(InvalidValue):
             Monitor.open(session, COUNT, **{"threshold": 5, "epsilon": 1, **words})
+    assert spent(session) == 0
+
+
+def test_a_price_in_the_text_is_refused(session):
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.1) COUNT(*) FROM visits"
+    with pytest.raises(InvalidValue, match="beside the question"):
+        Monitor.open(session, text, threshold=FAR, epsilon=1)
     assert spent(session) == 0
 
 
