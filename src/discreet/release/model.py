@@ -15,6 +15,7 @@ from discreet.release.model_folds import Fold, expand, fold, sum_to
 __all__ = ["Beliefs", "Network", "network"]
 
 Table = NDArray[np.float64]
+_LEAST = 1e-280  # sums below it are taken for nothing, so that no ratio overflows
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Network:
                 above = sums[tree.parents[place]][separators[place]]
                 # A separator cell without mass below has none above: the parent holds the message.
                 own = upward[place]
-                ratio = np.divide(above, own, out=np.zeros_like(own), where=own > 0)
+                ratio = np.divide(above, own, out=np.zeros_like(own), where=own > _LEAST)
                 table *= expand(ratio, separators[place], clique)
             sums.append(self.folds[place].collapse(table))
         marginals = {clique: sums[self.homes[clique]][clique] for clique in self.factors}

@@ -17,6 +17,7 @@ __all__ = ["Fitted", "Measured", "combine", "fit"]
 Table = NDArray[np.float64]
 
 _MEMORY = 8  # pairs of the quasi-Newton method
+_FARTHEST = 8.0  # no step moves a log factor by more
 _LEAST = 1e-4  # Armijo's share of the promised decrease
 
 
@@ -113,7 +114,7 @@ def fit(
             pairs.clear()
             direction = -gradient * dual.scale(beliefs)
             promised = float(direction @ gradient)
-        length = 1.0
+        length = min(1.0, _FARTHEST / float(np.abs(direction).max()))
         while True:
             taken += 1
             trial = point + length * direction
