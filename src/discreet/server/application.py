@@ -11,11 +11,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from discreet import __version__
 from discreet.curator.service import Curator
+from discreet.server.analyst_pages import analyst_pages
 from discreet.server.analysts import analyst_routes
+from discreet.server.custodian_pages import custodian_pages
 from discreet.server.custodians import custodian_routes
 from discreet.server.desk import Desk
 from discreet.server.jobs import Jobs
+from discreet.server.pages import login_pages
 from discreet.server.problems import KINDS, register_problems
+from discreet.server.register_pages import register_pages
 from discreet.server.settings import Settings
 from discreet.server.shield import Shield, metrics_text
 
@@ -66,6 +70,8 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     register_problems(app)
     app.include_router(analyst_routes(jobs), prefix=_PREFIX)
     app.include_router(custodian_routes(), prefix=_PREFIX)
+    for pages in (login_pages, analyst_pages, custodian_pages, register_pages):
+        app.include_router(pages())
 
     async def health() -> Response:
         return JSONResponse({"status": "draining" if desk.draining else "ok"})

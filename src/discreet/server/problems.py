@@ -70,6 +70,15 @@ class Problem(Exception):
         self.retry_seconds = retry_seconds
 
 
+def _answer(request: Request, problem: Problem) -> Response:
+    """A document for programs, a page for people."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return problem_response(problem)
+    from discreet.server.pages import problem_page
+
+    return problem_page(problem)
+
+
 def problem_response(problem: Problem) -> Response:
     """The document of a problem.
 
@@ -100,17 +109,17 @@ def register_problems(app: Any) -> None:
     >>> callable(register_problems)
     True
     """
-    app.add_exception_handler(Problem, lambda _, error: problem_response(error))
+    app.add_exception_handler(Problem, _answer)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _plain)
     app.add_exception_handler(Exception, _unforeseen)
 
 
-def _refused(_: Request, error: DiscreetError) -> Response:
+def _refused(request: Request, error: DiscreetError) -> Response:
     kind = next(name for cause, name in _OF_ERRORS if isinstance(error, cause))
     retry = 5 if kind == "unavailable" else None
-    return problem_response(Problem(kind, refusal_text(error), retry_seconds=retry))
+    return _answer(request, Problem(kind, refusal_text(error), retry_seconds=retry))
 
 
 def _invalid(_: Request, error: RequestValidationError) -> Response:
@@ -119,9 +128,9 @@ def _invalid(_: Request, error: RequestValidationError) -> Response:
     return problem_response(Problem("invalid-value", f"{where}: {found['msg']}."))
 
 
-def _plain(_: Request, error: HTTPException) -> Response:
+def _plain(request: Request, error: HTTPException) -> Response:
     kind = _OF_STATUS.get(error.status_code, "invalid-value")
-    made = problem_response(Problem(kind))
+    made = _answer(request, Problem(kind))
     if error.headers and "allow" in {name.lower() for name in error.headers}:
         made.headers["Allow"] = next(
             value for name, value in error.headers.items() if name.lower() == "allow"
@@ -129,5 +138,5 @@ def _plain(_: Request, error: HTTPException) -> Response:
     return made
 
 
-def _unforeseen(_: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing of it)
-    return problem_response(Problem("unavailable", "Something failed here; the custodian knows."))
+def _unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)
+    return _answer(request, Problem("unavailable", "Something failed here; the custodian knows."))

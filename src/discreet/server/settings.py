@@ -17,7 +17,8 @@ class Settings:
     """Limits and places of one server.
 
     `roots` are the folders from which custodians may register files, `databases` names for
-    database URLs that they may use; both are empty unless the operator fills them.
+    database URLs that they may use; both are empty unless the operator fills them. `guided` shows
+    a first visitor what to do.
     Privacy: none (touches no data).
     >>> Settings().most_running
     8
@@ -28,6 +29,7 @@ class Settings:
     roots: tuple[Path, ...] = ()
     databases: Mapping[str, str] = None  # type: ignore[assignment]
     secure_cookies: bool = False
+    guided: bool = False
     body_bytes: int = 64 * 1024
     most_running: int = 8
     most_waiting: int = 56

@@ -1,0 +1,219 @@
+"""What all pages share: logins by cookie, forms with their token, refusals as pages.
+Renders what routes give; decides nothing about privacy.
+"""
+
+import hmac
+from collections.abc import Callable
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from discreet.server.accounts import Identity, Role
+from discreet.server.desk import Desk, desk_of, login_of
+from discreet.server.logins import COOKIE, Login
+from discreet.server.problems import Problem
+from discreet.web import page, static_file
+
+__all__ = ["Analyst", "Custodian", "Form", "Here", "form_of", "login_pages", "problem_page"]
+
+_MOST_FIELDS = 2000
+
+
+class Form(dict[str, str]):
+    """The fields of a form that came from this site's own page.
+
+    Privacy: none (touches no data).
+    >>> Form(name="ana").text("name")
+    'ana'
+    """
+
+    def text(self, name: str) -> str:
+        """A field without the spaces around it; empty if it is missing.
+
+        Privacy: none (touches no data).
+        >>> Form().text("name")
+        ''
+        """
+        return self.get(name, "").strip()
+
+
+class Here:
+    """A signed-in visitor: who it is, and pages made for them.
+
+    Privacy: none (touches no data).
+    >>> Here.__name__
+    'Here'
+    """
+
+    __slots__ = ("desk", "login")
+
+    def __init__(self, desk: Desk, login: Login) -> None:
+        self.desk = desk
+        self.login = login
+
+    @property
+    def who(self) -> Identity:
+        """The account.
+
+        Privacy: none (touches no data).
+        >>> Here.who.fget is not None
+        True
+        """
+        return self.login.identity
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        """Work that reads the vault, in the bounded pool.
+
+        Privacy: none (touches no data).
+        >>> Here.run.__name__
+        'run'
+        """
+        return await self.desk.gate.run(self.who.name, work)
+
+    async def page(
+        self, template: str, *, title: str, status: int = 200, **values: Any
+    ) -> Response:
+        """A page of this visitor's.
+
+        Privacy: none: shows what it is given.
+        >>> Here.page.__name__
+        'page'
+        """
+        paused = await self.run(lambda: self.desk.accounts.paused)
+        text = page(template, title=title, login=self.login, paused=paused, **values)
+        return HTMLResponse(text, status)
+
+
+def _visitor(request: Request, role: Role) -> Here:
+    login = login_of(request)
+    if login is None:
+        raise Problem("not-signed-in")
+    if login.identity.role is not role:
+        raise Problem("not-found")
+    return Here(desk_of(request), login)
+
+
+def _analyst(request: Request) -> Here:
+    return _visitor(request, Role.ANALYST)
+
+
+def _custodian(request: Request) -> Here:
+    return _visitor(request, Role.CUSTODIAN)
+
+
+Analyst = Annotated[Here, Depends(_analyst)]
+"""A page for analysts only."""
+
+Custodian = Annotated[Here, Depends(_custodian)]
+"""A page for custodians only."""
+
+
+async def form_of(request: Request, here: Here) -> Form:
+    """The form of a request, if it came from this site's own page.
+
+    Privacy: none (touches no data).
+    >>> form_of.__name__
+    'form_of'
+    """
+    form = await _fields(request)
+    if not hmac.compare_digest(here.login.csrf.encode(), form.text("csrf").encode()):
+        raise Problem(
+            "forgery", "The form is not of this site, or is too old. Load the page again."
+        )
+    return form
+
+
+async def _fields(request: Request) -> Form:
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise Problem("too-large", "The form has too many fields.") from None
+    return Form(pairs)
+
+
+def login_pages() -> APIRouter:
+    """Signing in and out, the start page, style and script.
+
+    Privacy: none (touches no data).
+    >>> callable(login_pages)
+    True
+    """
+    routes = APIRouter(include_in_schema=False)
+    routes.add_api_route("/", _start, methods=["GET"])
+    routes.add_api_route("/login", _login, methods=["GET"])
+    routes.add_api_route("/login", _sign_in, methods=["POST"])
+    routes.add_api_route("/logout", _sign_out, methods=["POST"])
+    routes.add_api_route("/static/{name}", _static, methods=["GET"])
+    return routes
+
+
+def _login_page(desk: Desk, refusal: str = "", status: int = 200) -> Response:
+    values = {"login": None, "paused": False, "refusal": refusal, "guide": desk.settings.guided}
+    return HTMLResponse(page("login.html", title="Sign in", **values), status)
+
+
+async def _start(request: Request) -> Response:
+    login = login_of(request)
+    if login is None:
+        return RedirectResponse("/login", 303)
+    return RedirectResponse("/tables" if login.identity.role is Role.ANALYST else "/custodian", 303)
+
+
+async def _login(request: Request) -> Response:
+    return _login_page(desk_of(request))
+
+
+async def _sign_in(request: Request) -> Response:
+    desk = desk_of(request)
+    address = request.client.host if request.client else "unknown"
+    if desk.guesses.too_many(address):
+        return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
+    form = await _fields(request)
+    identity = desk.accounts.identify(form.text("token"))
+    if identity is None:
+        desk.guesses.wrong(address)
+        return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
+    made = RedirectResponse("/", 303)
+    made.set_cookie(
+        COOKIE,
+        desk.logins.cookie(identity),
+        max_age=desk.settings.login_hours * 3600,
+        httponly=True,
+        samesite="strict",
+        secure=desk.settings.secure_cookies,
+    )
+    return made
+
+
+async def _sign_out(request: Request) -> Response:
+    login = login_of(request)
+    if login is not None:
+        await form_of(request, Here(desk_of(request), login))
+    made = RedirectResponse("/login", 303)
+    made.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return made
+
+
+async def _static(name: str) -> Response:
+    found = static_file(name)
+    if found is None:
+        raise Problem("not-found")
+    return Response(
+        found[0], media_type=found[1], headers={"Cache-Control": "public, max-age=3600"}
+    )
+
+
+def problem_page(problem: Problem) -> Response:
+    """A refusal as a page; who is not signed in is sent to the login.
+
+    Privacy: none (touches no data).
+    >>> problem_page(Problem("not-found")).status_code
+    404
+    """
+    if problem.kind == "not-signed-in":
+        return RedirectResponse("/login", 303)
+    text = page("message.html", title=problem.title, text=str(problem), login=None, paused=False)
+    return HTMLResponse(text, problem.status)
