@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.publisher import publishing_session
 from discreet.cli.shared import (
     Json,
     VaultFolder,
@@ -46,8 +47,9 @@ def _release(
         Path, typer.Argument(metavar="SPEC", help="The declared tables, as a TOML file.")
     ],
     analyst: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
-    ],
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Whose budget pays too; else a publisher's."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="FOLDER", help="A new folder; else only a preview."),
@@ -60,7 +62,7 @@ def _release(
 
     declared = read_release(specification)
     with existing_vault(folder) as curator:
-        plan = declared.plan(curator.session(analyst))
+        plan = declared.plan(publishing_session(curator, declared.table, analyst))
         if output is None:
             _show(plan, as_json=as_json)
             return

@@ -54,15 +54,24 @@ class AdaptiveEstimate:
         return float(self.histogram()[start:stop].sum())
 
     def variance(self, start: int, stop: int) -> float:
-        """The variance by noise of the blocks that a range touches; what merging adds is unknown.
+        """The most variance by noise that a range can have; what merging adds is unknown.
 
+        A block that is cut enters with a share, and the variance is convex in the shares: the
+        largest is where cut blocks are in, or out, as a whole.
         Privacy: post-processing.
         >>> AdaptiveEstimate.variance.__name__
         'variance'
         """
-        first = int(np.searchsorted(self.ends, start, side="right")) - 1
-        last = int(np.searchsorted(self.ends, stop, side="left"))
-        return self.blocks.variance(first, max(first, last))
+        outer = int(np.searchsorted(self.ends, start, side="right")) - 1
+        inner = int(np.searchsorted(self.ends, start, side="left"))
+        upto = int(np.searchsorted(self.ends, stop, side="left"))
+        within = int(np.searchsorted(self.ends, stop, side="right")) - 1
+        return max(
+            self.blocks.variance(first, last)
+            for first in {outer, inner}
+            for last in {within, upto}
+            if first <= last
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Declared:
 
 def _names(options: Options, name: str = "columns") -> list[str]:
     given = options.get(name, [])
-    listed = [given] if isinstance(given, str) else list(given)
+    listed = list(given) if isinstance(given, list | tuple) else [given]
     if not listed or not all(isinstance(each, str) for each in listed):
         raise InvalidValue(f"{name} is {given!r}; write a list of column names.")
     return listed

@@ -20,8 +20,8 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem
 h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1rem 0; overflow-x: auto; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 .note { border-left: 4px solid #8fb4d4; padding-left: .8rem; }
 @media (prefers-color-scheme: dark) {
   body { background: #16181b; color: #e8e8e8; } th, td { border-color: #444; }
@@ -114,7 +114,7 @@ def _table(sheet: Sheet) -> str:
         parts.append(f"<figure>{svg(sheet.chart())}</figure>")
     except DiscreetError:
         parts.append("<p>(Charts need the plots extra of discreet.)</p>")
-    head = "".join(f"<th>{escape(name)}</th>" for name in sheet.columns)
+    head = "".join(_heading(name, values[0]) for name, values in sheet.columns.items())
     rows = []
     for row in range(min(sheet.rows, _SHOWN_ROWS)):
         rows.append("".join(_cell(values[row]) for values in sheet.columns.values()))
@@ -124,6 +124,12 @@ def _table(sheet: Sheet) -> str:
     link = f"tables/{sheet.name}.csv"
     parts.append(f'<p>{shown}<a href="{escape(link)}">{escape(link)}</a></p>')
     return "\n".join(parts)
+
+
+def _heading(name: str, value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    mark = ' class="number"' if number else ""
+    return f"<th{mark}>{escape(name)}</th>"
 
 
 def _cell(value: Any) -> str:

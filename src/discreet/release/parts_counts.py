@@ -42,7 +42,7 @@ def _finish(value: str) -> str:
 
 
 def _counted(
-    axes: Sequence[Axis], table: NDArray[np.float64], error: float
+    axes: Sequence[Axis], table: NDArray[np.float64], error: float, finish: str
 ) -> dict[str, list[Any]]:
     """The columns of a table of counts: labels, the estimate, its error and interval."""
     labels = list(product(*(axis.labels for axis in axes)))
@@ -52,7 +52,8 @@ def _counted(
     flat = np.asarray(table, dtype=np.float64).ravel()
     columns["count"] = flat.tolist()
     columns["standard_error"] = [error] * len(flat)
-    columns["low"] = (flat - _NORMAL * error).tolist()
+    low = flat - _NORMAL * error
+    columns["low"] = (low if finish == "least-squares" else np.maximum(low, 0.0)).tolist()
     columns["high"] = (flat + _NORMAL * error).tolist()
     return columns
 
@@ -187,7 +188,7 @@ class MarginalPart:
         sheets = []
         for columns, cut in self.sets.items():
             axes = [self.axes[axis] for axis, _ in cut]
-            found = _counted(axes, finished(cut), sqrt(self.family.variance(cut)))
+            found = _counted(axes, finished(cut), sqrt(self.family.variance(cut)), self.finish)
             keys = tuple(axis.name for axis in axes)
             sheets.append(Sheet(self._title(columns), words, found, keys, "count", "low", "high"))
         return sheets
@@ -337,10 +338,12 @@ class RangePart:
         if len(shape) > 1:
             assert isinstance(self.plan, Trees)
             error = sqrt(self.plan.box_variance([(0, 1)] * len(shape)))
-            columns = _counted(self.axes, cells, error)
+            columns = _counted(self.axes, cells, error, self.finish)
             words = "Least squares over all levels; add cells up for any rectangle."
             keys = tuple(axis.name for axis in self.axes)
-            return [Sheet(self.name, words, columns, keys, "count", "low", "high")]
+            drawing = "grid" if len(keys) == 2 else "bars"
+            ends = ("count", "low", "high")
+            return [Sheet(self.name, words, columns, keys, *ends, drawing=drawing)]
         return [self._single(cells, found)]
 
     def _single(self, cells: NDArray[np.float64], found: Any) -> Sheet:
@@ -363,7 +366,8 @@ class RangePart:
                 " Cells that looked alike were merged: errors are those of the noise, without what "
                 "merging blurs."
             )
-        return Sheet(self.name, words, columns, (axis.name,), "cumulative", "low", "high")
+        ends = ("cumulative", "low", "high")
+        return Sheet(self.name, words, columns, (axis.name,), *ends, drawing="line")
 
 
 def _known(axis: Axis) -> Axis:

@@ -19,7 +19,7 @@ from discreet.schema.column import identifier
 
 __all__ = ["Part", "Preview", "Sheet"]
 
-_MOST_BARS = 60
+_MOST_BARS, _MOST_POINTS = 60, 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class Sheet:
     value: str
     low: str = ""
     high: str = ""
+    drawing: str = "bars"  # or a line for an ordered key, a grid for two
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
@@ -76,9 +77,9 @@ class Sheet:
 
         Privacy: post-processing.
         >>> Sheet("t", "", {"n": [1.0]}, (), "n").chart()["title"]
-        't: n'
+        {'text': 't: n', 'anchor': 'start'}
         """
-        rows = min(self.rows, _MOST_BARS)
+        rows = min(self.rows, _MOST_BARS if self.drawing == "bars" else _MOST_POINTS)
         drawn = []
         for row in range(rows):
             value = float(self.columns[self.value][row])
@@ -89,8 +90,12 @@ class Sheet:
         title = f"{self.name}: {self.value}" + (", 95% intervals" if self.low else "")
         if rows < self.rows:
             title += f" (the first {rows} of {self.rows:,} rows)"
+        if self.drawing == "grid":
+            return _grid(self, rows, title.replace(", 95% intervals", ""))
+        if self.drawing == "line":
+            return _line(drawn, title, ", ".join(self.keys), self.value)
         made = bars(drawn, group=", ".join(self.keys), value=self.value)
-        return {**made, "title": title}
+        return {**made, "title": {"text": title, "anchor": "start"}, "autosize": "pad"}
 
     def write_csv(self, path: Path) -> None:
         """Write it as comma-separated values with a header.
@@ -115,6 +120,57 @@ class Sheet:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         columns = {name: _alike(values) for name, values in self.columns.items()}
         parquet.write_table(arrow.table(columns), path)
+
+
+def _grid(sheet: Sheet, rows: int, title: str) -> dict[str, Any]:
+    """Coloured cells over two keys."""
+    first, second = sheet.keys[:2]
+    cells = [
+        {
+            "x": _plain(sheet.columns[first][row]),
+            "y": _plain(sheet.columns[second][row]),
+            "value": float(sheet.columns[sheet.value][row]),
+        }
+        for row in range(rows)
+    ]
+    labels = {"labelOverlap": True}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": {"text": title, "anchor": "start"},
+        "width": 640,
+        "height": 360,
+        "data": {"values": cells},
+        "mark": "rect",
+        "encoding": {
+            "x": {"field": "x", "type": "ordinal", "title": first, "axis": labels},
+            "y": {"field": "y", "type": "ordinal", "title": second, "axis": labels},
+            "color": {"field": "value", "type": "quantitative", "title": sheet.value},
+        },
+    }
+
+
+def _line(points: list[dict[str, Any]], title: str, group: str, value: str) -> dict[str, Any]:
+    """A line with a band for its interval; points stand at their places along the axis."""
+    placed = [{**point, "place": place} for place, point in enumerate(points)]
+    x: dict[str, Any] = {"field": "place", "type": "quantitative", "title": f"place along {group}"}
+    try:
+        placed = [{**point, "place": float(point["group"])} for point in points]
+        x["title"] = group
+    except ValueError:
+        pass  # names or dates: their order is what counts
+    band = {"y": {"field": "low", "type": "quantitative", "title": value}, "y2": {"field": "high"}}
+    line = {"y": {"field": "value", "type": "quantitative"}}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": {"text": title, "anchor": "start"},
+        "width": 720,
+        "height": 260,
+        "data": {"values": placed},
+        "layer": [
+            {"mark": {"type": "area", "color": "#c5d8e8"}, "encoding": {"x": x, **band}},
+            {"mark": {"type": "line", "color": "#16324f"}, "encoding": {"x": x, **line}},
+        ],
+    }
 
 
 def _plain(value: Any) -> Any:
