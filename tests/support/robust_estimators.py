@@ -72,3 +72,12 @@ def remembers(rows: Any) -> int:
     """How many blocks this process has seen: a function that would tell on other blocks."""
     _seen.append(rows)
     return len(_seen)
+
+
+def mean_of_first(rows: Any) -> float:
+    """The mean of the first column.
+
+    >>> mean_of_first(np.array([[1.0, 7.0], [3.0, 8.0]]))
+    2.0
+    """
+    return float(np.nanmean(rows[:, 0]))

@@ -1,0 +1,169 @@
+"""Robust estimates of a session's tables: each is a priced program that reads the rows of a column
+or two and releases one estimate. Owns how public facts become mechanisms; their proofs are in
+`discreet.robust`, and charge, engine and bits in `programs`.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.curator.columns import Axis, values_of
+from discreet.curator.estimates import Estimated, delta_for, performed
+from discreet.curator.session import Session
+from discreet.noise.bits import BitSource
+from discreet.rationals import Number, rational
+from discreet.robust.location import Location, LocationEstimate
+from discreet.robust.outcome import Outcome, Refused, Shown
+from discreet.robust.property import PropertyDistance, rows_outside_clusters
+from discreet.robust.propose import ProposeTestRelease
+from discreet.robust.reaches import SlopeReach, SpreadReach
+
+__all__ = ["clustered", "location", "slope", "spread"]
+
+
+def spread(
+    session: Session,
+    table: str,
+    column: str,
+    *,
+    where: str = "",
+    epsilon: Number,
+    delta: Number | None = None,
+) -> Estimated[Outcome[Fraction]]:
+    """The interquartile range up to a factor of about two, or a refusal.
+
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Prop. 3.2].
+    >>> spread.__name__
+    'spread'
+    """
+    values = values_of(session, table, (column,), where)
+    axis = values.axes[0]
+    query = SpreadReach(lower=axis.lower, upper=axis.upper)
+    mechanism = ProposeTestRelease(
+        bound=1,
+        epsilon=epsilon,
+        delta=delta_for(session, values, delta),
+        relation=values.relation,
+        rows_per_unit=values.rows_per_unit,
+    )
+
+    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[Fraction]:
+        found = mechanism.release(exact, query, bits, what=f"the spread of {column}")
+        if isinstance(found, Refused):
+            return found
+        return Shown(query.distance(min(found.value, len(query.edges))) * axis.unit)
+
+    name = "propose-test-release, powers of two"
+    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
+
+
+def slope(
+    session: Session,
+    table: str,
+    y: str,
+    x: str,
+    *,
+    step: Number,
+    largest: Number,
+    bound: int,
+    where: str = "",
+    epsilon: Number,
+    delta: Number | None = None,
+) -> Estimated[Outcome[Fraction]]:
+    """The slope of the least-squares line of y over x, in steps of `step`, or a refusal.
+
+    `bound` proposes by how many steps one unit can move the slope.
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Prop. 3.2].
+    >>> slope.__name__
+    'slope'
+    """
+    values = values_of(session, table, (x, y), where)
+    across, up = values.axes
+    scale = up.unit / across.unit  # a slope of codes is this much of one in the columns' terms
+    query = SlopeReach(
+        across=(across.lower, across.upper),
+        up=(up.lower, up.upper),
+        step=rational(step) / scale,
+        largest=rational(largest) / scale,
+    )
+    mechanism = ProposeTestRelease(
+        bound=bound,
+        epsilon=epsilon,
+        delta=delta_for(session, values, delta),
+        relation=values.relation,
+        rows_per_unit=values.rows_per_unit,
+    )
+
+    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[Fraction]:
+        found = mechanism.release(exact, query, bits, what=f"the slope of {y} over {x}")
+        return found if isinstance(found, Refused) else Shown(found.value * rational(step))
+
+    name = "propose-test-release"
+    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
+
+
+def location(
+    session: Session,
+    table: str,
+    column: str,
+    *,
+    where: str = "",
+    epsilon: Number,
+    delta: Number | None = None,
+) -> Estimated[Outcome[tuple[Fraction, Fraction]]]:
+    """The mean and the variance of a bell-shaped column, without use of its bounds.
+
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [KV18, Thm. 4.1].
+    >>> location.__name__
+    'location'
+    """
+    values = values_of(session, table, (column,), where)
+    axis = values.axes[0]
+    mechanism = Location(
+        epsilon=epsilon,
+        delta=delta_for(session, values, delta),
+        relation=values.relation,
+        rows_per_unit=values.rows_per_unit,
+    )
+
+    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[tuple[Fraction, Fraction]]:
+        found = mechanism.release(exact, bits, what=f"the location of {column}")
+        return found if isinstance(found, Refused) else Shown(_in_terms(found.value, axis))
+
+    name = "stability histogram, then clipped sums"
+    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
+
+
+def _in_terms(found: LocationEstimate, axis: Axis) -> tuple[Fraction, Fraction]:
+    return axis.value(found.mean), found.variance * axis.unit**2
+
+
+def clustered(
+    session: Session,
+    table: str,
+    column: str,
+    *,
+    clusters: int,
+    width: Number,
+    where: str = "",
+    epsilon: Number,
+) -> Estimated[int]:
+    """How many rows lie outside the best so many intervals of this width; works in pure accounts.
+
+    Privacy: epsilon-DP for the table's unit and relation [DMNS06, Sec. 3.2].
+    >>> clustered.__name__
+    'clustered'
+    """
+    values = values_of(session, table, (column,), where)
+    steps = int(rational(width) / values.axes[0].unit)
+    mechanism = PropertyDistance(
+        epsilon=epsilon, relation=values.relation, rows_per_unit=values.rows_per_unit
+    )
+
+    def release(exact: NDArray[Any], bits: BitSource) -> int:
+        outside = rows_outside_clusters(exact, clusters=clusters, width=steps)
+        return mechanism.release(outside, bits)
+
+    name = "distance from a property"
+    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)

@@ -1,0 +1,127 @@
+"""Sample and aggregate over a table: the custodian's own Python function as a black box, charged to
+an analyst's and the population's budget. Takes a curator, which analysts do not hold.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.estimates import Estimated
+from discreet.curator.running import release_rows
+from discreet.curator.service import Curator
+from discreet.errors import InvalidValue
+from discreet.ledger.entry import Receipt
+from discreet.mechanisms.lattice import Lattice
+from discreet.noise.bits import BitSource
+from discreet.robust.blocks import SampleAndAggregate
+from discreet.robust.outcome import Outcome
+from discreet.robust.summaries import Summary
+from discreet.schema.table import Table
+
+__all__ = ["sample_and_aggregate"]
+
+
+def sample_and_aggregate(
+    curator: Curator,
+    analyst: str,
+    table: str,
+    columns: Sequence[str],
+    estimator: Callable[[NDArray[np.float64]], float],
+    *,
+    blocks: int,
+    lattice: Lattice,
+    summary: Summary,
+    processor_seconds: int = 10,
+    memory_bytes: int = 4 << 30,
+    workers: int = 2,
+) -> Estimated[Fraction | Outcome[Fraction]]:
+    """Run a function on blocks of a table's units and release a private summary of its values.
+
+    The function gets the rows of one block, one column for each of `columns`: clamped values as
+    declared in the schema, NaN for NULL. It must be importable by another process. `blocks`,
+    `lattice` and the limits are public facts and must not be chosen by looking at the data.
+    For the custodian only: a function can be as slow, large or talkative as its author likes, and
+    how long a release takes depends on the data.
+    Privacy: the summary's loss for the table's unit and relation, whatever the function does
+    [NRS07, Sec. 4], [MTSSC12].
+    >>> sample_and_aggregate.__name__
+    'sample_and_aggregate'
+    """
+    known = _table(curator, table, columns)
+    mechanism = SampleAndAggregate(
+        blocks=blocks,
+        lattice=lattice,
+        summary=summary,
+        relation=known.neighbours,
+        processor_seconds=processor_seconds,
+        memory_bytes=memory_bytes,
+    )
+    session = curator.session(analyst)
+    warehouse, ledger = session._warehouse, session._vault.ledger
+    ledger.check()  # a record that was tampered with answers nothing
+    version = warehouse.current(table).data_version
+    name = getattr(estimator, "__qualname__", type(estimator).__name__)
+
+    def charge() -> Receipt:
+        return ledger.charge(
+            population=known.population,
+            analyst=analyst,
+            loss=mechanism.loss(),
+            memo={
+                "label": f"Sample and aggregate on {table}",
+                "table": table,
+                "question": f"{name} of {', '.join(columns)} in {blocks} blocks",
+                "mechanism": type(summary).__name__,
+                "data_version": str(version),
+            },
+        )
+
+    def release(rows: list[tuple[Any, ...]], bits: BitSource) -> Fraction | Outcome[Fraction]:
+        exact, units = _columns(known, columns, rows)
+        return mechanism.release(estimator, exact, units, bits, workers=workers)
+
+    listed = [f'"{each}"' for each in columns]
+    if known.unit is not None:
+        listed.insert(0, '"$unit"')
+    sql = f"SELECT {', '.join(listed)} FROM {warehouse.relation(table)}"
+    engine = warehouse.engine((table,), data_versions=(version,))
+    receipt, found = release_rows(sql, engine, charge, release)
+    words = f"sample and aggregate, {type(summary).__name__}"
+    return Estimated(found, words, mechanism.loss(), receipt)
+
+
+def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
+    known = curator.tables.get(table)
+    if known is None:
+        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    if known.kind == "public":
+        raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
+    numbers = {each.name for each in known.columns if each.kind in ("integer", "number")}
+    strangers = [each for each in columns if each not in numbers]
+    if strangers or not columns:
+        raise InvalidValue(
+            f"columns is {list(columns)!r:.200}; name number columns of {table}: "
+            f"{', '.join(sorted(numbers))}. Nothing was run or charged."
+        )
+    return known
+
+
+def _columns(
+    table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> tuple[NDArray[np.float64], Sequence[Any]]:
+    """The values of the rows, and their units; without a unit each row is one.
+
+    Rows without a declared unit are numbered: the key of a deal is fresh and secret, so a number
+    says no more than where a fair die fell.
+    """
+    steps = {each.name: float(each.step) for each in table.columns}
+    first = 0 if table.unit is None else 1
+    exact = np.array(
+        [[np.nan if value is None else value for value in row[first:]] for row in rows],
+        dtype=np.float64,
+    ).reshape(len(rows), len(columns))
+    units: Sequence[Any] = range(len(rows)) if table.unit is None else [row[0] for row in rows]
+    return exact * np.array([steps[each] for each in columns]), units
