@@ -55,7 +55,14 @@ def _demo(
     output: Annotated[
         Path, typer.Option("--output", help="Folder for data, vault and chart; made if needed.")
     ] = Path("demo-output"),
+    serve_pages: Annotated[
+        bool, typer.Option("--serve", help="Show the clinic in a browser, with guided steps.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", help="The port to serve on.")] = 8642,
 ) -> None:
+    if serve_pages:
+        serve.serve_demo(output, port)
+        return
     from discreet.demo import tour  # loads numpy and duckdb; `discreet --version` should not
 
     tour(output, program=_program())

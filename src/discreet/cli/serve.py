@@ -8,8 +8,9 @@ import typer
 from discreet.cli.shared import Json, VaultFolder, existing_vault, print_json, refusing
 from discreet.errors import InvalidValue, Unavailable
 
-__all__ = ["register"]
+__all__ = ["register", "serve_demo"]
 
+_GUEST, _KEEPER = "guest", "keeper"
 _EXTRA = "the server needs the server extra; run: pip install 'discreet[server]'."
 
 
@@ -64,6 +65,35 @@ def _serve(
         secure_cookies=behind_tls,
     )
     with existing_vault(folder) as curator:
+        serve(curator, settings)
+
+
+def serve_demo(folder: Path, port: int) -> None:
+    """Serve the made-up clinic with one analyst and one custodian.
+
+    Privacy: nobody in the clinic exists.
+    >>> serve_demo.__name__
+    'serve_demo'
+    """
+    try:
+        from discreet.server.running import serve
+        from discreet.server.settings import Settings
+    except ImportError:
+        raise Unavailable(_EXTRA) from None
+    from discreet.demo.tour import open_clinic
+    from discreet.ledger.account import Holder
+    from discreet.server.accounts import Accounts, Role
+
+    with open_clinic(folder) as curator:
+        settings = Settings(port=port, roots=(folder.resolve(),), guided=True)
+        known = {each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST}
+        if _GUEST not in known:
+            curator.grant(_GUEST, epsilon=2)
+        accounts = Accounts(curator.vault.states)
+        for name, role in ((_GUEST, Role.ANALYST), (_KEEPER, Role.CUSTODIAN)):
+            if name in {each["name"] for each in accounts.listed()}:
+                accounts.revoke(name)
+            typer.echo(f"The {role.value}'s token: {accounts.issue(name, role, days=1).text}")
         serve(curator, settings)
 
 

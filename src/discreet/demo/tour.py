@@ -22,7 +22,7 @@ from discreet.display.words import cost_text, left_text, refusal_text
 from discreet.errors import BudgetExceeded, UnsafeQuery
 from discreet.ledger.account import Holder
 
-__all__ = ["Question", "tour"]
+__all__ = ["Question", "open_clinic", "tour"]
 
 _ANALYST = "ana"
 _BUDGET = 1
@@ -122,6 +122,22 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
     _next_steps(folder, program, console)
 
 
+def open_clinic(folder: Path, *, patients: int = PATIENTS) -> Curator:
+    """The clinic's vault in a folder, made if needed.
+
+    Privacy: none: nobody in it exists.
+    >>> import contextlib, io, tempfile
+    >>> with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+    ...     open_clinic(Path(name), patients=50).close()
+    """
+    console = Console(highlight=False, emoji=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    _clinic(folder, patients, console)
+    curator = Curator.open(folder / "vault")
+    _register(curator, folder, console)
+    return curator
+
+
 def _clinic(folder: Path, patients: int, console: Console) -> None:
     data, schema = folder / "visits.parquet", folder / "visits.toml"
     _whole(console, f"A made-up clinic: {patients:,} patients, about {5 * patients:,} visits.")
@@ -204,6 +220,9 @@ def _next_steps(folder: Path, program: str, console: Console) -> None:
         "asked before, so it is free": ("query", *asked),
         "the custodian's record of all charges, and whether it is whole": ("ledger", *vault),
         "": ("verify", *vault),
+        "all of it in a browser, for analyst and custodian (pip install 'discreet[server]')": (
+            *("demo", "--serve", "--output", str(folder)),
+        ),
         "a table of your own: write its schema file, fill it in, add it": (
             *("init", str(folder / "visits.parquet"), "--unit", "patient_id"),
             *("--output", str(folder / "mine.toml")),
