@@ -57,16 +57,15 @@ def schedule(*, signal: float, attributes: int) -> Schedule:
     """
     signal = max(signal, 1.0)
     measurements = round(min(max(signal / 120, 8, attributes / 2), 9 * attributes))
-    rest = math.sqrt(measurements / 0.9) / signal  # a measured cell's deviation, as a share
     return Schedule(
         ones=min(0.6, max(0.06, 18 / math.sqrt(signal))),
         grade=0.01,
         choosing=0.2 if signal < 3000 else 0.15 if signal < 30_000 else 0.1,
         measurements=measurements,
         picks=2 if measurements < 20 else 4 if measurements < 80 else 6,
-        groups=min(45.0, max(4.0, math.sqrt((0.02 if signal < 3000 else 0.1) / rest))),
+        groups=min(100.0, max(4.0, 70 * (signal / 72_000) ** 0.8)),
         least=2.0,
         strength=0.01 if signal < 30_000 else 0.1,
-        cells=2e5 if signal < 3000 else 5e5 if signal < 30_000 else 4e6,
+        cells=2e5 if signal < 3000 else 5e5 if signal < 30_000 else 8e6,
         steps=30 if signal < 30_000 else 60,
     )
