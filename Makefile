@@ -62,6 +62,8 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/local.py
 	.venv-bench/bin/python benchmarks/ledger.py
 	.venv-bench/bin/python benchmarks/attacks.py
+	.venv-bench/bin/python benchmarks/counter.py
+	.venv-bench/bin/python benchmarks/robust.py
 	.venv-bench/bin/python benchmarks/synth.py
 
 lock: .venv/.setup ## pin every dependency again

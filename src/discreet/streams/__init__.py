@@ -7,7 +7,7 @@ from discreet.streams.accuracy import (
     sparse_accuracy,
 )
 from discreet.streams.counter import Counter
-from discreet.streams.counter_design import Point
+from discreet.streams.counter_state import Point
 from discreet.streams.epochs import Epoch
 from discreet.streams.factorisation import Factorisation
 from discreet.streams.holdout import Agreement, Holdout, Mean

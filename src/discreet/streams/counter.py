@@ -1,12 +1,9 @@
 """Counters: a running count or sum over the days of a table, paid for once when it begins.
-A bucket of days is read once, and its noise is durable before anything of it is said.
+A point is drawn once, and it is durable before anything of it is said.
 """
 
-import json
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from datetime import date
-from fractions import Fraction
-from typing import Any
 
 from discreet.curator.programs import Exact, Program, begin, perform, states_of, versions_of
 from discreet.curator.session import Session
@@ -14,55 +11,11 @@ from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource
 from discreet.rationals import Number
-from discreet.streams.counter_design import Design, Point
+from discreet.streams.counter_design import Design, Reach
+from discreet.streams.counter_state import KIND, Kept, Point, Stretch
 from discreet.streams.running_sums import Track
 
-__all__ = ["Counter", "KIND"]
-
-KIND = "counter"
-"""What a counter is called among the states of a vault."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What a counter keeps. The track is secret."""
-
-    question: str
-    schema_version: str
-    variance: Fraction
-    versions: int | None
-    read: tuple[tuple[int, ...], ...]  # the versions of the data it has read
-    track: Track
-
-    def to_bytes(self) -> bytes:
-        facts = {
-            "question": self.question,
-            "schema_version": self.schema_version,
-            "variance": str(self.variance),
-            "versions": self.versions,
-            "read": self.read,
-            "noisy": [str(each) for each in self.track.noisy],
-            "noise": [str(each) for each in self.track.noise],
-        }
-        return json.dumps(facts).encode()
-
-    @staticmethod
-    def of(state: State) -> "_Body":
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is a {state.kind}, not a counter; choose another name. "
-                "Nothing was run or charged."
-            )
-        facts: dict[str, Any] = json.loads(state.body)
-        noisy, noise = (tuple(map(int, facts[key])) for key in ("noisy", "noise"))
-        return _Body(
-            facts["question"],
-            facts["schema_version"],
-            Fraction(facts["variance"]),
-            facts["versions"],
-            tuple(tuple(each) for each in facts["read"]),
-            Track(noisy, noise),
-        )
+__all__ = ["Counter"]
 
 
 class Counter:
@@ -91,6 +44,7 @@ class Counter:
         epsilon: Number | None = None,
         rho: Number | None = None,
         versions: int | None = None,
+        buckets: int | None = None,
     ) -> Design:
         """What a counter would cost and how far off it would be. Costs nothing.
 
@@ -98,7 +52,8 @@ class Counter:
         >>> Counter.explain.__name__
         'explain'
         """
-        return Design.at_price(session, sql, epsilon=epsilon, rho=rho, versions=versions)
+        reach = Reach(versions, buckets)
+        return Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
 
     @staticmethod
     def open(
@@ -109,44 +64,47 @@ class Counter:
         epsilon: Number | None = None,
         rho: Number | None = None,
         versions: int | None = None,
+        buckets: int | None = None,
     ) -> "Counter":
         """Begin a counter and pay for it, or go on with the one of this name.
 
         The question has one key, a date, and one COUNT or SUM. `versions` is how many states of
-        the data it may read in all: with it, the guarantee is for all rows of a unit.
+        the data it may read in all: with it, the guarantee is for all rows of a unit. `buckets`
+        is the most that is read of one version: fewer are more exact.
         Privacy: charges the design's `cost`, once [CKS20, Thm. 4].
         >>> Counter.open.__name__
         'open'
         """
+        reach = Reach(versions, buckets)
         state = states_of(session).newest(name, analyst=session.name)
         if state is not None:
-            return Counter._again(session, state, sql, versions)
-        design = Counter.explain(session, sql, epsilon=epsilon, rho=rho, versions=versions)
-        body = _Body(sql, design.plan.table.version, design.running.variance, versions, (), Track())
+            return Counter._again(session, state, sql, reach)
+        design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        kept = Kept(sql, design.plan.table.version, design.running.variance, reach, ())
         begin(
             session,
             design.plan,
             cost=design.cost,
             label=f"The counter {name}",
             state=Change(
-                analyst=session.name, name=name, kind=KIND, version=1, body=body.to_bytes()
+                analyst=session.name, name=name, kind=KIND, version=1, body=kept.to_bytes()
             ),
             details={"protects": design.protects},
         )
         return Counter(session, name, design)
 
     @staticmethod
-    def _again(session: Session, state: State, sql: str, versions: int | None) -> "Counter":
-        body = _Body.of(state)
-        if (sql, versions) != (body.question, body.versions):
+    def _again(session: Session, state: State, sql: str, reach: Reach) -> "Counter":
+        kept = Kept.of(state)
+        if (sql, reach) != (kept.question, kept.reach):
             raise InvalidValue(
-                f"the counter {state.name!r} asks {body.question!r:.200} with versions="
-                f"{body.versions}; choose another name for another question. Nothing was run or "
-                "charged."
+                f"the counter {state.name!r} asks {kept.question!r:.200} with versions="
+                f"{kept.reach.versions} and buckets={kept.reach.buckets}; choose another name for "
+                "another question. Nothing was run or charged."
             )
-        design = Design.with_noise(session, sql, variance=body.variance, versions=versions)
+        design = Design.with_noise(session, sql, variance=kept.variance, reach=reach)
         table = design.plan.table
-        if table.version != body.schema_version:
+        if table.version != kept.schema_version:
             raise Unavailable(
                 f"{table.name} has another schema than when the counter {state.name!r} "
                 "began; open a new one. Nothing was run or charged."
@@ -161,50 +119,54 @@ class Counter:
         >>> Counter.points.fget is not None
         True
         """
-        return self.design.points(self._body()[1].track)
+        return self._kept()[1].points(self.design)
 
     def advance(self, *, upto: date) -> tuple[Point, ...]:
         """Read the buckets that start on this day or before and were not read yet: their points.
 
-        A bucket is read once: come when it is complete.
+        A bucket gets its point once: come when it is complete. From a new version of the data all
+        earlier buckets are read again, into the first new point.
         Privacy: paid when the counter was opened. What is read is durable before it is said, and
         nothing is said of what is not [CKS20, Thm. 4].
         >>> Counter.advance.__name__
         'advance'
         """
-        state, body = self._body()
-        done = len(body.track.noisy)
+        state, kept = self._kept()
         wanted = sum(start <= upto for start in self.design.buckets)
-        if wanted <= done:
+        if wanted <= kept.done:
             return ()
         now = versions_of(self._session, self.design.plan)
-        read = body.read if now in body.read else (*body.read, now)
-        if body.versions is not None and len(read) > body.versions:
+        stretch = kept.stretch(now, self.name)
+        most = self.design.running.factorisation.steps
+        if wanted - stretch.first > most:
             raise Unavailable(
-                f"the counter {self.name!r} has read {body.versions} versions of "
-                f"{self.design.plan.table.name}, as many as were declared; open a new one. "
-                "Nothing was run or charged."
+                f"the counter {self.name!r} reads {most} buckets of one version, and these would "
+                f"be {wanted - stretch.first}; ask for fewer. Nothing was run or charged."
             )
-
-        def release(exact: Exact, bits: BitSource) -> Track:
-            (measure,) = exact.measures()
-            return self.design.running.extend(
-                body.track, [int(each) for each in measure[done:wanted]], bits
-            )
-
         program = Program(
             plan=self.design.plan,
             cost=None,  # the opening has paid for every bucket
             label=f"The counter {self.name}",
-            release=release,
+            release=self._release(stretch, wanted),
         )
         _, track = perform(self._session, program, versions=now)
+        after = kept.with_stretch(Stretch(stretch.versions, stretch.first, track))
         # Durable before it is said; whoever comes second here learns nothing (Stale).
-        states_of(self._session).put(state.next(replace(body, read=read, track=track).to_bytes()))
-        return self.design.points(track)[done:]
+        states_of(self._session).put(state.next(after.to_bytes()))
+        return after.points(self.design)[kept.done :]
 
-    def _body(self) -> tuple[State, _Body]:
+    def _release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
+        def release(exact: Exact, bits: BitSource) -> Track:
+            (measure,) = exact.measures()
+            entries = [int(each) for each in measure[stretch.end : wanted]]
+            if not stretch.track.noisy:  # the first point of a version holds all that was before
+                entries[0] += sum(int(each) for each in measure[: stretch.first])
+            return self.design.running.extend(stretch.track, entries, bits)
+
+        return release
+
+    def _kept(self) -> tuple[State, Kept]:
         state = states_of(self._session).newest(self.name, analyst=self._session.name)
         if state is None:
             raise Unavailable(f"there is no counter {self.name!r}. Nothing was run or charged.")
-        return state, _Body.of(state)
+        return state, Kept.of(state)

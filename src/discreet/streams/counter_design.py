@@ -16,9 +16,9 @@ from discreet.plan.measures import Estimator, noticeable
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number
 from discreet.streams._pinning import seen_to_change
-from discreet.streams.running_sums import RunningSums, Track
+from discreet.streams.running_sums import RunningSums
 
-__all__ = ["Design", "Point"]
+__all__ = ["Design", "Reach"]
 
 _CONFIDENCE = Fraction(95, 100)
 _COUNTED = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM)
@@ -26,24 +26,41 @@ _MOST_VERSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A running count or sum: all buckets up to the one that starts on this day.
+class Reach:
+    """How long a counter reads: how many versions of the data, how many buckets of each.
 
-    Privacy: post-processing of what the counter released.
-    >>> Point(date(2024, 1, 1), 12.5, 3.0).value
-    12.5
+    None for versions is a counter that protects single rows; None for buckets is all of them.
+    Privacy: none (touches no data).
+    >>> Reach(versions=12).buckets is None
+    True
     """
 
-    start: date
-    value: float
-    half_width: float  # at 95%, for this point by itself
+    versions: int | None = None
+    buckets: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, given in (("versions", self.versions), ("buckets", self.buckets)):
+            value: object = given
+            if value is None:
+                continue
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or not 1 <= value <= _MOST_VERSIONS:  # type: ignore[operator]
+                raise InvalidValue(
+                    f"{name} is {given!r}; it must be an integer from 1 to {_MOST_VERSIONS}. "
+                    "Nothing was run or charged."
+                )
+        if self.buckets is not None and self.versions is None:
+            raise InvalidValue(
+                "buckets are those of one version of the data; give versions too, or leave "
+                "buckets out. Nothing was run or charged."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """What a counter will cost and how far off it will be, before anything is paid.
 
-    `versions` is how many states of the data it may read, None for one that protects single rows.
+    `running` is the noise of the points that are read from one version.
     Privacy: see `Counter`.
     >>> Design.__name__
     'Design'
@@ -51,7 +68,7 @@ class Design:
 
     plan: Plan
     running: RunningSums
-    versions: int | None
+    reach: Reach
 
     @staticmethod
     def at_price(
@@ -60,7 +77,7 @@ class Design:
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
-        versions: int | None = None,
+        reach: Reach,
     ) -> "Design":
         """The design of a counter at a price.
 
@@ -68,7 +85,7 @@ class Design:
         >>> Design.at_price.__name__
         'at_price'
         """
-        plan = _checked(planned(session, sql), versions)
+        plan = _checked(planned(session, sql), reach)
         paid = price(session, plan, epsilon=epsilon, rho=rho)
         if not isinstance(paid, ZCDP):
             raise UnprovableRequest(
@@ -76,45 +93,35 @@ class Design:
                 "custodian for a grant with delta. Nothing was run or charged."
             )
         running = RunningSums.at_price(
-            rho=paid.rho,
-            steps=len(plan.groups),
+            rho=paid.rho / (reach.versions or 1),
+            steps=_steps(plan, reach),
             per_step=_per_step(plan),
-            touched=_touched(plan, versions),
+            touched=_touched(plan),
         )
-        return Design(plan, running, versions)
+        return Design(plan, running, reach)
 
     @staticmethod
-    def with_noise(
-        session: Session, sql: str, *, variance: Number, versions: int | None
-    ) -> "Design":
+    def with_noise(session: Session, sql: str, *, variance: Number, reach: Reach) -> "Design":
         """The design of a counter whose noise was chosen before.
 
         Privacy: none (touches no data).
         >>> Design.with_noise.__name__
         'with_noise'
         """
-        plan = _checked(planned(session, sql), versions)
-        return Design(plan, RunningSums(steps=len(plan.groups), variance=variance), versions)
+        plan = _checked(planned(session, sql), reach)
+        return Design(plan, RunningSums(steps=_steps(plan, reach), variance=variance), reach)
 
     @property
     def cost(self) -> ZCDP:
         """What the whole counter costs, however often it is read.
 
-        Privacy: as `RunningSums.loss`, for a unit's rows in all versions [CKS20, Thm. 4].
+        Privacy: one `RunningSums.loss` for each version that it may read; they add
+        [CKS20, Thm. 4; BS16, Lemma 1.7].
         >>> Design.cost.fget is not None
         True
         """
-        return self.running.loss(per_step=_per_step(self.plan), touched=self.touched)
-
-    @property
-    def touched(self) -> int:
-        """How many buckets one unit can change, by as much as it can change one.
-
-        Privacy: none (touches no data).
-        >>> Design.touched.fget is not None
-        True
-        """
-        return _touched(self.plan, self.versions)
+        one = self.running.loss(per_step=_per_step(self.plan), touched=_touched(self.plan))
+        return ZCDP(rho=one.rho * (self.reach.versions or 1))
 
     @property
     def protects(self) -> str:
@@ -125,12 +132,12 @@ class Design:
         True
         """
         table = self.plan.table
-        if self.versions is None:
+        if self.reach.versions is None:
             return f"event-level: one row of {table.name}, which keeps its values once it is there"
         rows = "1 row" if table.rows_per_unit == 1 else f"{table.rows_per_unit} rows"
         return (
             f"unit-level: all rows of one {table.unit or 'row'} of {table.name}, {rows} in each "
-            f"of {self.versions} versions of the data"
+            f"of {self.reach.versions} versions of the data"
         )
 
     @property
@@ -145,7 +152,7 @@ class Design:
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """The 95% half-width of every point.
+        """The 95% half-widths of the first, second, ... point that is read from one version.
 
         Privacy: none (touches no data).
         >>> Design.errors.fget is not None
@@ -154,29 +161,22 @@ class Design:
         step = float(self.plan.measures[0].step)
         return tuple(step * float(each) for each in self.running.errors(_CONFIDENCE))
 
-    def points(self, track: Track) -> tuple[Point, ...]:
-        """What a track says.
 
-        Privacy: post-processing.
-        >>> Design.points.__name__
-        'points'
-        """
-        step = float(self.plan.measures[0].step)
-        sums = [step * float(each) for each in self.running.sums(track)]
-        found = zip(self.buckets, sums, self.errors, strict=False)
-        return tuple(Point(start, value, width) for start, value, width in found)
+def _steps(plan: Plan, reach: Reach) -> int:
+    return min(len(plan.groups), reach.buckets or len(plan.groups))
 
 
 def _per_step(plan: Plan) -> Fraction:
     return noticeable(plan.measures[0].sensitivity).linf
 
 
-def _touched(plan: Plan, versions: int | None) -> int:
+def _touched(plan: Plan) -> int:
+    """How many entries of a stream one unit changes at worst, each by as much as it can."""
     moved = noticeable(plan.measures[0].sensitivity)
-    return min(len(plan.groups), ceil(moved.l1 / moved.linf * (versions or 1)))
+    return ceil(moved.l1 / moved.linf)
 
 
-def _checked(plan: Plan, versions: int | None) -> Plan:
+def _checked(plan: Plan, reach: Reach) -> Plan:
     """Refuse what is not one count or sum by one date of one table, and units without a bound."""
     (estimator, *others) = (made for _, made in plan.estimators)
     if others or not isinstance(estimator, Estimator) or estimator.statistic not in _COUNTED:
@@ -190,20 +190,13 @@ def _checked(plan: Plan, versions: int | None) -> Plan:
             "a counter goes along one date of one table: GROUP BY a date column, or DATE_TRUNC of "
             "it, and nothing else. Nothing was run or charged."
         )
-    given: object = versions
-    if given is None:
-        if plan.table.unit is not None:
-            raise UnprovableRequest(
-                "without a number of versions a counter protects single rows, and the unit of "
-                f"{plan.table.name} is {plan.table.unit}. Say how many states of the data it may "
-                "read (versions=12, say; 1 if the data stay as they are). Nothing was run or "
-                "charged."
-            )
-    elif isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_VERSIONS:
-        raise InvalidValue(
-            f"versions is {versions!r}; it must be an integer from 1 to {_MOST_VERSIONS}. Nothing "
-            "was run or charged."
-        )
-    else:
+    if reach.versions is not None:
         seen_to_change(plan)
+    elif plan.table.unit is not None:
+        raise UnprovableRequest(
+            "without a number of versions a counter protects single rows, and the unit of "
+            f"{plan.table.name} is {plan.table.unit}. Say how many states of the data it may "
+            "read (versions=12, say; 1 if the data stay as they are). Nothing was run or "
+            "charged."
+        )
     return plan

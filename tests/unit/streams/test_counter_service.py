@@ -109,11 +109,29 @@ def test_the_price_covers_every_row_of_a_unit(kept):
     """Two rows a person in each version: both may lie in one bucket, in every version."""
     for versions in (1, 3):
         design = Counter.explain(kept, MONTHS, rho=1, versions=versions)
-        assert design.touched == versions
-        moved = 4 * Factorisation(12).norm_squared(versions)
+        moved = 4 * versions * Factorisation(12).norm_squared(1)
         assert design.cost.rho == moved / (2 * design.running.variance)
+        assert Fraction(999, 1000) < design.cost.rho <= 1
     with pytest.raises(UnprovableRequest, match="protects single rows, and the unit of visits"):
         Counter.explain(kept, MONTHS, rho=1)
+
+
+def test_fewer_buckets_of_a_version_are_more_exact(kept):
+    widths = [
+        max(Counter.explain(kept, MONTHS, rho=1, versions=12, buckets=most).errors)
+        for most in (1, 3, 12)
+    ]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[2] / 1.5
+    assert max(Counter.explain(kept, MONTHS, rho=1, versions=12).errors) == widths[2]
+
+
+def test_no_more_buckets_of_a_version_than_declared(kept):
+    counter = Counter.open(kept, MONTHS, name="few", rho=1, versions=2, buckets=3)
+    assert len(months_until(counter, 2)) == 2
+    with pytest.raises(Unavailable, match="reads 3 buckets of one version, and these would be 4"):
+        months_until(counter, 4)
+    assert len(months_until(counter, 3)) == 1
 
 
 def test_sums_are_in_the_units_of_the_column(kept):
@@ -155,23 +173,24 @@ def test_new_data_is_read_as_often_as_declared(session, curator, tmp_path):
     assert len(said) == 4
     write_source(tmp_path / "c", people(120))
     curator.refresh("visits")
-    with pytest.raises(Unavailable, match="has read 2 versions of visits, as many as were"):
+    with pytest.raises(Unavailable, match="has read 2 versions of the data, as many as were"):
         months_until(counter, 12)
     assert len(counter.points) == 8
 
 
-def test_counted_buckets_stay_as_they_were_counted(session, curator, tmp_path):
-    """New data for an old month is not counted again: a bucket is read once."""
+def test_points_stay_and_new_ones_are_those_of_the_new_data(session, curator, tmp_path):
+    """What was said stays as it was; the next point counts all months in the new version."""
     counter = Counter.open(session, MONTHS, name="visits", rho=150, versions=2)
-    months_until(counter, 4)
+    said = months_until(counter, 4)
     write_source(tmp_path / "c", people(120))
     curator.refresh("visits")
-    point = months_until(counter, 5)[0]
-    truth = (
-        by_month(people(60), 4)[-1] + by_month(people(120), 5)[-1] - by_month(people(120), 4)[-1]
-    )
-    assert abs(point.value - truth) < 20 * point.half_width
-    assert point.half_width < 1
+    fifth, sixth = months_until(counter, 6)
+    assert counter.points == (*said, fifth, sixth)
+    assert abs(said[-1].value - by_month(people(60), 4)[-1]) < 20 * said[-1].half_width
+    for point, truth in zip((fifth, sixth), by_month(people(120), 6)[4:], strict=True):
+        assert abs(point.value - truth) < 20 * point.half_width
+        assert point.half_width < 1
+    assert (fifth.half_width, sixth.half_width) == (said[0].half_width, said[1].half_width)
 
 
 def test_single_rows_are_protected_where_rows_are_people(tmp_path):
@@ -180,14 +199,24 @@ def test_single_rows_are_protected_where_rows_are_people(tmp_path):
         sql = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
         design = Counter.explain(session, sql, rho=1)
         assert design.protects.startswith("event-level: one row of visits")
-        assert design.touched == 1
+        assert design.cost.rho == Factorisation(366).norm_squared(1) / (2 * design.running.variance)
         assert len(design.buckets) == 366
         counter = Counter.open(session, sql, name="days", rho=150)
         write_source(tmp_path / "e", people(61))
         curator.refresh("visits")
-        assert len(counter.advance(upto=date(2024, 12, 31))) == 366
+        assert len(counter.advance(upto=date(2024, 5, 31))) == 152
+        write_source(tmp_path / "e", people(70))
+        curator.refresh("visits")
+        later = counter.advance(upto=date(2024, 12, 31))
+        assert len(later) == 214
+        # A row is counted once, in its bucket; those of the new data before June are not.
+        truth = (
+            by_month(people(61), 5)[-1] + by_month(people(70), 12)[-1] - by_month(people(70), 5)[-1]
+        )
+        assert abs(later[-1].value - truth) < 20 * later[-1].half_width
         # With a number of versions the guarantee is for the person of a row, whatever it becomes.
-        assert Counter.explain(session, sql, rho=1, versions=3).touched == 3
+        thrice = Counter.explain(session, sql, rho=1, versions=3)
+        assert thrice.running.variance > 2.9 * design.running.variance
 
 
 def test_somebody_else_first(kept):
@@ -228,6 +257,13 @@ def test_other_questions_are_refused(kept, sql, words):
 def test_versions_are_checked(kept, versions):
     with pytest.raises(InvalidValue, match="versions is"):
         Counter.open(kept, MONTHS, name="c", rho=1, versions=versions)
+    with pytest.raises(InvalidValue, match="buckets is"):
+        Counter.open(kept, MONTHS, name="c", rho=1, versions=1, buckets=versions)
+
+
+def test_buckets_without_versions_are_refused(kept):
+    with pytest.raises(InvalidValue, match="give versions too"):
+        Counter.open(kept, MONTHS, name="c", rho=1, buckets=3)
 
 
 def test_another_question_under_the_same_name_is_refused(kept):

@@ -178,3 +178,29 @@ def test_the_secret_is_not_shown(kept):
     stand = holdout._stand()[1]
     assert "noise" not in repr(stand)
     assert "noise" not in repr(states_of(kept).newest("secret", analyst="ana"))
+
+
+def test_every_answer_is_written_before_it_is_said(kept):
+    """Whether it agreed or not: else a disk that is full would tell which."""
+    holdout = opened(kept, "written")
+    versions = [states_of(kept).newest("written", analyst="ana").version]
+    for training in (TRUTH, 1, TRUTH):
+        holdout.mean(YOUNG, training=training)
+        versions.append(states_of(kept).newest("written", analyst="ana").version)
+    assert versions == [2, 3, 4, 5]
+
+
+def test_a_question_that_was_overtaken_is_asked_again(kept, monkeypatch):
+    holdout = opened(kept, "overtaken")
+    honest, others = type(holdout)._stand, [1, 1]
+
+    def read(self):
+        found = honest(self)
+        if others:  # somebody else asks in between
+            others.pop()
+            states_of(kept).put(found[0].next(found[1].to_bytes()))
+        return found
+
+    monkeypatch.setattr(type(holdout), "_stand", read)
+    assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
+    assert not others
