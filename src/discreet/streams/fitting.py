@@ -216,7 +216,10 @@ def _nearest(problem: _Problem, start: Floats, steps: int) -> Floats:
             ahead, quicker = after, 1.0
         else:
             ahead = after + (pace - 1) / quicker * (after - found)
+        still = float(np.abs(after - found).max()) <= 1e-10 * problem.total
         found, pace = after, quicker
+        if still:
+            break
     return found
 
 

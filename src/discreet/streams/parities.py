@@ -149,14 +149,14 @@ class Parities:
         >>> made.shaped(np.array([10, 4])).noisy[(0,)].tolist()
         [4]
         """
+        if len(flat) != self.count:
+            raise InvalidValue(f"{len(flat)} contrasts are given; there are {self.count}.")
         noisy, start = {}, 0
         for axes in self.variances:
             shape = tuple(self.universe.sizes[axis] - 1 for axis in axes)
             end = start + math.prod(shape)
             noisy[axes] = flat[start:end].reshape(shape)
             start = end
-        if start != len(flat):
-            raise InvalidValue(f"{len(flat)} contrasts are given; there are {start}.")
         return Measured(self, noisy)
 
     def spans(self, predicate: Predicate) -> bool:

@@ -77,9 +77,9 @@ class Predicate:
         >>> Predicate((0,), np.array([False, True, True])).slices
         (slice(1, 3, None),)
         """
-        found = np.nonzero(self.mask)
-        if not len(self.axes) or not len(found[0]):
+        if not self.axes or not self.mask.any():
             return None
+        found = np.nonzero(self.mask)
         box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in found)
         return box if self.mask[box].all() else None
 

@@ -108,6 +108,8 @@ class Weights:
         """
         if not 0 < factor < math.inf:
             raise InvalidValue(f"the factor is {factor}; it must be above 0 and finite.")
+        if not predicate.axes:
+            return  # all cells, or none: their shares stay as they are
         before = self._counted(predicate)
         part = self._slice(predicate)
         if part is not None:
@@ -134,6 +136,37 @@ class Weights:
         wanted = min(1 - least, max(least, share))
         if least < now < 1 - least:
             self.scale(predicate, wanted * (1 - now) / (now * (1 - wanted)))
+
+    def slice_sum(self, predicate: Predicate) -> float:
+        """The sum over the box that a predicate counts, read from the cells themselves.
+
+        Privacy: post-processing.
+        >>> weights = Weights.uniform(Universe.binary(2))
+        >>> weights.slice_sum(Predicate.where({0: 1}, weights.universe))
+        0.5
+        """
+        return self._sum(self._box(predicate))
+
+    def slice_scale(self, predicate: Predicate, factor: float) -> None:
+        """Multiply the box that a predicate counts, whatever else is kept; see `scale`.
+
+        Privacy: post-processing.
+        >>> weights = Weights.uniform(Universe.binary(1))
+        >>> weights.slice_scale(Predicate.where({0: 1}, weights.universe), 3)
+        >>> weights.cells().tolist()
+        [0.25, 0.75]
+        """
+        part = self._box(predicate)
+        before = self._sum(part)
+        part *= factor
+        self._tables.clear()
+        self._total += (factor - 1) * before
+
+    def _box(self, predicate: Predicate) -> Any:
+        part = self._slice(predicate)
+        if part is None:
+            raise InvalidValue("the predicate counts no box of neighbouring values.")
+        return part
 
     def _renew(self) -> None:
         self._cells *= 1 / self._total
