@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.release.junction import Clique
 from discreet.release.model import Beliefs, Network
+from discreet.release.model_agree import agreeing
 
 __all__ = ["Fitted", "Measured", "combine", "fit"]
 
@@ -142,7 +143,10 @@ class _Dual:
         self._shapes = [given[clique].noisy.shape for clique in self._cliques]
         lengths = [given[clique].noisy.size for clique in self._cliques]
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-        self._noisy = np.concatenate([_summing_to_one(given[c]).ravel() for c in self._cliques])
+        agreed = agreeing(
+            {c: (each.noisy, float(each.variance.mean())) for c, each in given.items()}
+        )
+        self._noisy = np.concatenate([agreed[c].ravel() for c in self._cliques])
         self._variance = np.concatenate([given[c].variance.ravel() for c in self._cliques])
         self._penalty = strength * self._variance
 
@@ -178,13 +182,6 @@ class _Dual:
 
     def _expected(self, beliefs: Beliefs) -> Table:
         return np.concatenate([beliefs.marginals[clique].ravel() for clique in self._cliques])
-
-
-def _summing_to_one(measured: Measured) -> Table:
-    """The nearest table, in units of the noise, whose cells sum to one."""
-    missing = 1 - measured.noisy.sum()
-    moved: Table = measured.noisy + measured.variance * (missing / measured.variance.sum())
-    return moved
 
 
 def _direction(gradient: Table, pairs: list[tuple[Table, Table, float]], scale: Table) -> Table:
