@@ -69,11 +69,11 @@ def _release(
         empty_folder(output)
         published = plan.run()
         published.write(output)
-    if as_json:
-        written = {"folder": str(output), "receipt": published.receipt, **plan.guarantee()}
-        print_json({**written, "tables": list(published.tables)})
-        return
-    _print_preview(plan)
+        if as_json:
+            written = {"folder": str(output), "receipt": published.receipt, **plan.guarantee()}
+            print_json({**written, "tables": list(published.tables)})
+            return
+        _print_preview(plan)
     typer.echo(f"{len(published.sheets)} tables in {output}, receipt {published.receipt}.")
     typer.echo(f"Read {output / 'index.html'}; check it with: discreet verify-release {output}")
 
