@@ -17,7 +17,7 @@ from discreet.streams import Monitor
 from support.vaults import curator_of, people
 
 COUNT = "SELECT COUNT(*) FROM visits"
-FAR = 10**7
+FAR = 10**10  # the noise for so many alarms has a scale of two millions
 ALARMS = 10**6
 
 SETUP = """
@@ -80,7 +80,7 @@ def standing(vault):
     with Curator.open(vault) as curator:
         monitor = Monitor.open(curator.session("ana"), name="busy")
         assert curator.ledger.verify().sound
-        return len(monitor.alarms), monitor.alarms_left
+        return monitor.values()["alarms_in_all"], monitor.alarms_left
 
 
 def run(script, vault):

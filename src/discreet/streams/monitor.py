@@ -166,7 +166,7 @@ class Monitor:
 
     @property
     def alarms(self) -> tuple[Check, ...]:
-        """Every alarm so far, of all runs: also those that were counted and, by a crash, not said.
+        """The newest 64 alarms of all runs: also what was counted and, by a crash, not said.
 
         Privacy: post-processing.
         >>> Monitor.alarms.fget is not None
@@ -259,15 +259,8 @@ class Monitor:
             ", ".join(map(str, versions)),
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        moved = replace(
-            watch,
-            standing=after,
-            checks=check.number_of_check,
-            last=check,
-            alarms=(*watch.alarms, check) if above else watch.alarms,
-        )
         # Written whatever was found, so that a failure to write says nothing of it.
-        states_of(self._session).put(state.next(moved.to_bytes()))
+        states_of(self._session).put(state.next(watch.after(check, after).to_bytes()))
         return check
 
     def renew(self) -> None:
@@ -292,7 +285,13 @@ class Monitor:
         )
         standing = design.technique.begin(system.fresh())
         fresh = Watch.begun(design, watch.numbers, standing, watch.run + 1)
-        fresh = replace(fresh, checks=watch.checks, alarms=watch.alarms, last=watch.last)
+        fresh = replace(
+            fresh,
+            checks=watch.checks,
+            alarms_in_all=watch.alarms_in_all,
+            alarms=watch.alarms,
+            last=watch.last,
+        )
         self._start(design, fresh, version=state.version + 1)
 
     def _read(self) -> tuple[State, Watch]:

@@ -3,7 +3,7 @@ The noise of the threshold is in here: the bytes are for the vault and nobody el
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -17,10 +17,13 @@ from discreet.streams.numeric_sparse import NumericSparse
 from discreet.streams.run import Standing
 from discreet.streams.sparse import Sparse, Thresholds
 
-__all__ = ["Check", "KIND", "Side", "Watch"]
+__all__ = ["Check", "KEPT", "KIND", "Side", "Watch"]
 
 KIND = "monitor"
 """What a monitor is called among the states of a vault."""
+
+KEPT = 64
+"""How many alarms a monitor remembers word for word; all of them are counted."""
 
 
 class Side(StrEnum):
@@ -101,7 +104,7 @@ def _read(values: dict[str, Any]) -> Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """A monitor as it stands. `alarms` are those of all runs; `last` is the newest check.
+    """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
 
     Privacy: the standing is secret; the rest is public.
     >>> Watch.__name__
@@ -119,6 +122,7 @@ class Watch:
     population: str
     run: int
     checks: int
+    alarms_in_all: int
     standing: Standing = field(repr=False)
     alarms: tuple[Check, ...] = ()
     last: Check | None = None
@@ -146,7 +150,25 @@ class Watch:
             population=watched.population,
             run=run,
             checks=0,
+            alarms_in_all=0,
             standing=standing,
+        )
+
+    def after(self, check: Check, standing: Standing) -> "Watch":
+        """The same after a check.
+
+        Privacy: none (touches no data).
+        >>> Watch.after.__name__
+        'after'
+        """
+        alarms = (*self.alarms, check)[-KEPT:] if check.above else self.alarms
+        return replace(
+            self,
+            standing=standing,
+            checks=check.number_of_check,
+            alarms_in_all=self.alarms_in_all + check.above,
+            last=check,
+            alarms=alarms,
         )
 
     @property
@@ -182,6 +204,7 @@ class Watch:
             "checks": self.checks,
             "alarms_of_a_run": self.technique.alarms,
             "alarms_left": self.alarms_left,
+            "alarms_in_all": self.alarms_in_all,
             "alarms": [check.values() for check in self.alarms],
             "last": None if self.last is None else self.last.values(),
         }
@@ -214,6 +237,7 @@ class Watch:
             "population": self.population,
             "run": self.run,
             "checks": self.checks,
+            "alarms_in_all": self.alarms_in_all,
             "noise": str(self.standing.noise),
             "used": self.standing.used,
             "said": [check.values() for check in self.alarms],
@@ -248,6 +272,7 @@ class Watch:
             population=facts["population"],
             run=facts["run"],
             checks=facts["checks"],
+            alarms_in_all=facts["alarms_in_all"],
             standing=Standing(noise=int(facts["noise"]), used=facts["used"]),
             alarms=tuple(map(_read, facts["said"])),
             last=None if last is None else _read(last),

@@ -14,6 +14,7 @@ from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, Unprovabl
 from discreet.loss import ZCDP, Pure
 from discreet.streams import Monitor, NumericSparse, Side, Sparse, Thresholds
 from discreet.streams.monitor_design import Form
+from discreet.streams.monitor_state import KEPT
 from support.vaults import curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -70,6 +71,17 @@ def test_alarms_are_counted_and_nothing_is_answered_after_the_last(session):
                 monitor.check(threshold=threshold)
     assert monitor.alarms == (said[0], said[2])
     assert spent(session) == 1
+
+
+def test_many_alarms_are_counted_and_the_newest_are_kept(session):
+    monitor = Monitor.open(session, COUNT, threshold=-FAR, alarms=100, epsilon=1, name="busy")
+    sizes = []
+    for _ in range(KEPT + 6):
+        monitor.check()
+        sizes.append(len(states_of(session).newest("busy", analyst="ana").body))
+    assert monitor.values()["alarms_in_all"] == KEPT + 6
+    assert [each.number_of_check for each in monitor.alarms] == list(range(7, KEPT + 7))
+    assert sizes[-1] - sizes[-5] < 20  # a state does not grow with what was said
 
 
 def test_the_next_run_is_charged_when_it_starts(curator, session):
@@ -151,7 +163,7 @@ def test_monitors_of_others_are_not_there(curator, session):
 
 
 def test_numbers_come_with_alarms_on_the_lattice(session):
-    words = {"threshold": -FAR, "alarms": 2, "epsilon": 4, "numbers": 0.5}
+    words = {"threshold": -(10**12), "alarms": 2, "epsilon": 4, "numbers": 0.5}
     income = "SELECT SUM(income) FROM visits"
     monitor = Monitor.open(session, income, **words, name="income")
     design = Monitor.explain(session, income, **words)
