@@ -3,12 +3,14 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 """
 
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import check_prepared, sweep_prepared
+from discreet.curator.guarantee import check_same_guarantee
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
@@ -49,6 +51,7 @@ class Warehouse:
         self._schemas: dict[str, Table] = {}
         self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
         self._relations: dict[str, tuple[int, str]] = {}
+        self._opening = threading.Lock()
 
     def add(
         self,
@@ -113,7 +116,7 @@ class Warehouse:
         catalogue = self._vault.catalogue
         old = {known.name: known.prepared for known in catalogue.tables()}.get(table.name)
         try:
-            self._same_guarantee(table)
+            check_same_guarantee(table, self.tables().values())
             catalogue.register(
                 name=table.name,
                 population=table.population,
@@ -142,32 +145,6 @@ class Warehouse:
         rows = lattice_rows(table, origin.relation("source"), types, origin.dialect)
         with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
             engine.rows(f"SELECT {counts} FROM ({rows}) AS prepared")
-
-    def _same_guarantee(self, table: Table) -> None:
-        """One budget is one guarantee: the same neighbours, and one unit for the same rows."""
-        for known in self.tables().values():
-            same_rows = known.name == table.name or (
-                known.source is not None and known.source == table.source
-            )
-            if same_rows and known.unit != table.unit:
-                raise SchemaError(
-                    f"{table.name}: the unit is {table.unit or 'the row'}, but what was charged so "
-                    f"far for {known.name} protects {known.unit or 'the row'}. Keep the unit; "
-                    "another one needs another vault. Nothing was added."
-                )
-            same_people = known.name != table.name and known.population == table.population
-            if same_people and known.kind != table.kind:
-                raise SchemaError(
-                    f"{table.name}: {known.name} of the population {known.population!r} is "
-                    f"{known.kind}, and nobody is protected by half. Name another population. "
-                    "Nothing was added."
-                )
-            if known.population == table.population and known.neighbours is not table.neighbours:
-                raise SchemaError(
-                    f"{table.name}: neighbours is {table.neighbours}, but {known.name} of the same "
-                    f"population has {known.neighbours}; one budget needs one relation. "
-                    "Nothing was added."
-                )
 
     def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
@@ -337,13 +314,14 @@ class Warehouse:
                 "Nothing was run or charged."
             )
         check_prepared(self._folder, [each.prepared for each in known])
-        version, engine = self._engines.get(names, ((), None))
-        if engine is None or version != versions:
-            if engine is not None:
-                engine.close()
-            engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)
-            self._engines[names] = (versions, engine)
-        return engine
+        with self._opening:  # of several threads one opens it
+            version, engine = self._engines.get(names, ((), None))
+            if engine is None or version != versions:
+                if engine is not None:
+                    engine.close()
+                engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)
+                self._engines[names] = (versions, engine)
+            return engine
 
     def _open(self, known: Registration) -> Engine:
         limit, scratch = self._time_limit, self._folder
