@@ -15,7 +15,7 @@ import pytest
 from discreet.noise import system
 from discreet.survey import Endpoint, Reports, read_survey_text
 from discreet.survey.findings import findings
-from discreet.survey.wire import length, pack
+from discreet.survey.wire import length, pack, unpack
 from support.browser import Script, Wire, asset, requests
 from support.fit import check_rate
 
@@ -377,7 +377,7 @@ def test_a_refusal_is_final(house, page):
     fingerprint = house.survey.fingerprint
     stored = json.dumps({"token": "0" * 32, "body": "ff" * length(house.survey), "epsilon": 1})
     page.evaluate(
-        "([key, text]) => localStorage.setItem(key, text)", [f"discreet/{fingerprint}", stored]
+        "([key, text]) => localStorage.setItem(key, text)", [f"discreet/{fingerprint}/1", stored]
     )
     page.goto(house.address)
     assert state(page) == "refused"
@@ -394,3 +394,34 @@ def test_the_page_reaches_no_other_place(house, page):
     )
     assert blocked == "TypeError"
     assert np.unique(seen).size >= 5
+
+
+def test_an_answer_given_again_is_the_same_report_and_costs_nothing(page, tmp_path):
+    """Three rounds on one origin: the wire leads to each round's endpoint in turn."""
+    survey = read_survey_text(SURVEY.replace("title", "rounds = 3\ntitle"))
+    assert survey.limit == 2 * 3 + 1.5 * 2 + 2 * 3
+    house = House(tmp_path)
+    told = [(1, 1, "12"), (1, 1, "12.1"), (2, 1, "12")]  # 12.1 is 12 on the lattice
+    bodies, tokens, spent = [], [], []
+    for number, given in enumerate(told, start=1):
+        reports = Reports(tmp_path / f"{number}.db", survey)
+        endpoint = Endpoint(reports, port=0, round_number=number)
+        house.wire.lead_to(int(endpoint.address.rstrip("/").split(":")[-1]))
+        house.wire.forget()
+        assert answer(page, house.address, *given) == "sent"
+        [(token, body)] = reported(house.wire.sent(), length(survey))
+        tokens.append(token)
+        bodies.append(np.frombuffer(body, dtype=np.uint8))
+        spent.append(re.search(r"epsilon of (\S+)\.$", page.text_content("#spent"))[1])
+        assert leaks(house.wire.sent(), OPTIONS) == []
+        assert len(reports) == 1
+        page.goto("about:blank")
+        endpoint.close()
+        reports.close()
+    house.close()
+    assert len(set(tokens)) == 3
+    found = unpack(survey, np.stack(bodies))
+    assert bodies[0].tolist() == bodies[1].tolist()
+    assert found["pets"][0].tolist() == found["pets"][2].tolist()
+    assert found["weight"][0] == found["weight"][2]
+    assert spent == ["5.5", "5.5", "7.5"]

@@ -65,6 +65,11 @@ class Wire:
         """Everything so far."""
         return b"".join(bytes(part) for part in self._sent)
 
+    def lead_to(self, port: int) -> None:
+        """Carry new connections to another port, and end those that are open."""
+        self._target = port
+        self._cut(self._open)
+
     def forget(self) -> None:
         """Begin anew; open connections go on being read."""
         for part in self._sent:
@@ -72,13 +77,17 @@ class Wire:
 
     def close(self) -> None:
         """Cut all connections and wait for their threads."""
-        for each in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        self._cut([self._listener, *self._open])
         for thread in self._threads:
             thread.join()
         for each in (self._listener, *self._open):
             each.close()
+
+    @staticmethod
+    def _cut(sockets: list[socket.socket]) -> None:
+        for each in sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def _start(self, work: Any, *arguments: Any) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)

@@ -24,6 +24,10 @@ _ReportsFile = Annotated[
         "--reports", metavar="FILE", help="The file of reports; else beside the survey, .db."
     ),
 ]
+_Round = Annotated[
+    int,
+    typer.Option("--round", metavar="N", help="Which round, of a survey that is asked repeatedly."),
+]
 _Confidence = Annotated[
     Decimal,
     typer.Option("--confidence", parser=number, metavar="C", help="Of each interval, below 1."),
@@ -47,8 +51,11 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="survey")
 
 
-def _reports_path(file: Path, reports: Path | None) -> Path:
-    return file.with_suffix(".db") if reports is None else reports
+def _reports_path(file: Path, reports: Path | None, round_number: int) -> Path:
+    """Each round has a file of its own: a respondent is in each of them once."""
+    if reports is not None:
+        return reports
+    return file.with_suffix(".db" if round_number == 1 else f".{round_number}.db")
 
 
 @refusing
@@ -94,6 +101,8 @@ def _simulate(
             {
                 "title": survey.title,
                 "epsilon": float(survey.epsilon),
+                "rounds": survey.rounds,
+                "limit": float(survey.limit),
                 "report_bytes": length(survey),
                 "people": people,
                 "questions": [one.to_dict() for one in found],
@@ -103,9 +112,14 @@ def _simulate(
         return
     _print_forecast(found, confidence)
     typer.echo(
-        f"Each respondent spends epsilon {float(survey.epsilon):g} in all and sends "
+        f"Each respondent spends epsilon {float(survey.epsilon):g} and sends "
         f"{length(survey)} bytes."
     )
+    if survey.rounds > 1:
+        typer.echo(
+            f"Asked {survey.rounds} times, with answers remembered: at most epsilon "
+            f"{float(survey.limit):g} in all."
+        )
     wanted = ", ".join(f"{float(error):.0%}: {count:,}" for error, count in needed.items())
     typer.echo(
         f"People needed for a standard error of every share (of the range, for means): {wanted}."
@@ -150,14 +164,18 @@ def _collect(
     port: Annotated[
         int, typer.Option("--port", metavar="N", help="The port; 0 takes a free one.")
     ] = 8650,
+    round_number: _Round = 1,
 ) -> None:
     from discreet.survey.definition import read_survey
     from discreet.survey.endpoint import Endpoint
     from discreet.survey.reports import Reports
 
-    kept = Reports(_reports_path(file, reports), read_survey(file))
+    survey = read_survey(file)
+    if not 1 <= round_number <= survey.rounds:
+        raise InvalidValue(f"--round {round_number}: this survey has rounds 1 to {survey.rounds}.")
+    kept = Reports(_reports_path(file, reports, round_number), survey)
     try:
-        endpoint = Endpoint(kept, host=host, port=port)
+        endpoint = Endpoint(kept, host=host, port=port, round_number=round_number)
         typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")
         try:
             endpoint.wait()
@@ -172,6 +190,7 @@ def _collect(
 def _report(
     file: _File,
     reports: _ReportsFile = None,
+    round_number: _Round = 1,
     confidence: _Confidence = Decimal("0.95"),
     joint: Annotated[
         str | None,
@@ -192,7 +211,7 @@ def _report(
     from discreet.survey.reports import Reports
 
     survey = read_survey(file)
-    kept = Reports.existing(_reports_path(file, reports), survey)
+    kept = Reports.existing(_reports_path(file, reports, round_number), survey)
     try:
         piles = kept.piles()
     finally:

@@ -20,7 +20,8 @@ from discreet.survey.recipe import recipe
 __all__ = ["SKELETON", "Survey", "read_survey", "read_survey_text"]
 
 _MOST_QUESTIONS = 50
-_SURVEY = ("title", "introduction", "thanks")
+_MOST_ROUNDS = 1000
+_SURVEY = ("title", "introduction", "thanks", "rounds")
 _COMMON = ("type", "text", "epsilon", "randomizer")
 _KEYS = {
     "yes-no": _COMMON,
@@ -67,8 +68,9 @@ epsilon = 1.0
 class Survey:
     """A title, an introduction and the questions, in the order they are asked.
 
+    `rounds` is how often they will be asked at most; browsers then remember what they have sent.
     Privacy: the sum of the questions' losses for each respondent who answers once, by replacing
-    all of that person's answers [DR14, Thm. 3.14].
+    all of that person's answers [DR14, Thm. 3.14]; over several rounds see `limit`.
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> Survey(title="Habits", questions=(asked,)).epsilon
     Fraction(1, 1)
@@ -78,6 +80,7 @@ class Survey:
     questions: tuple[Question, ...]
     introduction: str = ""
     thanks: str = "Thank you."
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         if not self.title or any(not isinstance(each, str) for each in self._texts()):
@@ -85,6 +88,13 @@ class Survey:
         if not 1 <= len(self.questions) <= _MOST_QUESTIONS:
             raise SchemaError(
                 f"survey: {len(self.questions)} questions; there must be 1 to {_MOST_QUESTIONS}."
+            )
+        given: object = self.rounds
+        whole = isinstance(given, int) and not isinstance(given, bool)
+        if not whole or not 1 <= self.rounds <= _MOST_ROUNDS:
+            raise SchemaError(
+                f"survey: rounds is {self.rounds!r}; it must be a whole number from 1 to "
+                f"{_MOST_ROUNDS}."
             )
         names = [question.name for question in self.questions]
         if len(set(names)) < len(names):
@@ -102,6 +112,22 @@ class Survey:
         Fraction(3, 1)
         """
         return sum((question.loss for question in self.questions), Fraction(0))
+
+    @property
+    def limit(self) -> Fraction:
+        """The most that all rounds together can cost a respondent whose browser remembers.
+
+        A question costs its epsilon once for each different answer that a person gives to it, so
+        at most as often as there are rounds, or answers.
+        Privacy: between histories that change at the same moments [EPK14, Thm. 1]; that an answer
+        changed is not hidden from whoever can tell that two reports come from one person.
+        >>> read_survey_text(SKELETON.replace("title", "rounds = 3\\ntitle")).limit
+        Fraction(8, 1)
+        """
+        return sum(
+            (question.loss * min(self.rounds, question.answers) for question in self.questions),
+            Fraction(0),
+        )
 
     @property
     def recipes(self) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.survey.form import form_page, form_values
@@ -50,10 +51,23 @@ class Endpoint:
 
     __slots__ = ("_server", "_thread", "reports")
 
-    def __init__(self, reports: Reports, *, host: str = "127.0.0.1", port: int = 8650) -> None:
+    def __init__(
+        self,
+        reports: Reports,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8650,
+        round_number: int = 1,
+    ) -> None:
         self.reports = reports
+        if not 1 <= round_number <= reports.survey.rounds:
+            raise InvalidValue(
+                f"round {round_number}: this survey has {reports.survey.rounds}. Set rounds in its "
+                "file before the first round, so that respondents know what they agree to."
+            )
+        values = form_values(reports.survey, round_number=round_number)
         try:
-            self._server = _Server(reports, host, port)
+            self._server = _Server(reports, values, host, port)
         except OSError as error:
             raise InvalidValue(
                 f"the survey cannot listen on {host}:{port} ({error.strerror}). "
@@ -104,13 +118,12 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128  # respondents come in bursts
 
-    def __init__(self, reports: Reports, host: str, port: int) -> None:
+    def __init__(self, reports: Reports, values: dict[str, Any], host: str, port: int) -> None:
         folder = resources.files("discreet.survey").joinpath("assets")
         self.files = {
             name: (kind, folder.joinpath(name).read_bytes()) for name, kind in _ASSETS.items()
         }
-        page, values = form_page(reports.survey), form_values(reports.survey)
-        self.files[""] = ("text/html; charset=utf-8", page.encode())
+        self.files[""] = ("text/html; charset=utf-8", form_page(reports.survey).encode())
         self.files["survey.json"] = ("application/json", json.dumps(values).encode())
         self.reports = reports
         self.body_length = length(reports.survey)

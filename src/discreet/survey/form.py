@@ -15,17 +15,19 @@ __all__ = ["form_page", "form_values"]
 _MOST_BUTTONS = 12
 
 
-def form_values(survey: Survey) -> dict[str, Any]:
-    """What the page's script reads: recipes, the fingerprint and the total epsilon.
+def form_values(survey: Survey, *, round_number: int = 1) -> dict[str, Any]:
+    """What the page's script reads: recipes, the fingerprint, the round and what answers cost.
 
     Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> sorted(form_values(read_survey_text(SKELETON)))
-    ['epsilon', 'fingerprint', 'recipes', 'thanks']
+    >>> form_values(read_survey_text(SKELETON))["epsilons"]
+    [1.0, 1.0, 1.0]
     """
     return {
         "fingerprint": survey.fingerprint,
-        "epsilon": float(survey.epsilon),
+        "round": round_number,
+        "rounds": survey.rounds,
+        "epsilons": [float(question.loss) for question in survey.questions],
         "thanks": survey.thanks,
         "recipes": survey.recipes,
     }
@@ -40,9 +42,17 @@ def form_page(survey: Survey) -> str:
     >>> "<form" in form_page(read_survey_text(SKELETON))
     False
     """
+    often = (
+        ""
+        if survey.rounds == 1
+        else f" It is asked up to {survey.rounds} times. An answer that you have given before is "
+        "sent as it was sent then and costs nothing more; this browser remembers it for that. All "
+        f"rounds together cost at most epsilon = {_decimal(survey.limit)}."
+    )
     cost = (
         f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: whatever you answer, any "
         f"report is at most {math.exp(survey.epsilon):.3g} times as likely as with other answers."
+        f"{often}"
     )
     return "\n".join(
         [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import SchemaError
+from discreet.local._numbers import span
 from discreet.local.choice import choose, choose_number
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
@@ -106,6 +107,16 @@ class Choice:
         """
         return self.randomizer.loss().epsilon
 
+    @property
+    def answers(self) -> int:
+        """How many different answers there are.
+
+        Privacy: none (touches no data).
+        >>> Choice(name="a", text="?", options=("no", "yes"), epsilon=0.5).answers
+        2
+        """
+        return len(self.options)
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -153,6 +164,16 @@ class Scale:
         Fraction(1, 1)
         """
         return self.randomizer.loss().epsilon
+
+    @property
+    def answers(self) -> int:
+        """How many different answers there are: the places of the lattice.
+
+        Privacy: none (touches no data).
+        >>> Scale(name="hours", text="?", lower=0, upper=24, step=0.5, epsilon=1).answers
+        49
+        """
+        return span(self.randomizer.lattice)[1] + 1
 
 
 Question = Choice | Scale

@@ -115,6 +115,19 @@ def test_report_refuses_with_a_remedy(file, filled, tmp_path):
     assert "edited since" in edited.err
 
 
+def test_rounds_have_files_of_their_own(filled):
+    assert run("survey", "report", filled, "--round", 2).status == 2
+    os.rename(filled.with_suffix(".db"), filled.with_suffix(".2.db"))
+    values = run("survey", "report", filled, "--round", 2, "--json").json
+    assert values["questions"][0]["people"] == PEOPLE
+    refused = run("survey", "collect", filled, "--round", 2)
+    assert refused.status == 2
+    assert "has rounds 1 to 1" in refused.err
+    filled.write_text(filled.read_text().replace("title", "rounds = 2\ntitle", 1))
+    assert "at most epsilon 6 in all" in run("survey", "simulate", filled).out
+    assert run("survey", "simulate", filled, "--json").json["limit"] == 6
+
+
 def test_collect_serves_until_it_is_stopped(file):
     words = ["survey", "collect", str(file), "--port", "0"]
     process = subprocess.Popen(

@@ -146,3 +146,14 @@ def test_recipes_need_rational_coins():
             recipe(made)
     with pytest.raises(InvalidValue, match="there is no recipe for object"):
         recipe(object())
+
+
+def test_rounds_and_what_they_can_cost_at_most():
+    assert read_survey_text(SKELETON).limit == 3
+    for rounds, limit in ((1, 3), (2, 6), (5, 2 + 4 + 5), (100, 2 + 4 + 49)):
+        survey = read_survey_text(SKELETON.replace("title", f"rounds = {rounds}\ntitle"))
+        assert (survey.rounds, survey.limit) == (rounds, limit)
+        assert survey.fingerprint == read_survey_text(SKELETON).fingerprint
+    for wrong in ("0", "1001", "1.5", "true", '"2"'):
+        with pytest.raises(SchemaError, match="rounds is"):
+            read_survey_text(SKELETON.replace("title", f"rounds = {wrong}\ntitle"))

@@ -204,3 +204,18 @@ def test_many_options_become_a_list():
     page = form_page(read_survey_text(text))
     assert page.count("<option") == 41
     assert "<select" in page
+
+
+def test_rounds_are_announced_on_the_page_and_to_the_script(tmp_path):
+    survey = read_survey_text(SKELETON.replace("title", "rounds = 3\ntitle"))
+    assert "cost at most epsilon = 8" in form_page(survey)
+    assert "up to 3 times" in form_page(survey)
+    reports = Reports(tmp_path / "round.db", survey)
+    endpoint = Endpoint(reports, port=0, round_number=2)
+    values = json.loads(ask(endpoint, "GET", "/survey.json")[2])
+    assert (values["round"], values["rounds"], values["epsilons"]) == (2, 3, [1.0, 1.0, 1.0])
+    endpoint.close()
+    for number in (0, 4):
+        with pytest.raises(InvalidValue, match="this survey has 3"):
+            Endpoint(reports, port=0, round_number=number)
+    reports.close()

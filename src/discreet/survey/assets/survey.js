@@ -1,6 +1,7 @@
 // The respondent's page. Randomizes the answers here, keeps the report in this browser before it
 // is sent the first time, and sends those same bytes again until the survey has confirmed them.
-// An answer is read from the form, given to the randomizer and forgotten; it is never sent.
+// An answer is read from the form, given to the randomizer and forgotten; it is never sent. Only a
+// survey with several rounds is remembered here, so that the same answer is never drawn again.
 
 import { pack, place, randomize } from "./randomize.js";
 
@@ -10,7 +11,8 @@ const button = document.getElementById("send");
 const says = document.getElementById("says");
 
 const survey = await (await fetch("survey.json", { credentials: "omit" })).json();
-const key = PREFIX + survey.fingerprint;
+const key = `${PREFIX}${survey.fingerprint}/${survey.round}`;
+const memoKey = `${PREFIX}${survey.fingerprint}/answers`; // of a survey that is asked repeatedly
 
 function say(text) {
   says.textContent = text;
@@ -43,14 +45,35 @@ function answers() {
   return { found };
 }
 
+/** Reports on answers given for the first time are drawn; on others they are what they were. */
+function remembered(found) {
+  const memo = JSON.parse(localStorage.getItem(memoKey) ?? '{"epsilon": 0, "drawn": {}}');
+  const reports = survey.recipes.map((recipe, index) => {
+    const own = (memo.drawn[recipe.name] ??= {});
+    if (!(found[index] in own)) {
+      own[found[index]] = randomize(recipe, found[index]);
+      memo.epsilon += survey.epsilons[index];
+    }
+    return own[found[index]];
+  });
+  localStorage.setItem(memoKey, JSON.stringify(memo));
+  return reports;
+}
+
 /** Randomize once and keep the report; what comes back is read from the store. */
 function makeReport(found) {
   const earlier = stored();
   if (earlier) return earlier;
-  const reports = survey.recipes.map((recipe, index) => randomize(recipe, found[index]));
+  const once = survey.rounds === 1;
+  const reports = once
+    ? survey.recipes.map((recipe, index) => randomize(recipe, found[index]))
+    : remembered(found);
   const token = hex(crypto.getRandomValues(new Uint8Array(16)));
-  const made = { token, body: hex(pack(survey.recipes, reports)), epsilon: survey.epsilon };
-  localStorage.setItem(key, JSON.stringify(made));
+  const epsilon = once ? survey.epsilons.reduce((sum, each) => sum + each, 0) : 0;
+  localStorage.setItem(
+    key,
+    JSON.stringify({ token, body: hex(pack(survey.recipes, reports)), epsilon }),
+  );
   return stored();
 }
 
