@@ -21,7 +21,7 @@ def direction(samples):
     difference = np.array(Factorisation(STEPS).encode([1, 1, 0, 0, 0, 0]), dtype=float)
     difference /= np.linalg.norm(difference)
     base = np.array(Factorisation(STEPS).encode(BEFORE), dtype=float)
-    return np.round((samples - base) @ difference / 2**16).astype(np.int64)
+    return np.round((samples - base) @ difference / 2**26).astype(np.int64)
 
 
 def honest(exact, count):

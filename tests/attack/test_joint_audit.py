@@ -13,7 +13,7 @@ from discreet.audit import audit
 from discreet.loss import ZCDP, Pure
 from discreet.streams.cells import Cells
 from discreet.streams.counter import Counter
-from discreet.streams.factorisation import Factorisation
+from discreet.streams.factorisation import ONE, Factorisation
 from discreet.streams.holdout import Holdout
 from discreet.streams.joint import Joint
 from support.vaults import curator_of, people
@@ -63,8 +63,8 @@ def counter(session, rho=RHO):
     opened = Counter.open(session, MONTHS, name=next(NAMES), rho=rho, versions=1)
     points = np.array([point.value for point in opened.advance(upto=date(2024, 12, 31))])
     noisy = np.diff(points, prepend=0.0)  # what the increments look like, on the encoder's lattice
-    encoded = np.convolve(np.array(Factorisation(12).encoder) / 2**20, noisy)[:12]
-    return round(float(encoded @ Factorisation(12).encoder) / 2**20 * 2)
+    encoded = np.convolve(np.array(Factorisation(12).encoder) / ONE, noisy)[:12]
+    return round(float(encoded @ Factorisation(12).encoder) / ONE * 2)
 
 
 def holdout(session):

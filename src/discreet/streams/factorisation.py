@@ -19,7 +19,7 @@ __all__ = ["Factorisation", "MOST_STEPS", "ONE"]
 MOST_STEPS = 4096
 """The longest stream: eleven years of days."""
 
-ONE = 1 << 20
+ONE = 1 << 30
 """What stands for 1 in the encoder: its coefficients are rounded to multiples of 1/ONE."""
 
 _DIGITS = 128  # binary digits that the recurrence keeps

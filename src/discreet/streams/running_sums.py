@@ -21,7 +21,8 @@ from discreet.streams.factorisation import Factorisation
 
 __all__ = ["RunningSums", "Track"]
 
-_WIDE = 1 << 20  # a variance from which on the noise is as good as normal
+_WIDE = 1 << 40  # a variance from which on the noise is as good as normal
+_LIKELY = 1e-3  # and what may be missed then, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class RunningSums:
 
         Privacy: for the relation in which a unit changes at most `touched` entries of the stream,
         each by at most `per_step` [CKS20, Thm. 4; docs/proofs/streams.md].
-        >>> RunningSums(steps=1, variance=2**41).loss(per_step=1, touched=1).rho
+        >>> RunningSums(steps=1, variance=2**61).loss(per_step=1, touched=1).rho
         Fraction(1, 4)
         """
         moved = self.factorisation.norm_squared(touched) * positive(per_step, "per_step") ** 2
@@ -121,7 +122,7 @@ class RunningSums:
         """The standard deviation of every running sum, at most (of discrete noise, from above).
 
         Privacy: none (touches no data).
-        >>> RunningSums(steps=2, variance=2**40).standard_deviations().round(3).tolist()
+        >>> RunningSums(steps=2, variance=2**60).standard_deviations().round(3).tolist()
         [1.0, 1.118]
         """
         found: NDArray[np.float64] = self.factorisation.spread() * float(self.variance) ** 0.5
@@ -133,14 +134,14 @@ class RunningSums:
         The normal quantile where the noise is wide enough for that (docs/proofs/streams.md), else
         the subgaussian bound.
         Privacy: none (touches no data).
-        >>> RunningSums(steps=2, variance=2**40).errors(0.95).round(2).tolist()
+        >>> RunningSums(steps=2, variance=2**60).errors(0.95).round(2).tolist()
         [1.96, 2.19]
         """
         from math import log, sqrt
         from statistics import NormalDist
 
         missed = float(tail(confidence))
-        wide = self.variance >= _WIDE and missed > 1e-9
+        wide = self.variance >= _WIDE and missed >= _LIKELY
         factor = sqrt(2 * log(2 / missed))
         if wide:
             factor = NormalDist().inv_cdf(1 - missed * (1 - 1e-6) / 2) * (1 + 1e-6)
