@@ -1,0 +1,221 @@
+"""Synthetic data through a real curator: charged once and ahead, taken up again after an
+interruption, refused where it must be; what comes out has the schema's types.
+"""
+
+import csv
+from datetime import date
+
+import pytest
+
+from discreet.curator.programs import states_of
+from discreet.curator.service import Curator
+from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
+from discreet.loss import Pure
+from discreet.release.synth import exact_codes, synthesize
+from discreet.release.synth_pages import custodian_page, public_page
+from discreet.release.synth_state import Course
+from support.vaults import curator_of, people, write_source
+
+COLUMNS = ["age", "income", "region", "day"]
+BUDGET = "epsilon = 50\ndelta = 1e-6"
+
+
+@pytest.fixture
+def curator(tmp_path):
+    with curator_of(tmp_path, people(600), budget=BUDGET) as made:
+        made.grant("ana", epsilon=40, delta=1e-6)
+        yield made
+
+
+@pytest.fixture
+def session(curator):
+    return curator.session("ana")
+
+
+def charges(curator):
+    return [entry for entry in curator.ledger.entries() if entry.act == "charge"]
+
+
+def test_a_synthesis_is_charged_once_before_it_begins(curator, session):
+    seen = []
+    made = synthesize(
+        session,
+        "visits",
+        epsilon=5,
+        columns=COLUMNS,
+        on_progress=lambda now: seen.append((now, len(charges(curator)))),
+    )
+    (entry,) = charges(curator)
+    assert seen
+    assert all(count == 1 for _, count in seen)
+    assert f"rho = {float(entry.loss.rho):.6g}" == made.cost
+    assert (made.unit, made.neighbours) == ("patient", "add-remove")
+    assert 400 < made.model.total < 800
+    assert len(made.model.marks) == 3
+
+
+def test_rows_have_the_schema_s_types_and_lie_within_its_bounds(session):
+    made = synthesize(session, "visits", epsilon=20, columns=COLUMNS)
+    rows = made.rows(300)
+    assert list(rows) == COLUMNS
+    assert all(each is None or (isinstance(each, int) and 0 <= each <= 110) for each in rows["age"])
+    known = [each for each in rows["income"] if each is not None]
+    assert known
+    assert all(0 <= each <= 200_000 and each * 2 == int(each * 2) for each in known)
+    assert set(rows["region"]) <= {"north", "south", "east", "empty"}
+    days = [each for each in rows["day"] if each is not None]
+    assert all(date(2024, 1, 1) <= each <= date(2024, 12, 31) for each in days)
+
+
+def test_the_same_again_is_free_and_gives_the_same_model(curator, session):
+    first = synthesize(session, "visits", epsilon=5, columns=["age", "region"])
+    second = synthesize(session, "visits", epsilon=5, columns=["age", "region"])
+    assert len(charges(curator)) == 1
+    assert first.receipt == second.receipt
+    assert (first.model.codes(50, None) == second.model.codes(50, None)).all()
+    third = synthesize(session, "visits", epsilon=5, columns=["age", "region"], name="another")
+    assert len(charges(curator)) == 2
+    assert third.receipt != first.receipt
+
+
+class Interrupted(Exception):
+    """Somebody pulled the plug."""
+
+
+def interrupt(_):
+    raise Interrupted
+
+
+def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp_path):
+    asked = {"epsilon": 5, "columns": COLUMNS, "name": "fever"}
+    with pytest.raises(Interrupted):
+        synthesize(session, "visits", on_progress=interrupt, **asked)
+    stopped = Course.read(states_of(session).newest("fever", analyst="ana").body)
+    assert stopped.begun == 3  # the total, the one-way counts, the first round
+    assert len(stopped.answers) == 2
+    curator.close()
+    with Curator.open(tmp_path / "vault") as again:
+        made = synthesize(again.session("ana"), "visits", **asked)
+        assert len(charges(again)) == 1
+        finished = Course.read(states_of(again.session("ana")).newest("fever", analyst="ana").body)
+    assert finished.answers[2] is None  # begun, never answered: spent and lost
+    assert len(finished.answers) == finished.begun > 3
+    assert finished.answers[1][0].counts.tolist() == stopped.answers[1][0].counts.tolist()
+    assert made.rows(10)
+
+
+def test_a_name_stands_for_one_synthesis(session):
+    synthesize(session, "visits", epsilon=5, columns=["age", "region"], name="fever")
+    for other in ({"epsilon": 4, "columns": ["age", "region"]}, {"epsilon": 5, "columns": ["age"]}):
+        with pytest.raises(InvalidValue, match="another question, price"):
+            synthesize(session, "visits", name="fever", **other)
+
+
+def test_new_data_is_another_synthesis(curator, session, tmp_path):
+    with pytest.raises(Interrupted):
+        synthesize(
+            session,
+            "visits",
+            epsilon=5,
+            columns=["age", "region"],
+            name="fever",
+            on_progress=interrupt,
+        )
+    write_source(tmp_path, people(640))
+    curator.refresh("visits")
+    with pytest.raises(InvalidValue, match="state of the data"):
+        synthesize(session, "visits", epsilon=5, columns=["age", "region"], name="fever")
+    synthesize(session, "visits", epsilon=5, columns=["age", "region"])
+    assert len(charges(curator)) == 2
+
+
+def test_more_than_the_budget_is_refused_and_leaves_no_trace(curator, session):
+    with pytest.raises(BudgetExceeded):
+        synthesize(session, "visits", epsilon=45, columns=COLUMNS, name="greedy")
+    assert charges(curator) == []
+    assert states_of(session).newest("greedy", analyst="ana") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"columns": ["nothing"]}, "no columns nothing"),
+        ({"columns": ["age", "age"]}, "twice"),
+        ({"method": "magic"}, "marginals or mwem"),
+        ({"columns": ["age"], "name": "../x"}, "cannot be used"),
+    ],
+)
+def test_bad_requests_are_refused_before_they_cost(curator, session, options, words):
+    with pytest.raises(InvalidValue, match=words):
+        synthesize(session, "visits", epsilon=1, **options)
+    assert charges(curator) == []
+
+
+def test_an_unknown_table_is_refused(session):
+    with pytest.raises(InvalidValue, match="no table"):
+        synthesize(session, "nothing", epsilon=1)
+
+
+def test_a_pure_budget_takes_mwem_only(tmp_path):
+    with curator_of(tmp_path, people(600), budget="epsilon = 10") as curator:
+        curator.grant("ana", epsilon=10)
+        session = curator.session("ana")
+        with pytest.raises(UnprovableRequest, match="mwem"):
+            synthesize(session, "visits", epsilon=1, columns=["region"])
+        made = synthesize(session, "visits", epsilon=8, columns=["region"], method="mwem")
+        assert session.remaining.epsilon == 2
+        (entry,) = charges(curator)
+        assert entry.loss == Pure(epsilon=8)
+        shares = [made.count({"region": [key]}).value for key in ("north", "south", "east")]
+        assert all(120 < share < 280 for share in shares)
+
+
+def test_files(session, tmp_path):
+    made = synthesize(session, "visits", epsilon=5, columns=COLUMNS)
+    with made.write(tmp_path / "rows.csv", 25).open() as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == COLUMNS
+    assert len(rows) == 26
+    import pyarrow.parquet as pq
+
+    read = pq.read_table(made.write(tmp_path / "rows.parquet", 25))
+    assert read.num_rows == 25
+    assert str(read.schema.field("day").type) == "date32[day]"
+    with pytest.raises(InvalidValue, match=r"\.csv or \.parquet"):
+        made.write(tmp_path / "rows.txt", 25)
+    with pytest.raises(InvalidValue, match="at least 1"):
+        made.rows(0)
+
+
+def test_counts_have_errors_that_the_noise_gives(session):
+    made = synthesize(session, "visits", epsilon=30, columns=["age", "region"])
+    found = made.count({"region": ["north"]}, made.spread(12))
+    assert abs(found.value - 200) < 60
+    assert 0 < found.error < 40
+    low, high = found.interval()
+    assert low < found.value < high
+    assert made.count({"region": ["nowhere"]}).value == 0
+    with pytest.raises(InvalidValue, match="no column"):
+        made.count({"nothing": [1]})
+
+
+def test_two_pages_and_only_one_of_them_is_for_everyone(curator, session):
+    made = synthesize(session, "visits", epsilon=5, columns=["age", "region"])
+    exact = exact_codes(curator, made)
+    assert len(exact) == 600
+    public = public_page(made, 500)
+    private = custodian_page(made, 500, exact, "region")
+    assert "Not for release" not in public
+    assert "Not for release" in private
+    assert public.count("<svg") == 3  # two columns, one association
+    assert private.count("<svg") == 3  # data, synthetic, difference
+    assert "three-way" not in public  # two columns have no three-way tables
+    assert "trained on synthetic rows" in private
+    assert f"{made.model.marks[1].distance:.4f}" in public
+
+
+def test_the_public_page_does_not_depend_on_the_data_but_through_the_model(curator, session):
+    made = synthesize(session, "visits", epsilon=5, columns=["age", "region"])
+    before = public_page(made, 500)
+    curator.close()  # the data is out of reach
+    assert len(public_page(made, 500)) > 0.5 * len(before)
