@@ -63,6 +63,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/ledger.py
 	.venv-bench/bin/python benchmarks/attacks.py
 	.venv-bench/bin/python benchmarks/counter.py
+	.venv-bench/bin/python benchmarks/sparse.py
 	.venv-bench/bin/python benchmarks/robust.py
 	.venv-bench/bin/python benchmarks/synth.py
 
