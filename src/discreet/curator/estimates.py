@@ -69,7 +69,7 @@ def performed(
     return Estimated(found, mechanism, cost, receipt)
 
 
-def delta_for(session: Session, values: Values, delta: Number | None) -> Fraction:
+def delta_for(session: Session, values: Values, *, delta: Number | None) -> Fraction:
     """What a test may cost in delta; a tenth of what the accounts keep for such steps by default.
 
     Privacy: none (touches no data); refused under a pure budget.

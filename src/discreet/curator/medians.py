@@ -168,7 +168,7 @@ def proposed_median(
     mechanism = ProposeTestRelease(
         bound=_steps(within, axis),
         epsilon=epsilon,
-        delta=delta_for(session, values, delta),
+        delta=delta_for(session, values, delta=delta),
         relation=values.relation,
         rows_per_unit=values.rows_per_unit,
     )

@@ -43,7 +43,7 @@ def spread(
     mechanism = ProposeTestRelease(
         bound=1,
         epsilon=epsilon,
-        delta=delta_for(session, values, delta),
+        delta=delta_for(session, values, delta=delta),
         relation=values.relation,
         rows_per_unit=values.rows_per_unit,
     )
@@ -90,7 +90,7 @@ def slope(
     mechanism = ProposeTestRelease(
         bound=bound,
         epsilon=epsilon,
-        delta=delta_for(session, values, delta),
+        delta=delta_for(session, values, delta=delta),
         relation=values.relation,
         rows_per_unit=values.rows_per_unit,
     )
@@ -122,7 +122,7 @@ def location(
     axis = values.axes[0]
     mechanism = Location(
         epsilon=epsilon,
-        delta=delta_for(session, values, delta),
+        delta=delta_for(session, values, delta=delta),
         relation=values.relation,
         rows_per_unit=values.rows_per_unit,
     )

@@ -16,7 +16,7 @@ from discreet.robust._rows import moved_rows, whole
 from discreet.robust.outcome import Outcome, Refused, Shown
 from discreet.robust.stable import DistanceTest
 
-__all__ = ["ProposeTestRelease", "Reachable", "ReachQuery", "short_cut_distance"]
+__all__ = ["ProposeTestRelease", "ReachQuery", "Reachable", "short_cut_distance"]
 
 _FAR = 1 << 40  # farther than any data set; a constant, so the capped distance stays as smooth
 
