@@ -22,6 +22,7 @@ from discreet.robust.projection import (
     project,
 )
 from discreet.robust.property import PropertyDistance, rows_outside_clusters, rows_that_contradict
+from discreet.robust.proposals import GrowthProposal, growth_distance
 from discreet.robust.propose import ProposeTestRelease, Reachable, ReachQuery, short_cut_distance
 from discreet.robust.quantile import SmoothQuantile
 from discreet.robust.reaches import QuantileReach, SlopeReach, SpreadReach
@@ -54,6 +55,7 @@ __all__ = [
     "Graph",
     "Growth",
     "GrowthMechanism",
+    "GrowthProposal",
     "LadderMechanism",
     "LaplaceShape",
     "LocalBound",
@@ -96,6 +98,7 @@ __all__ = [
     "estimate",
     "estimate_sensitivity",
     "fullest_bins",
+    "growth_distance",
     "mode_distance",
     "per_unit",
     "project",
