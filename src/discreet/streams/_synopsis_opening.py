@@ -8,7 +8,7 @@ from discreet.errors import InvalidValue, Unavailable, UnprovableRequest
 from discreet.ledger.states import State
 from discreet.loss import ZCDP
 from discreet.plan.draft import Plan
-from discreet.rationals import Number, positive, probability
+from discreet.rationals import Number, ceil_decimal, positive, probability
 from discreet.schema.column import identifier
 from discreet.schema.table import Table
 from discreet.streams._pinning import seen_to_change
@@ -59,6 +59,7 @@ class Asked:
             rows_per_unit=rows,
             relation=relation,
         )
+        loss = parities.loss(rows_per_unit=rows, relation=relation)
         body = Body(
             table=plan.table.name,
             schema_version=plan.table.version,
@@ -70,7 +71,7 @@ class Asked:
             queries=whole_count(self.queries, "queries"),
             reserve=reserve,
             rho=paid.rho,
-            spent=parities.loss(rows_per_unit=rows, relation=relation).rho,
+            spent=min(ceil_decimal(loss.rho), ahead),  # in digits that the ledger holds exactly
             releases=(Release(ahead, None),),
         )
         return plan, questions, body

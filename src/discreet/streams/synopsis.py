@@ -19,7 +19,7 @@ from discreet.ledger.states import State
 from discreet.loss import ZCDP, Sensitivity
 from discreet.noise.bits import BitSource
 from discreet.plan.draft import Plan
-from discreet.rationals import Number
+from discreet.rationals import Number, ceil_decimal
 from discreet.streams._synopsis_body import Body, Release, first
 from discreet.streams._synopsis_opening import Asked, same
 from discreet.streams.epochs import Epoch
@@ -163,7 +163,7 @@ class Synopsis:
         """
         if self._body.finished:
             return 0
-        further = int((self._body.rho - self._body.spent) / self._epoch().loss(self._moved()).rho)
+        further = int((self._body.rho - self._body.spent) / self._round_cost().rho)
         return further + (self._body.standing is not None)
 
     def query(self, sql: str) -> Estimate:
@@ -185,9 +185,12 @@ class Synopsis:
 
     def _answered(self, sql: str, predicate: Predicate) -> Estimate:
         found = self.snapshot.answer(predicate)
+        if found.source == "hypothesis":
+            self._follow()
+            found = self.snapshot.answer(predicate)
         if found.source != "hypothesis" or not self._ready():
             return found
-        return self._compared(sql, predicate, self.snapshot.answer(predicate))
+        return self._compared(sql, predicate, found)
 
     def finish(self) -> Snapshot:
         """Spend what is left on measuring the contrasts again, and end: the final hypothesis.
@@ -203,10 +206,11 @@ class Synopsis:
                 rest = self._body.rho - self._body.spent
                 body = replace(self._body, standing=None, finished="yes")
                 if rest > 0:
-                    cost = self._parities(rest).loss(
+                    loss = self._parities(rest).loss(
                         rows_per_unit=self._plan.table.rows_per_unit,
                         relation=self._plan.table.neighbours,
                     )
+                    cost = ZCDP(rho=min(ceil_decimal(loss.rho), rest))
                     body = replace(
                         body,
                         spent=body.spent + cost.rho,
@@ -278,13 +282,14 @@ class Synopsis:
         threshold = max(1, round(self._body.alpha * Fraction(self.snapshot.total)))
         return Epoch.of(threshold=threshold, queries=self._body.queries, sensitivity=self._moved())
 
+    def _round_cost(self) -> ZCDP:
+        return ZCDP(rho=ceil_decimal(self._epoch().loss(self._moved()).rho))
+
     def _ready(self) -> bool:
         """A round is under way, or begins and is charged now, if the price still pays for it."""
-        self._follow()
         if self._body.standing is not None or self._body.finished:
             return not self._body.finished
-        epoch = self._epoch()
-        cost = epoch.loss(self._moved())
+        epoch, cost = self._epoch(), self._round_cost()
         if self._body.spent + cost.rho > self._body.rho:
             return False
         standing = epoch.above.begin()
@@ -293,8 +298,7 @@ class Synopsis:
         return True
 
     def _compared(self, sql: str, predicate: Predicate, found: Estimate) -> Estimate:
-        if found.source != "hypothesis" or self._body.standing is None:
-            return found  # another one's round has just answered it
+        assert self._body.standing is not None
         epoch, predicted = self._epoch(), round(found.value)
         standing = Standing(noise=self._body.standing, used=0)
 

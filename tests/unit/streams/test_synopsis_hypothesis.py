@@ -1,0 +1,205 @@
+"""Hypotheses: fitted counts, rounds, the textbook's promise, and the price of parities alone."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.accounting.conversion import zcdp_rho
+from discreet.accounting.gaussian import gaussian_delta
+from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
+from discreet.loss import Sensitivity
+from discreet.streams.certificate import certified, discrete_gaussians_delta
+from discreet.streams.epochs import Epoch
+from discreet.streams.fitting import fitted
+from discreet.streams.parities import Parities
+from discreet.streams.predicates import Predicate
+from discreet.streams.run import Standing
+from discreet.streams.textbook import TextbookWeights
+from discreet.streams.universe import Universe
+from discreet.streams.weights import Weights
+
+ONE = Sensitivity.single(1)
+EXACT = 10**15
+BITS = Universe.binary(8)
+
+
+def sparse_rows():
+    """A thousand rows in few cells, so that most cells are empty."""
+    draw = np.random.default_rng(7)
+    kinds = draw.integers(0, 2, size=(12, 8))
+    return np.unique(kinds[draw.integers(0, 12, size=1000)], axis=0, return_counts=True)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return sparse_rows()
+
+
+def triples():
+    return [
+        Predicate.where(dict(zip(axes, values, strict=True)), BITS)
+        for axes in itertools.combinations(range(8), 3)
+        for values in itertools.product((0, 1), repeat=3)
+    ]
+
+
+def squared(answers, places, counts):
+    exact = np.array([counts[each.counts(places)].sum() for each in triples()])
+    return float(np.square(np.array(answers) - exact).mean())
+
+
+def test_without_noise_the_fit_has_the_tables_that_were_measured(rows):
+    measured = Parities.of(BITS, order=3, rho=EXACT).release(*rows)
+    counts = fitted(measured)
+    assert (counts >= 0).all()
+    assert counts.sum() == pytest.approx(1000)
+    weights = Weights.of(BITS, counts)
+    answers = [1000 * weights.share(each) for each in triples()]
+    assert math.sqrt(squared(answers, *rows)) < 1.5
+
+
+def test_counts_that_are_not_negative_are_nearer_than_the_unbiased_ones(rows):
+    """Most cells are empty: squared errors about halve, and in three runs never stay as they are."""
+    plain = held = 0.0
+    parities = Parities.of(BITS, order=3, rho=Fraction(1, 20))
+    for _ in range(3):
+        measured = parities.release(*rows)
+        weights = Weights.of(BITS, fitted(measured))
+        plain += squared([measured.answer(each) for each in triples()], *rows)
+        held += squared([measured.total * weights.share(each) for each in triples()], *rows)
+    assert held < plain * 0.8
+
+
+def test_mixed_attributes_are_fitted_too():
+    universe = Universe(("a", "b", "c", "d"), (2, 5, 1, 3))
+    draw = np.random.default_rng(8)
+    places, counts = np.unique(
+        draw.integers(0, universe.sizes, size=(300, 4)), axis=0, return_counts=True
+    )
+    measured = Parities.of(universe, order=2, rho=EXACT).release(places, counts)
+    weights = Weights.of(universe, fitted(measured))
+    for axes in itertools.combinations((0, 1, 3), 2):
+        shape = tuple(universe.sizes[axis] for axis in axes)
+        table = np.zeros(shape)
+        np.add.at(table, tuple(places[:, axis] for axis in axes), counts)
+        assert np.allclose(weights.table(axes) * 300, table, atol=0.3)
+
+
+def test_a_universe_that_is_too_large_is_refused():
+    universe = Universe.binary(23)
+    measured = Parities.of(universe, order=1, rho=1).release(
+        np.zeros((1, 23), dtype=np.int64), np.ones(1, dtype=np.int64)
+    )
+    with pytest.raises(InvalidValue, match="at most 4,194,304"):
+        fitted(measured)
+
+
+@pytest.mark.parametrize("moved", [1, 3])
+def test_an_epoch_is_as_exact_as_it_says_and_no_dearer(moved):
+    sensitivity = Sensitivity.single(moved)
+    epoch = Epoch.of(threshold=1000, queries=500, sensitivity=sensitivity)
+    assert 400 <= epoch.above.error(0.95, queries=500) <= 500
+    assert epoch.noise.error(0.95) <= 250
+    run = epoch.above.loss(sensitivity).epsilon
+    assert epoch.loss(sensitivity).rho == run**2 / 2 + Fraction(moved**2, 2 * 125**2)
+
+
+def test_an_epoch_that_has_ended_says_nothing_more():
+    epoch = Epoch.of(threshold=1000, queries=10, sensitivity=ONE)
+    with pytest.raises(InvalidValue, match="has ended"):
+        epoch.step(Standing(noise=0, used=1), 5, predicted=5)
+    with pytest.raises(InvalidValue):
+        epoch.step(epoch.above.begin(), 0.5, predicted=5)
+    with pytest.raises(InvalidValue, match="threshold"):
+        Epoch.of(threshold=0, queries=10, sensitivity=ONE)
+
+
+def test_the_textbook_keeps_its_promise():
+    """All answers within 2 alpha and at most so many updates, whenever the promise is given."""
+    universe = Universe.binary(6)
+    draw = np.random.default_rng(9)
+    places, counts = np.unique(
+        np.repeat(draw.integers(0, 2, size=(5, 6)), 200_000, axis=0), axis=0, return_counts=True
+    )
+    book = TextbookWeights.of(universe, alpha=0.1, rows=10**6, rho=1)
+    assert book.updates == math.ceil(4 * math.log(64) / 0.01)
+    # Once in 1e6 something else than what is promised may happen.
+    assert book.accuracy(queries=2000, confidence=1 - 1e-6) == 0.2
+    run = book.start()
+    farthest = 0
+    for _ in range(2000):
+        axes = tuple(sorted(draw.choice(6, size=3, replace=False).tolist()))
+        predicate = Predicate(axes, draw.random((2, 2, 2)) < 0.5)
+        exact = int(counts[predicate.counts(places)].sum())
+        farthest = max(farthest, abs(run.answer(predicate, exact) - exact))
+    assert farthest <= 0.2 * 10**6
+    assert 0 < book.updates - run.left < book.updates
+
+
+def test_the_textbook_promises_nothing_it_cannot_keep():
+    universe = Universe.binary(6)
+    poor = TextbookWeights.of(universe, alpha=0.1, rows=1000, rho=Fraction(1, 100))
+    assert poor.accuracy(queries=1000, confidence=0.95) is None
+    with pytest.raises(InvalidValue, match="alpha"):
+        TextbookWeights.of(universe, alpha=2, rows=1000, rho=1)
+    assert 0 < 1 - poor.loss(ONE).rho * 100 < 1e-9
+
+
+def test_the_textbook_stops_when_its_updates_are_used():
+    universe = Universe.binary(1)
+    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
+    run = book.start()
+    always = Predicate.where({0: 1}, universe)
+    for turn in range(book.updates):
+        run.answer(always, 10**8 * (-1) ** turn)  # far off, so always an update
+    assert run.left == 0
+    with pytest.raises(BudgetExceeded, match="answers no more"):
+        run.answer(always, 0)
+
+
+def test_the_direction_of_an_update_is_that_of_the_noisy_answer():
+    """Noise as large as the data: where it lies decides, whatever the exact count says."""
+    universe = Universe.binary(1)
+    book = TextbookWeights.of(universe, alpha=1, rows=10, rho=Fraction(1, 10**4))
+    half = Predicate.where({0: 1}, universe)
+    seen = set()
+    while len(seen) < 2:  # each way has a chance of about a half
+        run = book.start()
+        noisy = run.answer(half, 5)
+        if run.left < book.updates:
+            grew = run.weights.share(half) > 0.5
+            assert grew == (noisy >= 5)
+            seen.add(grew)
+
+
+def test_the_price_of_parities_alone_is_that_of_the_continuous_gaussian():
+    for sigma, epsilon in ((5, 1), (1, 6), (40, Fraction(1, 10))):
+        spread = Fraction(697) * sigma**2
+        found = discrete_gaussians_delta({spread: 697}, epsilon=epsilon)
+        expected = float(gaussian_delta(sigma=sigma, epsilon=epsilon))
+        assert expected * 0.999 <= found <= expected * 1.01 + 2e-12
+
+
+def test_the_price_of_parities_alone_is_brute_force_for_one():
+    variance, epsilon = Fraction(16), 0.4
+    z = np.arange(-200, 201)
+    chance = np.exp(-(z**2) / 32.0)
+    chance /= chance.sum()
+    loss = (2 * z + 1) / 32
+    exact = float((chance * np.maximum(0, -np.expm1(epsilon - loss))).sum())
+    assert exact <= discrete_gaussians_delta({variance: 1}, epsilon=epsilon) <= exact * 1.001
+
+
+def test_certified_parities_cost_no_more_and_have_less_noise():
+    for epsilon in (Fraction(1, 10), 1, 10):
+        made, cost = certified(Universe.binary(16), order=3, epsilon=epsilon, delta=1e-9)
+        assert (cost.epsilon, cost.delta) == (epsilon, Fraction(1, 10**9))
+        rho = zcdp_rho(epsilon=epsilon, delta=Fraction(1, 10**9))
+        assert 1.05 < made.loss().rho / rho < 1.15
+    with pytest.raises(InvalidValue, match="more than two values"):
+        certified(Universe(("a",), (3,)), order=1, epsilon=1, delta=1e-9)
+    with pytest.raises(UnprovableRequest, match="proved from 10"):
+        discrete_gaussians_delta({Fraction(2): 3}, epsilon=1)
