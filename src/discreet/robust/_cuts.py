@@ -21,35 +21,38 @@ def components(ends: Integers, nodes: int) -> Integers:
         label = least
 
 
-def least_cut(ends: Integers, nodes: int) -> int:
-    """The fewest edges whose removal leaves two parts (Stoer and Wagner's algorithm)."""
-    if len(np.unique(components(ends, nodes))) > 1:
-        return 0
+def has_cut(ends: Integers, nodes: int, most: int) -> bool:
+    """Whether removing at most this many edges leaves two parts.
+
+    Nodes that are bound to each other by more than `most` edges are on one side of every such cut
+    and become one, found by scanning nodes in the order of how tightly they are bound to those
+    before (Nagamochi and Ibaraki); a node with at most `most` edges is such a cut.
+    """
     weight = np.zeros((nodes, nodes), dtype=np.int64)
     np.add.at(weight, (ends[:, 0], ends[:, 1]), 1)
     weight += weight.T
-    alive = np.ones(nodes, dtype=bool)
-    best = int(weight.sum(axis=1).min())
-    for left in range(nodes, 1, -1):
-        cut, before, last = _phase(weight, alive, left)
-        best = min(best, cut)
-        weight[before] += weight[last]
-        weight[:, before] += weight[:, last]
-        weight[before, before] = 0
-        alive[last] = False
-    return best
+    while len(weight) > 1:
+        if int(weight.sum(axis=1).min()) <= most:
+            return True
+        side = components(_bound(weight, most), len(weight))
+        names, label = np.unique(side, return_inverse=True)
+        member = np.zeros((len(weight), len(names)), dtype=np.int64)
+        member[np.arange(len(weight)), label] = 1
+        weight = member.T @ weight @ member
+        np.fill_diagonal(weight, 0)
+    return False
 
 
-def _phase(weight: Integers, alive: NDArray[np.bool_], left: int) -> tuple[int, int, int]:
-    """Add the most tightly bound node until all are in; the last one's cut, and the last two."""
-    bound = np.where(alive, 0, -1)
-    before = last = int(np.flatnonzero(alive)[0])
-    bound += np.where(alive, weight[last], 0)
-    bound[last] = -1
-    cut = 0
-    for _ in range(left - 1):
-        before, last = last, int(bound.argmax())
-        cut = int(bound[last])
-        bound[bound >= 0] += weight[last][bound >= 0]
-        bound[last] = -1
-    return cut, before, last
+def _bound(weight: Integers, most: int) -> Integers:
+    """Pairs of nodes with more than `most` edge-disjoint paths between them, at least one pair."""
+    outside = np.ones(len(weight), dtype=bool)
+    reached = np.zeros(len(weight), dtype=np.int64)
+    found: list[tuple[int, int]] = []
+    for _ in range(len(weight)):
+        node = int(np.where(outside, reached, -1).argmax())
+        outside[node] = False
+        reached += weight[node]
+        # What is reached by now bounds the paths between this node and a later neighbour.
+        tight = np.flatnonzero(outside & (weight[node] > 0) & (reached > most))
+        found += [(node, int(other)) for other in tight]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)

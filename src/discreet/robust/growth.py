@@ -163,11 +163,14 @@ def smooth_bound(growth: Growth, *, smoothing: Fraction) -> SmoothBound:
     first &= growth.rungs > 0
     distances = np.flatnonzero(first)
     sizes = growth.rungs[distances]
-    logs = _logs(sizes) - float(smoothing) * distances
+    # Counted from the nearest distance that has a term, so that the floats compared are small.
+    nearest = int(distances[0]) if len(distances) else len(growth.rungs)
+    logs = _logs(sizes) - float(smoothing) * (distances - nearest)
     last = growth.limit
     far = -np.inf
     if last > 0:
-        far = float(_logs(np.array([last], dtype=object))[0]) - float(smoothing) * len(growth.rungs)
+        beyond = len(growth.rungs) - nearest
+        far = float(_logs(np.array([last], dtype=object))[0]) - float(smoothing) * beyond
     best = max(float(logs.max()) if len(logs) else -np.inf, far)
     kept = [
         (int(distances[place]), Fraction(int(sizes[place]), growth.resolution))

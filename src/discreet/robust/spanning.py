@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.robust._cuts import components, least_cut
+from discreet.robust._cuts import components, has_cut
 from discreet.robust._rows import integers, whole
 from discreet.robust.growth import Growth, per_unit
 
@@ -28,7 +28,7 @@ class SmoothSpanningTree:
 
     Weights are lattice steps held within 0 and `upper`; an edge that is absent counts as one of
     weight `upper`, so adding or removing a unit is a change of its `weights_per_unit` weights, and
-    both relations have the same growth. Meant for up to a few hundred nodes.
+    both relations have the same growth. Meant for up to about a thousand nodes.
     Privacy: none (touches no data). After j changes no weight matters beyond the (j+2)-th lightest
     of some cut [NRS07, Sec. 3], docs/proofs/robust.md.
     >>> query = SmoothSpanningTree(nodes=3, edges=((0, 1), (1, 2), (0, 2)), upper=9)
@@ -129,14 +129,10 @@ class SmoothSpanningTree:
     def _cuts(self, weights: Integers) -> list[int]:
         """For j = 2, 3, ...: the largest (j+1)-th lightest weight of a cut, until it is `upper`."""
         levels = np.unique(np.append(weights, self.upper))
-        known: dict[int, int] = {}
 
-        def light(place: int) -> int:
-            """The fewest edges below this level that any cut has."""
-            if place not in known:
-                below = self._ends[weights < levels[place]]
-                known[place] = least_cut(below, self.nodes)
-            return known[place]
+        def cut(place: int, most: int) -> bool:
+            """Whether some cut has at most this many edges below the level."""
+            return has_cut(self._ends[weights < levels[place]], self.nodes, most)
 
         found: list[int] = []
         start = 0
@@ -145,7 +141,7 @@ class SmoothSpanningTree:
             low, high = start, len(levels) - 1
             while low < high:  # the last level that some cut reaches with `allowed` lighter edges
                 middle = (low + high + 1) // 2
-                low, high = (middle, high) if light(middle) <= allowed else (low, middle - 1)
+                low, high = (middle, high) if cut(middle, allowed) else (low, middle - 1)
             if low == len(levels) - 1:
                 return found
             found.append(int(levels[low]))
