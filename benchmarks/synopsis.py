@@ -2,13 +2,12 @@
 
 Data: `../shared/data/adult_bits16.csv.gz` and `adult_conjunctions.npy`; without them only speed is
 measured. Errors are shares of all rows, averaged over five runs with fresh noise, at delta = 1e-9.
-`--device cuda` measures weights on a GPU (with torch) instead, and nothing else.
+`--part errors` or `--part speed` measures one of them; weights on a GPU are in synopsis_device.py.
 """
 
 import argparse
 import math
 import sys
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +41,6 @@ TREES = 50_000
 TREE_SEED = 20_261  # of the stream, which is fixed; noise is fresh
 ALPHA = {"0.1": 0.4, "1": 0.05}
 RESERVE = Fraction(1, 4)
-PEAK = {"H200": 4.8e12, "H100": 3.35e12, "A100": 2.0e12}  # bytes a second, as makers say
 
 Errors = tuple[float, float]
 
@@ -140,7 +138,7 @@ def textbook(rho: Fraction, rows: Rows, stream: list[list[Predicate]]) -> Errors
     """The textbook's algorithm at the alpha that is best of a few; what is left over is 1/2."""
     exact = rows.answers(stream)
     best: Errors = (1.0, 1.0)
-    for alpha in (0.1, 0.2, 0.4, 0.7):
+    for alpha in (0.2, 0.5):
         book = TextbookWeights.of(rows.universe, alpha=alpha, rows=rows.count, rho=rho)
 
         def run(book: TextbookWeights = book) -> Errors:
@@ -242,18 +240,6 @@ def errors(report: Report) -> None:
             report.faster(f"epsilon {epsilon}: rounds used, trees", now[4], None, "-")
 
 
-def timed(work: Callable[[], object], wait: Callable[[], object], repeats: int = 5) -> float:
-    """The least wall time of a few runs."""
-    best = math.inf
-    for _ in range(repeats):
-        wait()
-        start = time.perf_counter()
-        work()
-        wait()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def speed(report: Report) -> None:
     """Queries and updates of an eighth of the cells, on one core."""
     for bits in (16, 18, 20, 22, 24):
@@ -280,45 +266,13 @@ def speed(report: Report) -> None:
             report.faster(f"update, ms, {case}", update * 1e3, goal[1], "goal of 5 ms")
 
 
-def device(name: str, report: Report) -> None:
-    """Slices on a GPU: bytes moved, and the share of the memory's bandwidth."""
-    import torch
-
-    made = torch.cuda.get_device_name(0) if name == "cuda" else "cpu"
-    peak = next((each for word, each in PEAK.items() if word in made), None)
-    wait = torch.cuda.synchronize if name == "cuda" else (lambda: None)
-    highest = 34 if name == "cuda" else 24
-    for bits in (24, 26, 28, 30, 32, 34):
-        if bits > highest:
-            continue
-        universe = Universe.binary(bits)
-        weights = Weights.uniform(universe, device=name)
-        for word, axes in {"first": (0, 1, 2), "spread": (2, bits // 2, bits - 6)}.items():
-            part = Predicate.where(dict.fromkeys(axes, 1), universe)
-            size = 4 * universe.cells / 8
-            for what, moved, work in (
-                ("query", size, lambda w=weights, p=part: w.slice_sum(p)),
-                ("update", 2 * size, lambda w=weights, p=part: w.slice_scale(p, 1.0000001)),
-            ):
-                work()
-                seconds = timed(work, wait)
-                case = f"{what} of 1/8 of 2^{bits}, {word} attributes on {made}"
-                report.faster(f"{case}, ms", seconds * 1e3, None, "-")
-                report.greater(f"{case}, bytes moved a second", moved / seconds, peak, "peak")
-        del weights
-
-
 def main() -> None:
     """Print every case."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--device", default="")
     parser.add_argument("--part", default="all", choices=("all", "errors", "speed"))
     chosen, rest = parser.parse_known_args()
     sys.argv[1:] = rest
     report = Report("Synopses")
-    if chosen.device:
-        device(chosen.device, report)
-        return
     if chosen.part in ("all", "errors"):
         if (DATA / "adult_bits16.csv.gz").exists():
             errors(report)

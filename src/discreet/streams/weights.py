@@ -18,6 +18,7 @@ __all__ = ["Weights"]
 
 _BLOCK = 32  # cells of neighbouring attributes that tables keep together
 _KEPT = 1 << 22  # cells of all tables that are kept
+_LARGE = 1 << 22  # cells from which a table is made only for questions that are no slices
 
 
 class Weights:
@@ -137,37 +138,6 @@ class Weights:
         if least < now < 1 - least:
             self.scale(predicate, wanted * (1 - now) / (now * (1 - wanted)))
 
-    def slice_sum(self, predicate: Predicate) -> float:
-        """The sum over the box that a predicate counts, read from the cells themselves.
-
-        Privacy: post-processing.
-        >>> weights = Weights.uniform(Universe.binary(2))
-        >>> weights.slice_sum(Predicate.where({0: 1}, weights.universe))
-        0.5
-        """
-        return self._sum(self._box(predicate))
-
-    def slice_scale(self, predicate: Predicate, factor: float) -> None:
-        """Multiply the box that a predicate counts, whatever else is kept; see `scale`.
-
-        Privacy: post-processing.
-        >>> weights = Weights.uniform(Universe.binary(1))
-        >>> weights.slice_scale(Predicate.where({0: 1}, weights.universe), 3)
-        >>> weights.cells().tolist()
-        [0.25, 0.75]
-        """
-        part = self._box(predicate)
-        before = self._sum(part)
-        part *= factor
-        self._tables.clear()
-        self._total += (factor - 1) * before
-
-    def _box(self, predicate: Predicate) -> Any:
-        part = self._slice(predicate)
-        if part is None:
-            raise InvalidValue("the predicate counts no box of neighbouring values.")
-        return part
-
     def _renew(self) -> None:
         self._cells *= 1 / self._total
         self._total = self._sum(self._cells)
@@ -185,8 +155,8 @@ class Weights:
     def _counted(self, predicate: Predicate) -> float:
         if not predicate.axes:
             return self._total if predicate.mask else 0.0
-        if self._cover(predicate.axes) is None:  # too many combinations for a table
-            part = self._slice(predicate)
+        if self.universe.cells > _LARGE and predicate.axes not in self._tables:
+            part = self._slice(predicate)  # reads only what is counted
             if part is not None:
                 return self._sum(part)
         return float(self._table(predicate.axes)[predicate.mask].sum())

@@ -62,7 +62,7 @@ def test_without_noise_the_fit_has_the_tables_that_were_measured(rows):
 
 
 def test_counts_that_are_not_negative_are_nearer_than_the_unbiased_ones(rows):
-    """Most cells are empty: squared errors about halve, and in three runs never stay as they are."""
+    """Most cells are empty: squared errors about halve; that of three runs never stays as it is."""
     plain = held = 0.0
     parities = Parities.of(BITS, order=3, rho=Fraction(1, 20))
     for _ in range(3):
