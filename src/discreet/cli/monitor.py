@@ -44,6 +44,10 @@ _Limit = Annotated[
         "--threshold", parser=number, metavar="T", help="Another threshold for this check."
     ),
 ]
+_Refresh = Annotated[
+    bool,
+    typer.Option("--refresh", help="If a source has changed, refresh its table and check again."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -173,6 +177,7 @@ def _check(
     analyst: _Analyst,
     sql: _Question = None,
     threshold: _Limit = None,
+    refresh: _Refresh = False,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
@@ -180,7 +185,7 @@ def _check(
 
     with existing_vault(folder) as curator:
         monitor = Monitor.open(curator.session(analyst), name=name)
-        check = monitor.check(sql, threshold=threshold)
+        check = _checked(curator, monitor, refresh, sql, threshold)
     if as_json:
         print_json(check.values())
     else:
@@ -197,6 +202,7 @@ def _run(
     most: Annotated[
         int | None, typer.Option("--checks", metavar="N", help="Stop after so many checks.")
     ] = None,
+    refresh: _Refresh = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line instead of text.")
     ] = False,
@@ -212,7 +218,7 @@ def _run(
         while monitor.alarms_left and (most is None or done < most):
             if done or failures:
                 time.sleep(every)
-            check = _attempt(monitor, failures)
+            check = _attempt(curator, monitor, refresh, failures)
             if check is None:
                 failures += 1
                 continue
@@ -225,10 +231,32 @@ def _run(
         )
 
 
-def _attempt(monitor: "Monitor", failures: int) -> "Check | None":
+def _checked(
+    curator: "Curator",
+    monitor: "Monitor",
+    refresh: bool,
+    sql: str | None = None,
+    threshold: Decimal | None = None,
+) -> "Check":
+    """One check; where it fails and that was asked for, another after a refresh."""
+    try:
+        return monitor.check(sql, threshold=threshold)
+    except Unavailable:
+        if not refresh:
+            raise
+    from discreet.query.parse import parse
+
+    for name in parse(sql or monitor.values()["question"], curator.tables).tables:
+        curator.refresh(name)
+    return monitor.check(sql, threshold=threshold)
+
+
+def _attempt(
+    curator: "Curator", monitor: "Monitor", refresh: bool, failures: int
+) -> "Check | None":
     """One check of a schedule; a failure that may pass is said, and the schedule goes on."""
     try:
-        return monitor.check()
+        return _checked(curator, monitor, refresh)
     except Unavailable as failure:
         if failures + 1 >= _PATIENCE:
             raise

@@ -86,6 +86,31 @@ def test_run_checks_until_the_alarms_are_used_and_renew_begins_again(desk):
     assert [each["run"] for each in values] == [2]
 
 
+def one_more_visit(desk):
+    lines = desk.source.read_text().splitlines()
+    desk.source.write_text("\n".join([*lines, lines[-1]]) + "\n")
+
+
+def test_a_changed_source_is_refreshed_where_that_is_asked_for(desk):
+    new(desk)
+    assert "below" in desk.run("monitor", "check", "busy", *AS).out
+    one_more_visit(desk)
+    refused = desk.run("monitor", "check", "busy", *AS)
+    assert refused.status == 1
+    assert "the source has changed" in refused.err
+    versions = []
+    for _ in range(2):
+        check = desk.run("monitor", "check", "busy", *AS, "--refresh", "--json").json
+        versions.append((check["said"], check["data_version"]))
+    assert versions == [("below", "2")] * 2
+    one_more_visit(desk)
+    words = ("--every", "0", "--checks", "2", "--refresh", "--json")
+    outcome = desk.run("monitor", "run", "busy", *AS, *words)
+    found = [json.loads(line)["data_version"] for line in outcome.out.splitlines()]
+    assert found == ["3", "3"]
+    assert float(left(desk)) == 9
+
+
 def test_run_goes_on_after_a_failure_and_ends_after_three(desk):
     new(desk)
     for file in desk.vault.rglob("*.duckdb"):
