@@ -15,6 +15,7 @@ from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.mechanisms.lattice import Lattice
+from discreet.noise.bits import system
 from discreet.rationals import ceil_decimal, log_bounds
 from discreet.robust._balls import coarseness, held
 from discreet.robust.blocks import SampleAndAggregate
@@ -209,7 +210,9 @@ def sloping(rows, mechanism):
 
 def placing(rows, mechanism):
     found = mechanism.release(list(rows))
-    return "refused" if isinstance(found, Refused) else int(found.value.count)
+    if isinstance(found, Refused):
+        return "refused", 0, 0
+    return "shown", found.value.count, found.value.total
 
 
 def pressing(rows, mechanism):
@@ -248,7 +251,7 @@ CASES = {
     ),
     "location": (
         placing,
-        [((5,) * 9, (5,) * 10)],
+        [((5,) * 9, (5,) * 10), ((5,) * 60, (5,) * 60 + (10**9,))],
         lambda boldness: Location(epsilon=boldness, delta=DELTA),
         Approximate(epsilon=1, delta=DELTA),
     ),
@@ -268,7 +271,7 @@ CASES = {
 
 
 def samples(case):
-    return {"location": 400, "coinpress": 1000}.get(case, 2000)  # the slower, the fewer
+    return {"location": 300, "coinpress": 1000}.get(case, 2000)  # the slower, the fewer
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -288,6 +291,20 @@ def test_end_to_end_audits_catch_too_little_noise(case):
     mechanism = make(BOLDER.get(case, 8))
     found = audit(lambda rows: run(rows, mechanism), claim, pairs=pairs, samples=samples(case))
     assert found.violated
+
+
+def test_a_location_whose_clipping_looks_at_the_data_is_caught():
+    """Sums between the least and the greatest row: one row far out moves them far."""
+    mechanism = Location(epsilon=1, delta=DELTA)
+
+    def naive(rows):
+        values = np.array(rows)
+        reach = int(np.abs(values - 5).max())
+        return mechanism._moments(values, 5, max(1, reach), system).total
+
+    pairs = [((5,) * 60, (5,) * 60 + (10**9,))]
+    claim = Approximate(epsilon=1, delta=DELTA)
+    assert audit(naive, claim, pairs=pairs, samples=1000).violated
 
 
 def test_a_coinpress_that_forgets_to_clip_is_caught():
@@ -312,6 +329,6 @@ def test_sample_and_aggregate_end_to_end():
         return float(mechanism.release(size, np.zeros(len(units)), list(units)))
 
     pairs = [((), (7, 7, 7, 7))]
-    claim = Pure(epsilon=1)
-    assert not audit(lambda u: run(u, 1), claim, pairs=pairs, samples=100).violated
+    claim = Pure(epsilon=HALF)
+    assert not audit(lambda u: run(u, HALF), claim, pairs=pairs, samples=100).violated
     assert audit(lambda u: run(u, 30), claim, pairs=pairs, samples=100).violated

@@ -16,7 +16,7 @@ from discreet.plan.draft import Plan
 from discreet.plan.picks import width_of
 from discreet.schema.column import Column
 
-__all__ = ["Axis", "Values", "axis_of", "rows_of", "values_of"]
+__all__ = ["Axis", "Values", "axis_of", "counts_of", "rows_of", "values_of"]
 
 _MOST_POINTS = {1: 1 << 17, 2: 1 << 12}  # public values of each column, by the number of columns
 _ORDERED = ("integer", "number")
@@ -113,28 +113,54 @@ def values_of(session: Session, table: str, columns: tuple[str, ...], where: str
     >>> values_of.__name__
     'values_of'
     """
+    made = [axis_of(_column(session, table, name), columns=len(columns)) for name in columns]
+    plan = _counted(session, table, [key for _, key in made], where)
+    axes = tuple(axis for axis, _ in made)
+    ends = [(domain.codes[0], domain.codes[-1]) for domain in plan.domains]
+    if ends != [(axis.lower, axis.upper) for axis in axes]:
+        raise _another_question(where)
+    return Values(plan, axes)
+
+
+def counts_of(session: Session, table: str, column: str, where: str) -> Values:
+    """Plan a count of rows by the public keys of one column, of whatever kind.
+
+    Privacy: none (touches no data).
+    >>> counts_of.__name__
+    'counts_of'
+    """
+    plan = _counted(session, table, [_column(session, table, column).name], where)
+    return Values(plan, ())
+
+
+def _column(session: Session, table: str, name: str) -> Column:
     known = session._warehouse.tables()
     if table not in known:
         raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
-    found = {each.name: each for each in known[table].columns}
-    missing = [name for name in columns if name not in found]
-    if missing:
-        raise InvalidValue(f"{table} has no column {missing[0]!r:.80}. Nothing was run or charged.")
-    made = [axis_of(found[name], columns=len(columns)) for name in columns]
-    keys = [key for _, key in made]
+    for column in known[table].columns:
+        if column.name == name:
+            return column
+    raise InvalidValue(f"{table} has no column {name!r:.80}. Nothing was run or charged.")
+
+
+def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
+    """A count of rows by these keys, and nothing else, whatever stands in the condition."""
     listed = ", ".join(f"{key} AS v{place}" for place, key in enumerate(keys))
     condition = f" WHERE {where}" if where else ""
     sql = f"SELECT {listed}, COUNT(*) AS n FROM {table}{condition} GROUP BY {', '.join(keys)}"
     plan = planned(session, sql, most_groups=1 << 25)
-    axes = tuple(axis for axis, _ in made)
-    ends = [(domain.codes[0], domain.codes[-1]) for domain in plan.domains]
     counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
-    if not counted or ends != [(axis.lower, axis.upper) for axis in axes]:
-        raise UnsafeQuery(
-            f"the condition {where!r:.200} changes what is counted; write one condition on the "
-            "columns. Nothing was run or charged."
-        )
-    return Values(plan, axes)
+    names = [domain.name for domain in plan.domains]
+    if not counted or names != [f"v{place}" for place in range(len(keys))]:
+        raise _another_question(where)
+    return plan
+
+
+def _another_question(where: str) -> UnsafeQuery:
+    return UnsafeQuery(
+        f"the condition {where!r:.200} changes what is counted; write one condition on the "
+        "columns. Nothing was run or charged."
+    )
 
 
 def rows_of(values: Values, exact: Exact) -> NDArray[np.int64]:

@@ -8,18 +8,21 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.curator.columns import Axis, values_of
+from discreet.curator.columns import Axis, counts_of, values_of
 from discreet.curator.estimates import Estimated, delta_for, performed
+from discreet.curator.programs import Exact, Program, perform
 from discreet.curator.session import Session
 from discreet.noise.bits import BitSource
+from discreet.plan.keys import Label
 from discreet.rationals import Number, rational
 from discreet.robust.location import Location, LocationEstimate
 from discreet.robust.outcome import Outcome, Refused, Shown
 from discreet.robust.property import PropertyDistance, rows_outside_clusters
 from discreet.robust.propose import ProposeTestRelease
 from discreet.robust.reaches import SlopeReach, SpreadReach
+from discreet.robust.stable import StableValue
 
-__all__ = ["clustered", "location", "slope", "spread"]
+__all__ = ["clustered", "location", "mode", "slope", "spread"]
 
 
 def spread(
@@ -167,3 +170,42 @@ def clustered(
 
     name = "distance from a property"
     return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
+
+
+def mode(
+    session: Session,
+    table: str,
+    column: str,
+    *,
+    where: str = "",
+    epsilon: Number,
+    delta: Number | None = None,
+) -> Estimated[Outcome[Label]]:
+    """The most frequent key of a column with public keys, exactly, or a refusal.
+
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Prop. 3.3].
+    >>> mode.__name__
+    'mode'
+    """
+    values = counts_of(session, table, column, where)
+    mechanism = StableValue(
+        epsilon=epsilon,
+        delta=delta_for(session, values, delta=delta),
+        relation=values.relation,
+        rows_per_unit=values.rows_per_unit,
+    )
+    labels = values.plan.domains[0].labels
+
+    def release(exact: Exact, bits: BitSource) -> Outcome[Label]:
+        found = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
+        return found if isinstance(found, Refused) else Shown(labels[found.value])
+
+    program = Program(
+        plan=values.plan,
+        cost=mechanism.loss(),
+        label=f"The robust estimate of {table}.{column}",
+        release=release,
+        details={"mechanism": "stable value"},
+    )
+    receipt, found = perform(session, program)
+    return Estimated(found, "stable value", mechanism.loss(), receipt)

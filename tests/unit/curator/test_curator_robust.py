@@ -9,7 +9,7 @@ import pytest
 from discreet.curator.columns import rows_of, values_of
 from discreet.curator.medians import median, prefers_smooth, proposed_median
 from discreet.curator.programs import Program, perform
-from discreet.curator.robustly import clustered, location, slope, spread
+from discreet.curator.robustly import clustered, location, mode, slope, spread
 from discreet.curator.sampled import sample_and_aggregate
 from discreet.errors import (
     BudgetExceeded,
@@ -128,6 +128,20 @@ def test_spread_location_and_clusters(session):
     inside = max(sum(low <= row[1] <= low + 5 for row in bell()) for low in range(60))
     assert outside.value == len(bell()) - inside
     assert outside.cost == Pure(epsilon=SURE)
+
+
+def test_the_mode_is_exact_or_refused(session):
+    clear = mode(session, "visits", "region", where="age > 45 OR region = 'north'", epsilon=SURE)
+    assert clear.value == Shown("north")
+    tied = mode(session, "visits", "region", epsilon=1)
+    assert tied.value == Refused("the most frequent region")
+
+
+def test_no_rows_are_no_error(session):
+    nobody = {"where": "age > 109", "epsilon": SURE}
+    assert location(session, "visits", "age", **nobody).value == Refused("the location of age")
+    assert clustered(session, "visits", "age", clusters=1, width=1, **nobody).value == 0
+    assert isinstance(spread(session, "visits", "age", **nobody).value, Refused)
 
 
 def test_a_slope_needs_enough_rows_to_be_stable(session, tmp_path):
