@@ -91,8 +91,8 @@ EVERYBODY = """(() => {
 class House:
     """A running survey behind a wire that is read."""
 
-    def __init__(self, folder):
-        self.survey = read_survey_text(SURVEY)
+    def __init__(self, folder, text=SURVEY):
+        self.survey = read_survey_text(text)
         self.reports = Reports(folder / "reports.db", self.survey)
         self.endpoint = Endpoint(self.reports, port=0)
         self.wire = Wire(int(self.endpoint.address.rstrip("/").split(":")[-1]))
@@ -425,3 +425,48 @@ def test_an_answer_given_again_is_the_same_report_and_costs_nothing(page, tmp_pa
     assert found["pets"][0].tolist() == found["pets"][2].tolist()
     assert found["weight"][0] == found["weight"][2]
     assert spent == ["5.5", "5.5", "7.5"]
+
+
+LONG = """
+[survey]
+title = "Long lists"
+[questions.town]
+type = "choice"
+text = "Which town?"
+options = %s
+epsilon = 1.0
+[questions.village]
+type = "choice"
+text = "Which village?"
+options = %s
+epsilon = 1.0
+"""
+
+
+def test_long_lists_are_reported_as_the_library_would(browser, tmp_path):
+    towns, villages = ([f"place {number}" for number in range(count)] for count in (40, 300))
+    house = House(tmp_path, LONG % (json.dumps(towns), json.dumps(villages)))
+    kinds = [type(question.randomizer).__name__ for question in house.survey.questions]
+    assert kinds == ["SubsetSelection", "LocalHashing"]
+    words = [system.bits(64) for _ in range(80)]
+    script = Script(words)
+    drawn = {
+        name: [house.survey.question(name).randomizer.release(exact, script)]
+        for name, exact in (("town", 17), ("village", 299))
+    }
+    context = browser.new_context()
+    halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+    context.add_init_script(KNOWN_WORDS % json.dumps(halves))
+    page = context.new_page()
+    ready(page, house.address)
+    page.click("#send")
+    assert "every question" in page.text_content("#says")
+    page.select_option("#question-town select", "17")
+    page.select_option("#question-village select", label="place 299")
+    page.click("#send")
+    assert state(page) == "sent"
+    [(_, body)] = reported(house.wire.sent(), length(house.survey))
+    assert body == pack(house.survey, drawn)[0].tobytes()
+    assert leaks(house.wire.sent(), ["place 17", "place 299"]) == []
+    context.close()
+    house.close()

@@ -16,8 +16,8 @@ from discreet.survey.wire import length
 
 __all__ = ["Endpoint"]
 
-_SECONDS = 10.0  # what a connection may take before it is closed
-_MOST_CONNECTIONS = 64
+_SECONDS = 5.0  # how long a connection may be silent before it is closed
+_MOST_CONNECTIONS = 512  # a browser holds several open
 _POLL_SECONDS = 0.1  # between looks at whether the endpoint is being closed
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
