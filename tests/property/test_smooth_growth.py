@@ -19,6 +19,7 @@ from support.growth_brute import (
     complaints,
     data_sets,
     local_sensitivities,
+    removed,
     replaced,
 )
 
@@ -93,6 +94,24 @@ def test_a_quantile_under_add_and_remove_is_at_most_one_distance_off(fraction):
     for rows, sizes in truth.items():
         if len(rows) == 3:  # far enough from the largest data sets of this world
             assert all(growth(rows).at(k) <= sizes[k + 1] for k in range(3))
+
+
+@pytest.mark.parametrize("make", [quantile, trimmed])
+def test_a_unit_replaced_by_one_with_fewer_rows_is_two_units_of_moves(make):
+    """Up to two rows go and up to two others come: four moves of add and remove."""
+    near = {
+        rows: {
+            other
+            for rest in removed(rows, 2)
+            for other in {rest} | added_or_removed(rest, VALUES, 2, 4)
+            if len(other) >= len(rest)
+        }
+        - {rows}
+        for rows in data_sets(VALUES, 4)
+    }
+    growth = make(Fraction(1, 4), Relation.ADD_REMOVE, 4)
+    assert complaints(growth, near, distances=3) == []
+    assert complaints(make(Fraction(1, 4), Relation.ADD_REMOVE, 1), near, distances=3)
 
 
 RELATIONS = st.sampled_from(list(Relation))

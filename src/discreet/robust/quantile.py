@@ -30,7 +30,9 @@ class SmoothQuantile:
     """The value of rank ceil(fraction * rows), of lattice integers held within public bounds.
 
     No rows have the value `lower`; the median of an even number of rows is the lower one. With
-    `rows_per_unit` above 1 a unit may move that many rows, wherever they are.
+    `rows_per_unit` above 1 a unit may move that many rows, wherever they are. Under replace the
+    number of rows is public: as many come as go. Where a unit may be replaced by one with fewer
+    rows, take add/remove with twice the rows per unit.
     Privacy: none (touches no data). The growth follows [NRS07, Sec. 3] under replace; the
     add/remove form, several rows and other fractions are derived in docs/proofs/robust.md.
     >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).growth([2, 3, 3, 4]).at(0)

@@ -27,7 +27,8 @@ _RESOLUTION = 1 << 20  # bounds are rounded up to this part of a step
 class SmoothTrimmedMean:
     """The mean of lattice integers without the floor(share * rows) least and as many largest.
 
-    No rows have the value `lower`. Under replace the number of rows is public and stays.
+    No rows have the value `lower`. Under replace the number of rows is public: as many come as go.
+    Where a unit may be replaced by one with fewer rows, take add/remove with twice the rows.
     Privacy: none (touches no data). The growth is that of [BS19] under replace; the
     add/remove form, where the number of rows changes too, is derived in docs/proofs/robust.md.
     >>> query = SmoothTrimmedMean(share=0.25, lower=0, upper=100)
