@@ -339,7 +339,7 @@ def _print_list(found: list[dict[str, Any]]) -> None:
             each["name"],
             each["analyst"],
             each["question"],
-            each["threshold"],
+            str(each["threshold"]),
             str(each["checks"]),
             f"{each['alarms_left']} of {each['alarms_of_a_run']} (run {each['run']})",
             "" if last is None else f"{last['said']}, {last['time']}",

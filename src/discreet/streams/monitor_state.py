@@ -68,23 +68,34 @@ class Check:
         return self.said is Side.ABOVE
 
     def values(self) -> dict[str, Any]:
-        """The same for JSON; exact numbers as text.
+        """The same for JSON.
 
         Privacy: post-processing.
-        >>> Check(Side.ABOVE, None, 1, 1, 2, "SELECT", Fraction(1, 2), "1", "now").values()["said"]
-        'above'
+        >>> check = Check(Side.ABOVE, Fraction(7), 1, 1, 2, "SELECT", Fraction(1, 2), "1", "now")
+        >>> check.values()["number"], check.values()["threshold"]
+        (7, 0.5)
         """
-        return {
-            "said": self.said.value,
-            "number": None if self.number is None else str(self.number),
-            "check": self.number_of_check,
-            "run": self.run,
-            "alarms_left": self.alarms_left,
-            "question": self.question,
-            "threshold": str(self.threshold),
-            "data_version": self.data_version,
-            "time": self.time,
-        }
+        number = None if self.number is None else _plain(self.number)
+        return {**_kept(self), "number": number, "threshold": _plain(self.threshold)}
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _kept(check: Check) -> dict[str, Any]:
+    """A check for the vault; exact numbers as text."""
+    return {
+        "said": check.said.value,
+        "number": None if check.number is None else str(check.number),
+        "check": check.number_of_check,
+        "run": check.run,
+        "alarms_left": check.alarms_left,
+        "question": check.question,
+        "threshold": str(check.threshold),
+        "data_version": check.data_version,
+        "time": check.time,
+    }
 
 
 def _read(values: dict[str, Any]) -> Check:
@@ -182,7 +193,7 @@ class Watch:
         return self.technique.alarms - self.standing.used
 
     def values(self) -> dict[str, Any]:
-        """What may be shown, for JSON; exact numbers as text.
+        """What may be shown, for JSON; the price as text, exactly.
 
         Privacy: post-processing.
         >>> Watch.values.__name__
@@ -191,7 +202,7 @@ class Watch:
         price = self.price
         return {
             "question": self.question,
-            "threshold": str(self.threshold),
+            "threshold": _plain(self.threshold),
             "price": (
                 {"epsilon": str(price.epsilon)}
                 if isinstance(price, Pure)
@@ -240,8 +251,8 @@ class Watch:
             "alarms_in_all": self.alarms_in_all,
             "noise": str(self.standing.noise),
             "used": self.standing.used,
-            "said": [check.values() for check in self.alarms],
-            "last": None if self.last is None else self.last.values(),
+            "said": [_kept(check) for check in self.alarms],
+            "last": None if self.last is None else _kept(self.last),
         }
         return json.dumps(facts).encode()
 
