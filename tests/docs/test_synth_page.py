@@ -1,0 +1,47 @@
+"""docs/synth.md: its command and its code run on a small clinic, and it names what there is."""
+
+import re
+
+import pytest
+
+from discreet.curator.service import Curator
+from discreet.release.synth import _METHODS
+from support.command_line import write_desk
+from support.surface import ROOT
+
+PAGE = (ROOT / "docs" / "synth.md").read_text()
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = write_desk(tmp_path, patients=60)
+    made.schema.write_text(
+        made.schema.read_text().replace("epsilon = 30", "epsilon = 9\ndelta = 1e-6")
+    )
+    assert made.run("add", made.schema).status == 0
+    return made
+
+
+def test_the_command_runs(desk, monkeypatch):
+    monkeypatch.chdir(desk.folder)
+    (line,) = re.findall(r"^    discreet (synth .*)$", PAGE, flags=re.MULTILINE)
+    assert desk.run(*line.replace("10000", "100").split()).status == 0
+    assert (desk.folder / "rows.csv").exists()
+    assert (desk.folder / "pages" / "public.html").exists()
+
+
+def test_the_code_runs(desk, monkeypatch):
+    monkeypatch.chdir(desk.folder)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    with Curator.open(desk.vault) as curator:
+        curator.grant("ana", epsilon=9, delta=1e-6)
+        names = {"session": curator.session("ana")}
+        exec(compile(code, "docs/synth.md", "exec"), names)
+    assert len(names["rows"]["age"]) == 1000
+    assert names["north"].error > 0
+
+
+def test_the_page_names_the_methods_and_the_benchmark():
+    assert all(method in PAGE or method == "marginals" for method in _METHODS)
+    assert (ROOT / "benchmarks" / "synth.py").exists()
+    assert "benchmarks/synth.py" in PAGE
