@@ -2,6 +2,7 @@
 Speaks to one server with the standard library only; keeps the token to itself.
 """
 
+import http.client
 import json
 import ssl
 import urllib.error
@@ -168,7 +169,7 @@ class Client:
                 return json.load(response)
         except urllib.error.HTTPError as refusal:
             raise _refusal(refusal) from None
-        except (OSError, ValueError) as failure:
+        except (OSError, ValueError, http.client.HTTPException) as failure:
             raise Unavailable(
                 f"{self._url} cannot be reached ({type(failure).__name__}); a question that was "
                 "sent may have been charged: ask again with the same key."
@@ -207,7 +208,8 @@ def _answer(found: Mapping[str, Any]) -> Answer:
 
 def _refusal(refusal: urllib.error.HTTPError) -> DiscreetError:
     try:
-        problem = json.load(refusal)
+        with refusal:
+            problem = json.load(refusal)
         kind, detail = problem["type"].rpartition(":")[2], problem["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         kind, detail = "", f"the server answered {refusal.code}."

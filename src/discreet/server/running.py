@@ -1,6 +1,7 @@
 """How a server runs: one process, its socket, an orderly end. Several of them can share a vault."""
 
 import logging
+import signal
 import sys
 
 import uvicorn
@@ -42,5 +43,7 @@ def serve(curator: Curator, settings: Settings) -> None:
             h11_max_incomplete_event_size=32 * 1024,
         )
     )
+    for each in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
+        signal.signal(each, lambda *_: None)
     print(f"Serving on http://{settings.host}:{settings.port} until stopped.", flush=True)
     server.run()

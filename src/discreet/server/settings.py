@@ -21,7 +21,7 @@ class Settings:
     a first visitor what to do.
     Privacy: none (touches no data).
     >>> Settings().most_running
-    8
+    32
     """
 
     host: str = "127.0.0.1"
@@ -31,8 +31,8 @@ class Settings:
     secure_cookies: bool = False
     guided: bool = False
     body_bytes: int = 64 * 1024
-    most_running: int = 8
-    most_waiting: int = 56
+    most_running: int = 32
+    most_waiting: int = 64
     most_per_account: int = 32
     request_seconds: int = 30
     token_days: int = 90

@@ -1,0 +1,214 @@
+"""Servers as processes of their own: the client, kill -9 under load, two servers with one ledger,
+a rolling restart. Loopback only, bounded in count and time.
+"""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+import discreet
+from discreet.curator.service import Curator
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidValue, Unavailable, UnsafeQuery
+from discreet.server.accounts import Accounts, Role
+from support.vaults import curator_of, people, write_schema, write_source
+
+MAIN = ("-c", "from discreet.cli import main; main()")
+SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Server:
+    """A server process that can be killed and started again."""
+
+    def __init__(self, folder, port=None):
+        self.folder, self.port = folder, port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, *MAIN, "serve", "--port", str(self.port), "--vault", str(self.folder)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as line:
+                    line.request("GET", "/health")
+                    if line.getresponse().status == 200:
+                        return
+            except OSError:
+                assert self.process.poll() is None, "the server ended"
+                time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def kill(self):
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait(30)
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+@contextmanager
+def serving(folder):
+    server = Server(folder)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    with curator_of(tmp_path / "c", people(), budget="epsilon = 50") as curator:
+        curator.grant("ana", epsilon=40)
+        accounts = Accounts(curator.vault.states)
+        return {"ana": accounts.issue("ana", Role.ANALYST, days=1).text}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "c" / "vault"
+
+
+def test_a_client_is_like_a_session(folder, tokens):
+    with serving(folder) as server:
+        client = discreet.Client(server.url, tokens["ana"])
+        assert client.tables[0]["name"] == "visits"
+        told = client.explain(SQL, epsilon=0.5)
+        assert told["admitted"]
+        answer = client.sql(SQL, epsilon=0.5, key="one")
+        again = client.sql(SQL, epsilon=0.5)
+        assert (answer.free, again.free) == (False, True)
+        assert answer.to_dicts() == again.to_dicts() == client.transcript[0].to_dicts()
+        assert float(client.remaining.epsilon) == 39.5
+        averaged = client.sql("SELECT AVG(age) AS a FROM visits", error=30)
+        assert averaged.bought is not None
+        with pytest.raises(UnsafeQuery, match="charged"):
+            client.sql("SELECT age FROM visits", epsilon=1)
+        with pytest.raises(BudgetExceeded, match="Nothing was run or charged"):
+            client.sql(SQL, epsilon=100)
+        with pytest.raises(InvalidValue):
+            client.sql(SQL)
+        with pytest.raises(Unavailable):
+            discreet.Client(server.url, "wrong").sql(SQL, epsilon=1)
+        assert server.stop() == 0
+    with Curator.open(folder) as curator:
+        local = curator.session("ana")
+        assert local.transcript[0].to_dicts() == answer.to_dicts()
+        assert local.transcript[0].receipt == answer.receipt
+        assert local.transcript[0].intervals() == answer.intervals()
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://example.org", "nothing", ""])
+def test_a_client_sends_its_token_nowhere_in_the_clear(url):
+    with pytest.raises(InvalidValue):
+        discreet.Client(url, "token")
+
+
+class Askers:
+    """Clients that ask one question after the other until told to stop."""
+
+    def __init__(self, servers, token, count=6):
+        self.servers, self.token = servers, token
+        self.received, self.refusals = [], []
+        self.going = threading.Event()
+        self.going.set()
+        self.threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def _ask(self, asker):
+        number = 0
+        while self.going.is_set():
+            number += 1
+            server = self.servers[(asker + number) % len(self.servers)]
+            client = discreet.Client(server.url, self.token, seconds=15)
+            sql = f"SELECT COUNT(*) AS n FROM visits WHERE age < {1 + asker}"
+            try:
+                epsilon = 0.001 + number * 0.00001
+                self.received.append(client.sql(sql, epsilon=epsilon, key=f"{asker}-{number}"))
+            except DiscreetError as refusal:
+                self.refusals.append(str(refusal))
+                time.sleep(0.02)
+
+    def stop(self):
+        self.going.clear()
+        for thread in self.threads:
+            thread.join(30)
+        assert not any(thread.is_alive() for thread in self.threads), "a client is stuck"
+
+
+def check_record(curator, received):
+    """The record is whole, and every answer that arrived was charged, once."""
+    assert curator.ledger.verify().sound
+    entries = curator.ledger.entries()
+    charged = {entry.hash[:20] for entry in entries if entry.act == "charge"}
+    assert {answer.receipt.id for answer in received} <= charged
+    spent = sum(entry.loss.epsilon for entry in entries if entry.act == "charge")
+    assert curator.ledger.account("analyst", "ana").spent == spent
+
+
+def test_killed_under_load_it_restarts_and_nothing_was_given_unpaid(folder, tokens):
+    with serving(folder) as server:
+        askers = Askers([server], tokens["ana"])
+        for _ in range(3):
+            seen = len(askers.received)
+            until = time.monotonic() + 30
+            while len(askers.received) < seen + 10 and time.monotonic() < until:
+                time.sleep(0.02)
+            server.kill()
+            server.start()
+        seen = len(askers.received)
+        until = time.monotonic() + 30
+        while len(askers.received) < seen + 5 and time.monotonic() < until:
+            time.sleep(0.02)
+        askers.stop()
+        assert len(askers.received) > seen, askers.refusals[-3:]
+    with Curator.open(folder) as curator:
+        check_record(curator, askers.received)
+
+
+def test_two_servers_share_a_ledger_and_a_rolling_restart_loses_nothing(tmp_path, ledger_url):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    source = tmp_path / "s"
+    source.mkdir()
+    write_source(source, people())
+    schema = write_schema(source, budget="epsilon = 50")
+    with Curator.open(ledger_url, folder=folders[0]) as curator:
+        curator.add_in_place(schema)
+        curator.grant("ana", epsilon=40)
+        token = Accounts(curator.vault.states).issue("ana", Role.ANALYST, days=1).text
+    shutil.copytree(folders[0].with_name("one.seal"), folders[1].with_name("two.seal"))
+    with Curator.open(ledger_url, folder=folders[1]) as curator:
+        assert curator.ledger.verify().sound
+    with serving(folders[0]) as first, serving(folders[1]) as second:
+        askers = Askers([first, second], token, count=4)
+        for server in (first, second):
+            seen = len(askers.received)
+            until = time.monotonic() + 30
+            while len(askers.received) < seen + 8 and time.monotonic() < until:
+                time.sleep(0.02)
+            assert server.stop() == 0
+            server.start()
+        askers.stop()
+        assert len(askers.received) >= 16
+    with Curator.open(ledger_url, folder=folders[0]) as curator:
+        check_record(curator, askers.received)
