@@ -15,6 +15,7 @@ import pytest
 from discreet.noise import system
 from discreet.survey import Endpoint, Reports, read_survey_text
 from discreet.survey.findings import findings
+from discreet.survey.invitations import invite
 from discreet.survey.wire import length, pack, unpack
 from support.browser import Script, Wire, asset, requests
 from support.fit import check_rate
@@ -91,9 +92,9 @@ EVERYBODY = """(() => {
 class House:
     """A running survey behind a wire that is read."""
 
-    def __init__(self, folder, text=SURVEY):
+    def __init__(self, folder, text=SURVEY, invited=None):
         self.survey = read_survey_text(text)
-        self.reports = Reports(folder / "reports.db", self.survey)
+        self.reports = Reports(folder / "reports.db", self.survey, invited=invited)
         self.endpoint = Endpoint(self.reports, port=0)
         self.wire = Wire(int(self.endpoint.address.rstrip("/").split(":")[-1]))
 
@@ -469,4 +470,24 @@ def test_long_lists_are_reported_as_the_library_would(browser, tmp_path):
     assert body == pack(house.survey, drawn)[0].tobytes()
     assert leaks(house.wire.sent(), ["place 17", "place 299"]) == []
     context.close()
+    house.close()
+
+
+def test_only_an_invitation_opens_the_survey(page, tmp_path):
+    mine, other = invite(2)
+    house = House(tmp_path, invited=frozenset([mine]))
+    page.goto(house.address)
+    assert state(page) == "uninvited"
+    assert page.is_disabled("#send")
+    page.goto("about:blank")
+    assert answer(page, f"{house.address}#{mine}", 0, 1, "5") == "sent"
+    page.goto("about:blank")
+    page.goto(f"{house.address}#{mine}")  # again: the same report
+    assert state(page) == "sent"
+    page.goto("about:blank")
+    assert answer(page, f"{house.address}#{other}", 2, 0, "6") == "refused"
+    found = reported(house.wire.sent(), length(house.survey))
+    assert sorted(token for token, _ in found) == sorted([mine, mine, other])
+    assert len(set(found)) == 2
+    assert len(house.reports) == 1
     house.close()

@@ -1,5 +1,6 @@
 """The commands for surveys: write one, see what it can tell, collect reports, read them."""
 
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,6 +47,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False)
     group.command("new", help="Write a survey to start from; no file is overwritten.")(_new)
     group.command("simulate", help="The errors to expect, before anyone is asked.")(_simulate)
+    group.command("invite", help="Make links for the people who may report, one each.")(_invite)
     group.command("collect", help="Serve the respondents' page and keep their reports.")(_collect)
     group.command("report", help="What the collected reports say, with intervals.")(_report)
     app.add_typer(group, name="survey")
@@ -155,6 +157,34 @@ def _print_forecast(found: "tuple[Expected, ...]", confidence: Decimal) -> None:
 
 
 @refusing
+def _invite(
+    people: Annotated[int, typer.Option("--people", metavar="N", help="How many links.")],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="FILE", help="A new file, one link a line.")
+    ],
+    address: Annotated[
+        str, typer.Option("--address", metavar="URL", help="Where respondents will go.")
+    ] = "http://127.0.0.1:8650/",
+) -> None:
+    from discreet.survey.invitations import invite
+
+    links = "".join(f"{address}#{token}\n" for token in invite(people))
+    try:
+        with open(output, "x", encoding="utf-8", opener=_private) as made:
+            made.write(links)
+    except FileExistsError:
+        raise InvalidValue(f"{output} is there already; nothing was written.") from None
+    typer.echo(
+        f"Wrote {people:,} links to {output}. Then: discreet survey collect FILE "
+        f"--invitations {output}"
+    )
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+@refusing
 def _collect(
     file: _File,
     reports: _ReportsFile = None,
@@ -165,15 +195,23 @@ def _collect(
         int, typer.Option("--port", metavar="N", help="The port; 0 takes a free one.")
     ] = 8650,
     round_number: _Round = 1,
+    invitations: Annotated[
+        Path | None,
+        typer.Option(
+            "--invitations", metavar="FILE", help="Links or tokens of those who may report."
+        ),
+    ] = None,
 ) -> None:
     from discreet.survey.definition import read_survey
     from discreet.survey.endpoint import Endpoint
+    from discreet.survey.invitations import invited
     from discreet.survey.reports import Reports
 
     survey = read_survey(file)
     if not 1 <= round_number <= survey.rounds:
         raise InvalidValue(f"--round {round_number}: this survey has rounds 1 to {survey.rounds}.")
-    kept = Reports(_reports_path(file, reports, round_number), survey)
+    allowed = None if invitations is None else invited(invitations)
+    kept = Reports(_reports_path(file, reports, round_number), survey, invited=allowed)
     try:
         endpoint = Endpoint(kept, host=host, port=port, round_number=round_number)
         typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")

@@ -38,6 +38,7 @@ _ARRIVALS = {
     Arrival.FIRST: (HTTPStatus.CREATED, "kept"),
     Arrival.AGAIN: (HTTPStatus.OK, "kept before"),
     Arrival.OTHER: (HTTPStatus.CONFLICT, "this token has reported something else"),
+    Arrival.UNINVITED: (HTTPStatus.FORBIDDEN, "this token was not invited"),
 }
 
 
@@ -66,6 +67,7 @@ class Endpoint:
                 "file before the first round, so that respondents know what they agree to."
             )
         values = form_values(reports.survey, round_number=round_number)
+        values["invited"] = reports.invited is not None
         try:
             self._server = _Server(reports, values, host, port)
         except OSError as error:

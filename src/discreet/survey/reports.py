@@ -34,21 +34,23 @@ CREATE TRIGGER IF NOT EXISTS reports_remain BEFORE DELETE ON reports
 
 
 class Arrival(enum.Enum):
-    """What became of a report: the first under its token, the same again, or another one.
+    """What became of a report: the first under its token, the same again, another, uninvited.
 
     Privacy: none (touches no data).
     >>> [arrival.value for arrival in Arrival]
-    ['first', 'again', 'other']
+    ['first', 'again', 'other', 'uninvited']
     """
 
     FIRST = "first"
     AGAIN = "again"
     OTHER = "other"
+    UNINVITED = "uninvited"
 
 
 class Reports:
     """The reports on one survey, in a file that grows and never changes.
 
+    With `invited` only those tokens may report; without, every token may.
     Privacy: post-processing: reports were randomized before they came here.
     >>> import tempfile
     >>> from discreet.survey.definition import SKELETON, read_survey_text
@@ -61,10 +63,12 @@ class Reports:
     ['first', 'again', 'other']
     """
 
-    __slots__ = ("_connection", "_lock", "path", "survey")
+    __slots__ = ("_connection", "_lock", "invited", "path", "survey")
 
-    def __init__(self, path: Path, survey: Survey) -> None:
-        self.path, self.survey = Path(path), survey
+    def __init__(
+        self, path: Path, survey: Survey, *, invited: frozenset[str] | None = None
+    ) -> None:
+        self.path, self.survey, self.invited = Path(path), survey, invited
         self._lock = threading.Lock()
         with _said(self.path):
             self._connection = _connect(self.path)
@@ -103,6 +107,8 @@ collect` makes the file.
         """
         if not _TOKEN.fullmatch(token):
             raise InvalidValue("the token is malformed; it has 32 hexadecimal digits.")
+        if self.invited is not None and token not in self.invited:
+            return Arrival.UNINVITED
         check(self.survey, body)
         key = bytes.fromhex(token)
         with self._lock, _said(self.path), self._connection:

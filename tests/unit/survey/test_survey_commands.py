@@ -46,7 +46,7 @@ def filled(file):
 
 def test_every_command_and_option_has_help():
     group = typer.main.get_command(app).commands["survey"]
-    assert set(group.commands) == {"new", "simulate", "collect", "report"}
+    assert set(group.commands) == {"new", "simulate", "invite", "collect", "report"}
     for name, command in group.commands.items():
         assert len(command.help) > 20
         for parameter in command.params:
@@ -113,6 +113,21 @@ def test_report_refuses_with_a_remedy(file, filled, tmp_path):
     edited = run("survey", "report", file)
     assert edited.status == 2
     assert "edited since" in edited.err
+
+
+def test_invite_writes_private_links(tmp_path, file):
+    links = tmp_path / "links.txt"
+    made = run("survey", "invite", "--people", 5, "--output", links, "--address", "https://a.b/")
+    assert made.status == 0
+    lines = links.read_text().split()
+    assert len(set(lines)) == 5
+    assert all(re.fullmatch(r"https://a\.b/#[0-9a-f]{32}", line) for line in lines)
+    assert links.stat().st_mode & 0o777 == 0o600
+    assert run("survey", "invite", "--people", 5, "--output", links).status == 2
+    assert links.read_text().split() == lines
+    wrong = run("survey", "collect", file, "--invitations", file)
+    assert wrong.status == 2
+    assert "32 hexadecimal digits" in wrong.err
 
 
 def test_rounds_have_files_of_their_own(filled):

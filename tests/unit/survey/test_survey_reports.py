@@ -27,6 +27,7 @@ from discreet.local import (
 from discreet.noise import system
 from discreet.survey import Arrival, Choice, Reports, Scale, Survey, read_survey_text
 from discreet.survey.definition import SKELETON
+from discreet.survey.invitations import invite, invited
 from discreet.survey.recipe import recipe
 from discreet.survey.wire import check, length, pack, unpack
 from support.browser import Script
@@ -258,3 +259,28 @@ def test_a_file_that_is_not_there_or_no_database(tmp_path, survey):
     (tmp_path / "text.db").write_text("no database, whatever it is called" * 100)
     with pytest.raises(Unavailable, match="could not be read or kept"):
         Reports(tmp_path / "text.db", survey)
+
+
+def test_only_the_invited_report(tmp_path, survey):
+    links = tmp_path / "links.txt"
+    tokens = invite(3)
+    links.write_text(f"https://example.org/#{tokens[0]}\n\n{tokens[1]}\n")
+    reports = Reports(tmp_path / "r.db", survey, invited=invited(links))
+    assert reports.add(tokens[0], b"\1\0") is Arrival.FIRST
+    assert reports.add(tokens[1], b"\1\0") is Arrival.FIRST
+    assert reports.add(tokens[1], b"\2\0") is Arrival.OTHER
+    assert reports.add(tokens[2], b"\1\0") is Arrival.UNINVITED
+    assert len(reports) == 2
+    reports.close()
+
+
+def test_invitations_that_cannot_be_read(tmp_path):
+    for text in ("", "https://example.org/", "0" * 32 + "\nshort"):
+        (tmp_path / "links.txt").write_text(text)
+        with pytest.raises(InvalidValue, match="32 hexadecimal digits"):
+            invited(tmp_path / "links.txt")
+    with pytest.raises(InvalidValue, match="survey invite"):
+        invited(tmp_path / "none.txt")
+    for people in (0, -1, True, 1.5):
+        with pytest.raises(InvalidValue, match="whole number"):
+            invite(people)

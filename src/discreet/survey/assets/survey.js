@@ -11,8 +11,11 @@ const button = document.getElementById("send");
 const says = document.getElementById("says");
 
 const survey = await (await fetch("survey.json", { credentials: "omit" })).json();
-const key = `${PREFIX}${survey.fingerprint}/${survey.round}`;
-const memoKey = `${PREFIX}${survey.fingerprint}/answers`; // of a survey that is asked repeatedly
+// An invitation is the part of the address after #, which browsers do not send with the page.
+const invitation = /^#([0-9a-f]{32})$/.exec(location.hash)?.[1] ?? null;
+const person = survey.invited && invitation ? `/${invitation}` : "";
+const key = `${PREFIX}${survey.fingerprint}/${survey.round}${person}`;
+const memoKey = `${PREFIX}${survey.fingerprint}/answers${person}`; // of a survey that is asked repeatedly
 
 function say(text) {
   says.textContent = text;
@@ -68,7 +71,7 @@ function makeReport(found) {
   const reports = once
     ? survey.recipes.map((recipe, index) => randomize(recipe, found[index]))
     : remembered(found);
-  const token = hex(crypto.getRandomValues(new Uint8Array(16)));
+  const token = survey.invited ? invitation : hex(crypto.getRandomValues(new Uint8Array(16)));
   const epsilon = once ? survey.epsilons.reduce((sum, each) => sum + each, 0) : 0;
   localStorage.setItem(
     key,
@@ -106,7 +109,7 @@ async function send(report) {
     say(`${survey.thanks} Your randomized report, ${report.body.length / 2} bytes: ${report.body}`);
     document.body.dataset.state = "sent";
     button.hidden = true;
-  } else if (status === 400 || status === 409) {
+  } else if ([400, 403, 409].includes(status)) {
     say("The survey does not take this report. Nothing more will be sent.");
     document.body.dataset.state = "refused";
     button.hidden = true;
@@ -132,6 +135,11 @@ function showSpent() {
 }
 
 function begin() {
+  if (survey.invited && !invitation) {
+    say("This survey is by invitation: open the link that you were given.");
+    document.body.dataset.state = "uninvited";
+    return;
+  }
   const earlier = stored();
   if (earlier) {
     clear();

@@ -1,0 +1,54 @@
+"""Invitations: the tokens of the people who may report, made before anyone is asked.
+A token says who may report once, and nothing about an answer.
+"""
+
+import re
+import secrets
+from pathlib import Path
+
+from discreet.errors import InvalidValue
+
+__all__ = ["invite", "invited"]
+
+_MOST = 10_000_000
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+def invite(people: int) -> tuple[str, ...]:
+    """New tokens, one for each person; nobody can guess one.
+
+    Privacy: none (touches no data).
+    >>> len(set(invite(3)))
+    3
+    """
+    given: object = people
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST:
+        raise InvalidValue(f"people is {people!r}; it must be a whole number from 1 to {_MOST}.")
+    return tuple(secrets.token_hex(16) for _ in range(people))
+
+
+def invited(path: Path) -> frozenset[str]:
+    """The tokens in a file of invitations: the last 32 digits of each line that is not empty.
+
+    Privacy: none (touches no data).
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = Path(folder) / "links.txt"
+    ...     _ = made.write_text("https://example.org/#" + "0a" * 16)
+    ...     sorted(invited(made))
+    ['0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a']
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InvalidValue(
+            f"{path}: the invitations cannot be read ({reason}). "
+            "`discreet survey invite` makes them."
+        ) from None
+    tokens = [line[-32:] for line in lines]
+    wrong = [number for number, token in enumerate(tokens, 1) if not _TOKEN.fullmatch(token)]
+    if wrong or not tokens:
+        where = f"entry {wrong[0]} does not end" if wrong else "no entry ends"
+        raise InvalidValue(f"{path}: {where} with a token of 32 hexadecimal digits.")
+    return frozenset(tokens)
