@@ -5,6 +5,7 @@ recorded before they run, and taken up again where it stopped. Exact counts are 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,13 +191,14 @@ class _Taken:
         return self.made.measures[0].sensitivity
 
     def take(self, step: Step) -> tuple[Noisy, ...] | None:
-        # The course of answers is fixed by what was answered, so prices repeat when it is replayed.
-        filter_now = self.filter or _filter(self.cost)
-        self.filter = filter_now.charge(step.loss(self.sensitivity))
         place, self.place = self.place, self.place + 1
-        if place < self.course.begun:
+        spending = self.filter or _filter(self.cost)
+        if place < self.course.begun:  # what was paid counts, whatever the step would cost now
+            self.filter = spending.charge(_loss(self.cost, self.course.paid[place]))
             return self.course.answers[place] if place < len(self.course.answers) else None
-        begun = self.course.begin()
+        loss = step.loss(self.sensitivity)
+        self.filter = spending.charge(loss)
+        begun = self.course.begin(loss.epsilon if isinstance(loss, Pure) else loss.rho)
         change = self.state.next(begun.write())
         program = Program(
             plan=self.made,
@@ -227,6 +229,10 @@ class _Taken:
 def _cells(exact: Exact) -> Cells:
     places, measures = exact.cells()
     return Cells(places, measures[0])
+
+
+def _loss(kind: Pure | ZCDP, amount: Fraction) -> Pure | ZCDP:
+    return Pure(epsilon=amount) if isinstance(kind, Pure) else ZCDP(rho=amount)
 
 
 def _filter(cost: Pure | ZCDP) -> Filter:

@@ -17,7 +17,7 @@ from discreet.release.synth_rounds import Noisy
 
 __all__ = ["Course", "Spec"]
 
-_FORM = 1
+_FORM = 1  # another one whenever the course that the same answers take changes
 Answer = tuple[Noisy, ...] | None
 
 
@@ -52,31 +52,43 @@ class Course:
     """A synthesis as far as it is: how many steps have begun, and what they answered.
 
     Privacy: post-processing; a step that has begun counts as spent whether it answered or not.
-    >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,))).begin()
+    >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
     >>> Course.read(course.write()) == course
     True
     """
 
     spec: Spec
     receipt: str = ""
-    begun: int = 0
+    paid: tuple[Fraction, ...] = ()
+    """What each step that has begun costs, in the terms of the price."""
     answers: tuple[Answer, ...] = field(default=(), repr=False)
 
-    def begin(self) -> "Course":
+    @property
+    def begun(self) -> int:
+        """How many steps have begun.
+
+        Privacy: none (touches no data).
+        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begun
+        0
+        """
+        return len(self.paid)
+
+    def begin(self, cost: Fraction) -> "Course":
         """The next step begins; one that has not answered by now never will.
 
         Privacy: none (touches no data).
-        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin().begin().answers
+        >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,)))
+        >>> course.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
         (None,)
         """
         lost = (None,) * (self.begun - len(self.answers))
-        return replace(self, begun=self.begun + 1, answers=(*self.answers, *lost))
+        return replace(self, paid=(*self.paid, cost), answers=(*self.answers, *lost))
 
     def answered(self, noisy: tuple[Noisy, ...]) -> "Course":
         """The step that has begun has answered.
 
         Privacy: post-processing.
-        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin().answered(()).answers
+        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1)).answered(()).answers
         ((),)
         """
         return replace(self, answers=(*self.answers, noisy))
@@ -93,7 +105,7 @@ class Course:
             "form": _FORM,
             "spec": spec,
             "receipt": self.receipt,
-            "begun": self.begun,
+            "paid": [str(each) for each in self.paid],
             "answers": [
                 None if each is None else [_said(noisy) for noisy in each] for each in self.answers
             ],
@@ -120,7 +132,8 @@ class Course:
             for each in said["answers"]
         )
         spec = Spec(question, price, method, tuple(versions))
-        return cls(spec, said["receipt"], said["begun"], answers)
+        paid = tuple(Fraction(each) for each in said["paid"])
+        return cls(spec, said["receipt"], paid, answers)
 
 
 def _said(noisy: Noisy) -> list[Any]:

@@ -98,5 +98,7 @@ def test_attributes_are_checked():
 def test_a_course_goes_through_its_bytes():
     course = Course(Spec("SELECT", "1/3", "marginals", (2, 3)), "abc")
     for _ in range(2):
-        course = course.begin()
+        course = course.begin(Fraction(1, 7))
     assert Course.read(course.write()) == course
+    assert course.begun == 2
+    assert course.answers == (None,)

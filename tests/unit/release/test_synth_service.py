@@ -3,7 +3,9 @@ interruption, refused where it must be; what comes out has the schema's types.
 """
 
 import csv
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 import pytest
 
@@ -219,3 +221,22 @@ def test_the_public_page_does_not_depend_on_the_data_but_through_the_model(curat
     before = public_page(made, 500)
     curator.close()  # the data is out of reach
     assert len(public_page(made, 500)) > 0.5 * len(before)
+
+
+def test_what_was_paid_counts_when_a_synthesis_goes_on(session):
+    """A record that says that steps cost everything leaves nothing for further ones."""
+    asked = {"epsilon": 5, "columns": ["age", "region"], "name": "fever"}
+    with pytest.raises(Interrupted):
+        synthesize(session, "visits", on_progress=interrupt, **asked)
+    state = states_of(session).newest("fever", analyst="ana")
+    course = Course.read(state.body)
+    dear = replace(course, paid=(*course.paid[:-1], Fraction(course.spec.price)))
+    states_of(session).put(state.next(dear.write()))
+    with pytest.raises(BudgetExceeded):
+        synthesize(session, "visits", **asked)
+
+
+def test_one_column_is_enough(session):
+    made = synthesize(session, "visits", epsilon=20, columns=["region"])
+    assert abs(made.count({"region": ["south"]}).value - 200) < 40
+    assert len(made.model.marks) == 1
