@@ -1,7 +1,13 @@
-"""Which tables a service can stay with: those whose changes the curator notices."""
+"""What services have in common when they begin: tables whose changes the curator notices, the table
+that is meant when none is named, and names made from settings. Touches no data.
+"""
 
-from discreet.errors import UnprovableRequest
+import hashlib
+
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.plan.draft import Plan
+from discreet.schema.column import identifier
 
 
 def seen_to_change(plan: Plan) -> None:
@@ -11,3 +17,24 @@ def seen_to_change(plan: Plan) -> None:
             f"{plan.tables[0].name} is read where it lies, and its rows may change without a new "
             "version; this service stays with one. Add a prepared copy. Nothing was run or charged."
         )
+
+
+def meant_table(session: Session, table: str | None) -> str:
+    """The table of that name; without one, the only table that there is."""
+    if table is not None:
+        return identifier(table, "table")
+    known = sorted(
+        each.name for each in session._warehouse.tables().values() if each.kind != "public"
+    )
+    if len(known) != 1:
+        raise InvalidValue(
+            f"table is not given, and there are {len(known)}: {', '.join(known[:20])}. Name one. "
+            "Nothing was run or charged."
+        )
+    return known[0]
+
+
+def settings_name(kind: str, *settings: object) -> str:
+    """A name for a service that was given none: the same program goes on where it stopped."""
+    digest = hashlib.sha256("\0".join(map(str, settings)).encode()).hexdigest()
+    return f"{kind}-{digest[:16]}"

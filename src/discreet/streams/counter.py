@@ -10,7 +10,8 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource
-from discreet.rationals import Number
+from discreet.rationals import Number, rational
+from discreet.streams._pinning import settings_name
 from discreet.streams.counter_design import Design, Reach
 from discreet.streams.counter_state import KIND, Kept, Point, Stretch
 from discreet.streams.running_sums import Track
@@ -60,26 +61,38 @@ class Counter:
         session: Session,
         sql: str,
         *,
-        name: str,
         epsilon: Number | None = None,
         rho: Number | None = None,
         versions: int | None = None,
         buckets: int | None = None,
+        name: str | None = None,
     ) -> "Counter":
         """Begin a counter and pay for it, or go on with the one of this name.
 
         The question has one key, a date, and one COUNT or SUM. `versions` is how many states of
         the data it may read in all: with it, the guarantee is for all rows of a unit. `buckets`
-        is the most that is read of one version: fewer are more exact.
+        is the most that is read of one version: fewer are more exact. Without a name the settings
+        are the name, so that the same program goes on where it stopped.
         Privacy: charges the design's `cost`, once [CKS20, Thm. 4].
         >>> Counter.open.__name__
         'open'
         """
         reach = Reach(versions, buckets)
+        if name is None:
+            prices = (None if each is None else rational(each) for each in (epsilon, rho))
+            name = settings_name(KIND, sql, *prices, reach)
         state = states_of(session).newest(name, analyst=session.name)
-        if state is not None:
+        if state is not None and epsilon is None and rho is None:
             return Counter._again(session, state, sql, reach)
         design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        if state is not None:
+            again = Counter._again(session, state, sql, reach)
+            if again.design != design:
+                raise InvalidValue(
+                    f"the counter {name!r} was opened at another price; leave the price out, or "
+                    "choose another name. Nothing was run or charged."
+                )
+            return again
         kept = Kept(sql, design.plan.table.version, design.running.variance, reach, ())
         begin(
             session,
@@ -132,7 +145,7 @@ class Counter:
         'advance'
         """
         state, kept = self._kept()
-        wanted = sum(start <= upto for start in self.design.buckets)
+        wanted = self.design.buckets_upto(upto)
         if wanted <= kept.done:
             return ()
         now = versions_of(self._session, self.design.plan)

@@ -3,7 +3,7 @@ Knows public facts only.
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil
 
@@ -149,6 +149,24 @@ class Design:
         True
         """
         return tuple(each for each in self.plan.domains[0].labels if isinstance(each, date))
+
+    def buckets_upto(self, upto: date) -> int:
+        """How many buckets start on this day, or at this time, or before.
+
+        Privacy: none (touches no data).
+        >>> Design.buckets_upto.__name__
+        'buckets_upto'
+        """
+        given: object = upto
+        if not isinstance(given, date):
+            raise InvalidValue(f"upto is {upto!r:.40}; it must be a date. Nothing was run.")
+        # A day holds all of its times.
+        last = given if isinstance(given, datetime) else datetime.combine(given, time.max)
+        starts = self.buckets
+        return sum(
+            (each if isinstance(each, datetime) else datetime.combine(each, time.min)) <= last
+            for each in starts
+        )
 
     @property
     def errors(self) -> tuple[float, ...]:

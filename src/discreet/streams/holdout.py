@@ -24,7 +24,7 @@ from discreet.plan.draft import Plan
 from discreet.plan.measures import Estimator
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number, positive, rational
-from discreet.schema.column import identifier
+from discreet.streams._pinning import meant_table, settings_name
 from discreet.streams._values import whole_count
 from discreet.streams.holdout_state import KIND, Settings, Stand
 from discreet.streams.run import Standing, finished
@@ -85,10 +85,10 @@ class Holdout:
     def open(
         session: Session,
         *,
-        table: str,
-        name: str,
         threshold: Number,
         overfits: int,
+        table: str | None = None,
+        name: str | None = None,
         epsilon: Number | None = None,
         rho: Number | None = None,
         reach: Number = 1,
@@ -98,13 +98,14 @@ class Holdout:
 
         Means that differ by more than `threshold` do not agree; after `overfits` of them no more
         is said. Questions are about values between -reach and reach in multiples of `step`; 1 and
-        1 are for fractions of rows.
+        1 are for fractions of rows. The table is the only one if none is named; without a name the
+        settings and the version of the data are the name.
         Privacy: charges the price, once: a tenth for the noisy number of rows, the rest for the
         run [LSL17, Thm. 4].
         >>> Holdout.open.__name__
         'open'
         """
-        plan = planned(session, f"SELECT COUNT(*) AS n FROM {identifier(table, 'table')}")
+        plan = planned(session, f"SELECT COUNT(*) AS n FROM {meant_table(session, table)}")
         known = plan.table
         limit, grain = positive(reach, "reach"), positive(step, "step")
         if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:
@@ -121,6 +122,8 @@ class Holdout:
             grain,
             int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
         )
+        if name is None:
+            name = settings_name(KIND, settings, versions_of(session, plan))
         made = Holdout(session, name, settings)
         state = states_of(session).newest(name, analyst=session.name)
         if state is None:

@@ -27,9 +27,8 @@ from discreet.plan.keys import Label
 from discreet.plan.measures import Estimator
 from discreet.query.algebra import Aggregate, Query
 from discreet.rationals import Number, positive
-from discreet.schema.column import identifier
 from discreet.schema.table import Table
-from discreet.streams._pinning import seen_to_change
+from discreet.streams._pinning import meant_table, seen_to_change, settings_name
 from discreet.streams.cells import Cells, chosen_columns
 
 __all__ = ["Joint", "KIND", "Reading"]
@@ -126,24 +125,27 @@ class Joint:
     def open(
         session: Session,
         *,
-        table: str,
-        name: str,
         epsilon: Number,
         sensitivity: Number,
+        table: str | None = None,
+        name: str | None = None,
         columns: tuple[str, ...] | None = None,
     ) -> "Joint":
         """Begin and pay, or go on with the one of this name.
 
         `sensitivity` is the most that one unit may move all answers together, counts as 1 and
         sums in the units of their column. `columns` are those whose cells are kept apart; by
-        default as many as can be, the small ones first.
+        default as many as can be, the small ones first. The table is the only one if none is
+        named; without a name the settings and the version of the data are the name.
         Privacy: charges epsilon, once [DMNS06, Thm. 3.4].
         >>> Joint.open.__name__
         'open'
         """
-        plan = planned(session, f"SELECT COUNT(*) AS n FROM {identifier(table, 'table')}")
-        known = plan.table
+        plan = planned(session, f"SELECT COUNT(*) AS n FROM {meant_table(session, table)}")
+        known, versions = plan.table, versions_of(session, plan)
         budget, reach = positive(epsilon, "epsilon"), positive(sensitivity, "sensitivity")
+        if name is None:
+            name = settings_name(KIND, known.name, versions, budget, reach, columns)
         state = states_of(session).newest(name, analyst=session.name)
         if state is not None:
             return Joint._again(session, state, known, budget, reach)
@@ -155,7 +157,7 @@ class Joint:
             known.name,
             known.version,
             tuple(known.column(each).name for each in named),
-            versions_of(session, plan),
+            versions,
             budget,
             reach,
             (),

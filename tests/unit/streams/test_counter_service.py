@@ -1,9 +1,10 @@
 """Counters through a curator: paid once, each bucket read once, durable, and bounded over time."""
 
 from collections import Counter as Tally
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
+import pandas
 import pytest
 
 from discreet.curator.programs import states_of
@@ -294,3 +295,46 @@ def test_another_schema_ends_a_counter(session, curator, tmp_path):
     curator.add(schema)
     with pytest.raises(Unavailable, match="another schema"):
         Counter.open(session, MONTHS, name="visits", versions=1)
+
+
+def test_without_a_name_the_settings_are_the_name(kept):
+    one = Counter.open(kept, MONTHS, rho=2, versions=1)
+    entries = len(kept._vault.ledger.entries())
+    assert Counter.open(kept, MONTHS, rho=2.0, versions=1).name == one.name
+    assert len(kept._vault.ledger.entries()) == entries
+    assert Counter.open(kept, MONTHS, rho=3, versions=1).name != one.name
+
+
+def test_another_price_under_the_same_name_is_refused(kept):
+    Counter.open(kept, MONTHS, name="priced", rho=2, versions=1)
+    with pytest.raises(InvalidValue, match="opened at another price"):
+        Counter.open(kept, MONTHS, name="priced", rho=4, versions=1)
+    assert Counter.open(kept, MONTHS, name="priced", rho=2, versions=1).points == ()
+
+
+def test_a_day_holds_all_of_its_times(tmp_path):
+    schema = {
+        "table": {"name": "calls"},
+        "columns": {
+            "at": {
+                "type": "datetime",
+                "lower": datetime(2024, 1, 1),
+                "upper": datetime(2024, 1, 3),
+                "step": 21_600,
+            }
+        },
+        "budget": {"epsilon": 1000, "delta": 1e-6},
+    }
+    times = [datetime(2024, 1, 1, 6 * part) for part in range(4) for _ in range(part + 1)]
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(schema, data=pandas.DataFrame({"at": times}))
+        curator.grant("ana", epsilon=900, delta=1e-6)
+        sql = "SELECT at, COUNT(*) AS n FROM calls GROUP BY at"
+        counter = Counter.open(curator.session("ana"), sql, rho=150)
+        assert len(counter.advance(upto=datetime(2024, 1, 1, 6))) == 2
+        points = counter.advance(upto=date(2024, 1, 1))
+        assert [point.start.hour for point in points] == [12, 18]
+        assert abs(points[-1].value - 10) < 20 * points[-1].half_width
+        assert len(counter.advance(upto=date(2024, 1, 2))) == 4
+        with pytest.raises(InvalidValue, match="must be a date"):
+            counter.advance(upto="2024-01-02")

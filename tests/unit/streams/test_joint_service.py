@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pandas
 import pytest
 
 from discreet.curator.programs import states_of
@@ -247,4 +248,24 @@ def test_a_name_means_one_thing(kept):
     with pytest.raises(InvalidValue, match="choose another name"):
         opened(kept, "mine", epsilon=2)
     with pytest.raises(InvalidValue, match="is a joint, not a counter"):
-        Counter.open(kept, REGIONS, name="mine", rho=1, versions=1)
+        Counter.open(kept, REGIONS, name="mine", versions=1)
+
+
+def test_the_only_table_and_the_settings_are_the_default(kept):
+    one = Joint.open(kept, epsilon=1, sensitivity=4)
+    said = one.ask(YOUNG)
+    assert Joint.open(kept, epsilon=1.0, sensitivity=4).ask(YOUNG) == said
+    assert Joint.open(kept, epsilon=2, sensitivity=4).name != one.name
+
+
+def test_without_a_table_there_must_be_one(curator):
+    curator.add(
+        {
+            "table": {"name": "other"},
+            "columns": {"x": {"type": "boolean"}},
+            "budget": {"epsilon": 1},
+        },
+        data=pandas.DataFrame({"x": [True]}),
+    )
+    with pytest.raises(InvalidValue, match="there are 2: other, visits"):
+        Joint.open(curator.session("ana"), epsilon=1, sensitivity=4)
