@@ -4,13 +4,14 @@ by slices, and tables of few attributes are kept until the next update.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams._arrays import full, on_device, to_numpy
+from discreet.streams._arrays import full, on_device, to_numpy, total
 from discreet.streams.predicates import Predicate
 from discreet.streams.universe import Universe
 
@@ -18,6 +19,9 @@ __all__ = ["Weights"]
 
 _BLOCK = 32  # cells of neighbouring attributes that tables keep together
 _KEPT = 1 << 22  # cells of all tables that are kept
+_FARTHEST = 2.0**90  # factors beyond would leave the range of 32-bit floats
+_SMALL = 2.0**-40  # sums outside this and its inverse are brought back to one
+_UNSEEN = 32  # updates, each by a factor of at most two, between two looks at the sum
 _LARGE = 1 << 22  # cells from which a table is made only for questions that are no slices
 
 
@@ -31,7 +35,7 @@ class Weights:
     0.25
     """
 
-    __slots__ = ("_cells", "_tables", "_total", "universe")
+    __slots__ = ("_cells", "_scaled", "_tables", "_total", "universe")
 
     def __init__(self, universe: Universe, cells: Any) -> None:
         if math.prod(cells.shape) != universe.cells:
@@ -41,8 +45,9 @@ class Weights:
         self.universe = universe
         self._cells = cells.reshape(-1)
         self._tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        self._total = self._sum(self._cells)
-        if not self._total > 0 or not math.isfinite(self._total):
+        self._scaled = 0  # updates since the sum was last looked at
+        self._total = total(self._cells)  # where the cells are, so that updates need not wait
+        if not 0 < float(self._total) < math.inf:
             raise InvalidValue("the weights' sum is not a number above 0; give other weights.")
 
     @classmethod
@@ -75,7 +80,7 @@ class Weights:
         >>> Weights.uniform(Universe.binary(1)).cells().tolist()
         [0.5, 0.5]
         """
-        shares: NDArray[np.float64] = to_numpy(self._cells) / self._total
+        shares: NDArray[np.float64] = to_numpy(self._cells) / float(self._total)
         return shares.reshape(self.universe.sizes)
 
     def share(self, predicate: Predicate) -> float:
@@ -86,8 +91,18 @@ class Weights:
         >>> weights.share(Predicate.where({0: 1}, weights.universe))
         0.75
         """
-        found = self._counted(predicate) / self._total
-        return min(1.0, max(0.0, found))
+        return self.shares([predicate])[0]
+
+    def shares(self, predicates: Sequence[Predicate]) -> list[float]:
+        """The shares of several predicates; a device is waited for once.
+
+        Privacy: post-processing.
+        >>> weights = Weights.of(Universe.binary(1), np.array([1, 3]))
+        >>> weights.shares([Predicate.where({0: value}, weights.universe) for value in (0, 1)])
+        [0.25, 0.75]
+        """
+        found = [self._counted(each) / self._total for each in predicates]
+        return [min(1.0, max(0.0, float(each))) for each in found]
 
     def table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
         """The shares of all combinations of some attributes.
@@ -96,7 +111,7 @@ class Weights:
         >>> Weights.uniform(Universe.binary(3)).table((0, 2)).tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
-        return self._table(axes) / self._total
+        return self._table(axes) / float(self._total)
 
     def scale(self, predicate: Predicate, factor: float) -> None:
         """Multiply what a predicate counts by a factor: one pass over that slice, if it is one.
@@ -107,8 +122,8 @@ class Weights:
         >>> weights.cells().tolist()
         [0.25, 0.75]
         """
-        if not 0 < factor < math.inf:
-            raise InvalidValue(f"the factor is {factor}; it must be above 0 and finite.")
+        if not _FARTHEST**-1 <= factor <= _FARTHEST:
+            raise InvalidValue(f"the factor is {factor}; it must lie between 2^-90 and 2^90.")
         if not predicate.axes:
             return  # all cells, or none: their shares stay as they are
         before = self._counted(predicate)
@@ -118,8 +133,9 @@ class Weights:
         elif predicate.mask.any():
             self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
         self._tables.clear()
-        self._total += (factor - 1) * before
-        if not 2.0**-60 < self._total < 2.0**60:
+        self._total = self._total + (factor - 1) * before
+        self._scaled += 1
+        if abs(math.log2(factor)) > 1 or self._scaled >= _UNSEEN:
             self._renew()
 
     def move(self, predicate: Predicate, share: float) -> None:
@@ -139,8 +155,11 @@ class Weights:
             self.scale(predicate, wanted * (1 - now) / (now * (1 - wanted)))
 
     def _renew(self) -> None:
-        self._cells *= 1 / self._total
-        self._total = self._sum(self._cells)
+        """Bring the sum back to one before it leaves the range of its floats."""
+        self._scaled = 0
+        if not _SMALL < float(self._total) < 1 / _SMALL:
+            self._cells *= 1 / float(self._total)
+            self._total = total(self._cells)
 
     def _slice(self, predicate: Predicate) -> Any:
         """A view of what a box of values covers."""
@@ -152,18 +171,14 @@ class Weights:
             index += [part, slice(None)]
         return self._cells.reshape(self.universe.blocks(predicate.axes))[tuple(index)]
 
-    def _counted(self, predicate: Predicate) -> float:
+    def _counted(self, predicate: Predicate) -> Any:
         if not predicate.axes:
             return self._total if predicate.mask else 0.0
         if self.universe.cells > _LARGE and predicate.axes not in self._tables:
             part = self._slice(predicate)  # reads only what is counted
             if part is not None:
-                return self._sum(part)
+                return total(part)
         return float(self._table(predicate.axes)[predicate.mask].sum())
-
-    @staticmethod
-    def _sum(part: Any) -> float:
-        return float(part.sum())
 
     def _cover(self, axes: tuple[int, ...]) -> tuple[int, ...] | None:
         """The attributes with which a table is kept, so that it serves others too."""
