@@ -74,7 +74,7 @@ class Cells:
     def of(cls, frame: "Frame", exact: Exact) -> "Cells":
         """Read what the engine found.
 
-        Privacy: NONE.
+        Privacy: NONE; the result is exact.
         >>> Cells.of.__name__
         'of'
         """
@@ -85,7 +85,7 @@ class Cells:
     def counts(self) -> NDArray[Any]:
         """How many rows each cell has.
 
-        Privacy: NONE.
+        Privacy: NONE; the result is exact.
         >>> Cells.counts.fget is not None
         True
         """
@@ -94,7 +94,7 @@ class Cells:
     def measure(self, terms: tuple[tuple[int, str], ...]) -> NDArray[Any]:
         """The exact measure with these terms, by cell.
 
-        Privacy: NONE.
+        Privacy: NONE; the result is exact.
         >>> Cells.measure.__name__
         'measure'
         """
@@ -103,7 +103,7 @@ class Cells:
     def places(self, name: str) -> NDArray[np.int64]:
         """For each cell its place along an axis.
 
-        Privacy: NONE.
+        Privacy: NONE; the result is exact.
         >>> Cells.places.__name__
         'places'
         """

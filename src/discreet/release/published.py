@@ -126,7 +126,7 @@ class Published:
 def hash_of(path: Path) -> str:
     """The SHA-256 of a file.
 
-    Privacy: none.
+    Privacy: none (of released files).
     >>> hash_of.__name__
     'hash_of'
     """
