@@ -65,6 +65,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/counter.py
 	.venv-bench/bin/python benchmarks/sparse.py
 	.venv-bench/bin/python benchmarks/robust.py
+	.venv-bench/bin/python benchmarks/estimates.py
 	.venv-bench/bin/python benchmarks/ranges.py
 	.venv-bench/bin/python benchmarks/marginals.py
 	.venv-bench/bin/python benchmarks/synth.py
