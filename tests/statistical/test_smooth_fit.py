@@ -116,7 +116,7 @@ def held_law(cdf, lower, upper):
 def test_a_median_end_to_end():
     rows = np.array([10, 20, 30, 30, 31, 33, 36, 60, 75])
     query = SmoothQuantile(fraction=0.5, lower=0, upper=100)
-    noise = CauchyShape.priced(epsilon=1)
+    noise = CauchyShape.priced(epsilon=0.3)
     growth = query.growth(rows)
     cdf = lattice_cdf(cauchy, Fraction(31), scale_of(noise, growth))
     samples = [estimate(query, rows, noise).noisy for _ in range(DRAWS)]

@@ -8,45 +8,88 @@ from fractions import Fraction
 from discreet.errors import InvalidValue
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource
-from discreet.rationals import Number, exp_bounds, log_bounds, positive, sqrt_up
+from discreet.rationals import (
+    Number,
+    ceil_decimal,
+    exp_bounds,
+    floor_decimal,
+    log_bounds,
+    positive,
+    sqrt_up,
+)
 from discreet.robust._lazy import Magnitude, Polar, Ratio
 from discreet.robust._price import share_of
 from discreet.robust._rows import whole
-from discreet.robust.smooth import SmoothNoise
+from discreet.robust.smooth import Shape, SmoothNoise
 
 __all__ = ["CauchyShape", "StudentShape"]
+
+_DIGITS = 15  # of a stated loss
+_SMALL = Fraction(1, 1000)  # below it the digits of cosh would not tell prices apart
+
+
+def _priced(shape: Shape, square: Fraction, smoothing: Fraction, price: Fraction) -> SmoothNoise:
+    """Noise with about sqrt(square) as sliding, rounded down until the loss is at most price."""
+    if square <= 0:
+        raise InvalidValue(
+            f"share leaves nothing of epsilon={float(price):g} for the move; lower it."
+        )
+    sliding = floor_decimal(square / sqrt_up(square))
+    while shape.loss(sliding=sliding, smoothing=smoothing).epsilon > price:  # type: ignore[union-attr]
+        sliding = floor_decimal(sliding * (1 - Fraction(1, 10**15)))
+    return SmoothNoise(shape=shape, sliding=sliding, smoothing=smoothing)
+
+
+def _cosh(value: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of cosh."""
+    ends = zip(exp_bounds(value), exp_bounds(-value), strict=True)
+    low, high = ((one + other) / 2 for one, other in ends)
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
 class CauchyShape:
     """Density 1/(pi (1 + z^2)); the heaviest tail here: no mean, the median error is the scale.
 
-    Privacy: a move by a and a stretch by e^b cost a + b together: the log density has slope at
-    most 1 in either. [NRS07, Sec. 2] gives 6 times the scale.
-    >>> CauchyShape().loss(sliding=Fraction(1, 3), smoothing=Fraction(2, 3)).epsilon
-    Fraction(1, 1)
+    Privacy: the largest log ratio of two Cauchy densities is the hyperbolic distance of their
+    (location, scale), so a move by a and a stretch by e^b cost exactly arcosh of the larger of
+    1 + a^2/2 and cosh(b) + a^2 e^-b/2 together: at most sqrt(a^2 + b^2), and far less than the
+    6 a of [NRS07, Sec. 2] at b = a.
+    >>> round(float(CauchyShape().loss(sliding=Fraction(1), smoothing=Fraction(1, 2)).epsilon), 6)
+    0.962424
     """
 
     @classmethod
-    def priced(cls, *, epsilon: Number, share: Number = Fraction(1, 2)) -> SmoothNoise:
-        """Noise that costs epsilon, of which `share` goes to smoothing.
+    def priced(cls, *, epsilon: Number, share: Number = Fraction(3, 4)) -> SmoothNoise:
+        """Noise that costs epsilon, with `share` of it as smoothing.
 
         Privacy: none (touches no data).
         >>> noise = CauchyShape.priced(epsilon=1)
-        >>> noise.sliding, noise.smoothing
-        (Fraction(1, 2), Fraction(1, 2))
+        >>> round(float(noise.sliding), 4), noise.smoothing
+        (1.0255, Fraction(3, 4))
         """
-        price, part = positive(epsilon, "epsilon"), share_of(share)
-        return SmoothNoise(shape=cls(), sliding=price * (1 - part), smoothing=price * part)
+        price = floor_decimal(positive(epsilon, "epsilon"), _DIGITS)
+        smoothing = price * share_of(share)
+        square = price**2 - smoothing**2
+        if price > _SMALL:
+            whole_cosh, low = _cosh(price)[0], _cosh(smoothing)[1]
+            stretched = 2 * exp_bounds(smoothing)[0] * (whole_cosh - low)
+            square = min(2 * (whole_cosh - 1), stretched)
+        return _priced(cls(), square, smoothing, price)
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
-        """The cost of a move and a stretch.
+        """The cost of a move and a stretch, rounded up in the 15th digit.
 
-        Privacy: (sliding + smoothing, 0)-DP, for the relation of the query [NRS07, Sec. 2].
-        >>> CauchyShape().loss(sliding=Fraction(1), smoothing=Fraction(1)).epsilon
-        Fraction(2, 1)
+        Privacy: pure DP for the relation of the query [NRS07, Sec. 2], docs/proofs/robust.md.
+        >>> CauchyShape().loss(sliding=Fraction(0), smoothing=Fraction(1)).epsilon
+        Fraction(1, 1)
         """
-        return Pure(epsilon=sliding + smoothing)
+        straight = sqrt_up(sliding**2 + smoothing**2)
+        moved = 1 + sliding**2 / 2
+        stretched = _cosh(smoothing)[1] + sliding**2 * exp_bounds(-smoothing)[1] / 2
+        ratio = max(moved, stretched)
+        curved = log_bounds(ratio + sqrt_up(ratio**2 - 1))[1]
+        return Pure(epsilon=ceil_decimal(min(straight, curved), _DIGITS))
 
     def draw(self, bits: BitSource) -> Magnitude:
         """The ratio of the coordinates of a uniform point of the disc.
@@ -61,12 +104,13 @@ class CauchyShape:
 
 @dataclass(frozen=True, slots=True)
 class StudentShape:
-    """Student's t with a whole number of degrees of freedom; finite variance from 3 on.
+    """Student's t with a whole number d of degrees of freedom; finite variance from 3 on.
 
-    Privacy: a move by a and a stretch by e^b cost degrees * b + a (degrees + 1)/(2 sqrt(degrees))
-    [BS19].
-    >>> StudentShape(degrees=1).loss(sliding=Fraction(1), smoothing=Fraction(1)).epsilon
-    Fraction(2, 1)
+    Privacy: a move by a and a stretch by e^b cost at most
+    b (d - 1)/2 + (d + 1)/2 sqrt(b^2 + a^2/d) together, docs/proofs/robust.md; less than the
+    sum of both in [BS19].
+    >>> StudentShape(degrees=1).loss(sliding=Fraction(3), smoothing=Fraction(4)).epsilon
+    Fraction(5, 1)
     """
 
     degrees: int
@@ -78,35 +122,30 @@ class StudentShape:
 
     @classmethod
     def priced(
-        cls, *, epsilon: Number, degrees: int = 3, share: Number = Fraction(1, 2)
+        cls, *, epsilon: Number, degrees: int = 3, share: Number = Fraction(7, 10)
     ) -> SmoothNoise:
-        """Noise that costs epsilon, of which `share` goes to smoothing.
+        """Noise that costs epsilon, where a stretch alone would cost `share` of it.
 
         Privacy: none (touches no data).
-        >>> StudentShape.priced(epsilon=1, degrees=4).smoothing
-        Fraction(1, 8)
+        >>> noise = StudentShape.priced(epsilon=1, degrees=3)
+        >>> round(float(noise.sliding), 4), noise.smoothing
+        (0.5268, Fraction(7, 30))
         """
-        price, part = positive(epsilon, "epsilon"), share_of(share)
-        shape = cls(degrees=degrees)
-        return SmoothNoise(
-            shape=shape,
-            sliding=price * (1 - part) / shape._steepest,
-            smoothing=price * part / degrees,
-        )
-
-    @property
-    def _steepest(self) -> Fraction:
-        """The largest slope of the log density, (d + 1)/(2 sqrt(d)), rounded up."""
-        return sqrt_up(Fraction((self.degrees + 1) ** 2, 4 * self.degrees), 20)
+        price, shape = floor_decimal(positive(epsilon, "epsilon"), _DIGITS), cls(degrees=degrees)
+        smoothing = price * share_of(share) / degrees
+        left = (price - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
+        return _priced(shape, degrees * (left**2 - smoothing**2), smoothing, price)
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
-        """The cost of a move and a stretch.
+        """The cost of a move and a stretch, rounded up in the 15th digit.
 
-        Privacy: pure DP for the relation of the query [BS19], [NRS07, Sec. 2].
-        >>> StudentShape(degrees=4).loss(sliding=Fraction(4), smoothing=Fraction(1)).epsilon
-        Fraction(9, 1)
+        Privacy: pure DP for the relation of the query [NRS07, Sec. 2], docs/proofs/robust.md.
+        >>> StudentShape(degrees=4).loss(sliding=Fraction(6), smoothing=Fraction(4)).epsilon
+        Fraction(37, 2)
         """
-        return Pure(epsilon=self.degrees * smoothing + self._steepest * sliding)
+        root = sqrt_up(smoothing**2 + sliding**2 / self.degrees)
+        total = smoothing * (self.degrees - 1) / 2 + root * (self.degrees + 1) / 2
+        return Pure(epsilon=ceil_decimal(total, _DIGITS))
 
     def draw(self, bits: BitSource) -> Magnitude:
         """Polar form: the distance from the centre and the angle of a bivariate t.

@@ -21,8 +21,8 @@ class Shape(Protocol):
     Privacy: `loss` states the guarantee and its theorem.
     >>> from discreet.robust.noise_student import CauchyShape
     >>> shape: Shape = CauchyShape()
-    >>> shape.loss(sliding=Fraction(1, 2), smoothing=Fraction(1, 2))
-    Pure(epsilon=Fraction(1, 1))
+    >>> shape.loss(sliding=Fraction(0), smoothing=Fraction(1, 2))
+    Pure(epsilon=Fraction(1, 2))
     """
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Loss:
@@ -30,8 +30,8 @@ class Shape(Protocol):
 
         Privacy: none (touches no data).
         >>> from discreet.robust.noise_student import StudentShape
-        >>> StudentShape(degrees=4).loss(sliding=Fraction(4, 5), smoothing=Fraction(1, 4))
-        Pure(epsilon=Fraction(2, 1))
+        >>> StudentShape(degrees=4).loss(sliding=Fraction(6), smoothing=Fraction(4))
+        Pure(epsilon=Fraction(37, 2))
         """
 
     def draw(self, bits: BitSource) -> Magnitude:

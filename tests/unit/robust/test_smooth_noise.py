@@ -46,9 +46,36 @@ def test_prices_are_met_exactly_by_pure_shapes(epsilon):
         CauchyShape.priced(epsilon=epsilon),
         CauchyShape.priced(epsilon=epsilon, share=0.2),
         StudentShape.priced(epsilon=epsilon),
-        StudentShape.priced(epsilon=epsilon, degrees=7, share=0.7),
+        StudentShape.priced(epsilon=epsilon, degrees=7, share=0.3),
     ):
         assert noise.loss.epsilon == epsilon
+
+
+@given(
+    st.fractions(Fraction(1, 10**6), 40, max_denominator=10**6),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.integers(1, 9),
+)
+def test_prices_are_never_exceeded(epsilon, share, degrees):
+    for noise in (
+        CauchyShape.priced(epsilon=epsilon, share=share),
+        StudentShape.priced(epsilon=epsilon, degrees=degrees, share=share),
+    ):
+        assert epsilon * Fraction(99, 100) <= noise.loss.epsilon <= epsilon
+
+
+@given(st.fractions(Fraction(1, 10), 5), st.fractions(Fraction(1, 10), 5))
+def test_cauchy_costs_the_hyperbolic_distance(sliding, smoothing):
+    """The largest log ratio over a grid that includes where it is reached, from both sides."""
+    stated = float(CauchyShape().loss(sliding=sliding, smoothing=smoothing).epsilon)
+    found = 0.0
+    for stretch in (0.0, float(smoothing)):
+        place, scale = float(sliding), math.exp(stretch)  # the other law, beside (0, 1)
+        angle = np.linspace(-math.pi / 2, math.pi / 2, 20_001)[1:-1]
+        y = np.tan(angle)
+        log_ratio = np.log(scale * (1 + y**2) / ((y - place) ** 2 + scale**2))
+        found = max(found, float(np.abs(log_ratio).max()))
+    assert 0.995 * stated <= found <= stated * (1 + 1e-12)
 
 
 @given(
