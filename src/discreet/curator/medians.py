@@ -1,13 +1,14 @@
-"""The median of a session's column: by smooth sensitivity, by a choice among public values, or by
+"""The median of a session's column: chosen by rank, by smooth sensitivity, or by
 propose-test-release. Owns the decision between the first two, which public facts alone make.
 """
 
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.columns import Axis, values_of
+from discreet.curator.columns import Axis, Values, values_of
 from discreet.curator.estimates import Estimated, delta_for, performed
 from discreet.curator.programs import price
 from discreet.curator.session import Session
@@ -25,10 +26,10 @@ from discreet.robust.quantile import SmoothQuantile
 from discreet.robust.reaches import QuantileReach
 from discreet.robust.smooth import SmoothNoise
 
-__all__ = ["median", "prefers_smooth", "proposed_median"]
+__all__ = ["median", "prefers_smooth", "proposed_median", "smooth_median"]
 
 _HALF = Fraction(1, 2)
-_TAIL = 4  # about where 5% of the smooth noise lies beyond, in scales
+_SMOOTH_TAIL, _CHOICE_TAIL = 5, 3.4  # where 5% of the errors lie beyond, in scales: simulated
 
 
 def _smooth(price: Price, relation: Relation) -> tuple[SmoothNoise, Loss]:
@@ -45,32 +46,34 @@ def _smooth(price: Price, relation: Relation) -> tuple[SmoothNoise, Loss]:
     return noise, group(noise.loss, steps)
 
 
-def prefers_smooth(
-    *, points: int, price: Price, relation: Relation, rows_per_unit: int, count: int | None
-) -> bool:
-    """Whether smooth sensitivity probably errs less than a choice among 4,096 values.
+def prefers_smooth(*, points: int, price: Price, relation: Relation, rows_per_unit: int) -> bool:
+    """Whether smooth sensitivity probably errs less than a choice by rank, on evenly spread rows.
 
-    `points` is how many lattice points the column has. Supposes `count` rows spread evenly; where
-    nobody supposes a count, or the column has so few points that the choice is exact, it does not.
+    `points` is how many lattice points the column has; where a choice can name each of them, it
+    is preferred. Both errors are proportional to the gap between rows, so their number does not
+    matter: a choice errs by a few ranks and by up to one gap at any price, smooth noise by a
+    multiple of 1/epsilon^2 gaps. So smooth noise is for large prices.
     Privacy: none (touches no data); public facts alone decide.
-    >>> facts = {"price": Pure(epsilon=1), "relation": Relation.ADD_REMOVE, "rows_per_unit": 1}
-    >>> [prefers_smooth(points=10**5, count=count, **facts) for count in (10**3, 10**6, None)]
-    [False, True, False]
+    >>> facts = {"points": 10**6, "relation": Relation.ADD_REMOVE, "rows_per_unit": 1}
+    >>> [prefers_smooth(price=Pure(epsilon=price), **facts) for price in (1, 5, 20)]
+    [False, False, True]
     """
-    width = width_of(0, points - 1)
-    if count is None or width == 1:
+    if width_of(0, points - 1) == 1:
         return False
     noise, _ = _smooth(price, relation)
-    apart = points / max(1, count)
     stretch = max(1.0, 1 / (float(noise.smoothing) * 2.718))  # the largest (k + 1) e^(-k b)
-    smooth = _TAIL * rows_per_unit * apart * stretch / float(noise.sliding)
-    choice = Quantiles.of_price(
-        fractions=(_HALF,),
-        sensitivity=Sensitivity.single(rows_per_unit * relation.steps),
+    smooth = _SMOOTH_TAIL * rows_per_unit * stretch / float(noise.sliding)
+    scale = float(_choice(price, rows_per_unit * relation.steps, _HALF, points).scale)
+    return smooth < _CHOICE_TAIL * scale + 0.5
+
+
+def _choice(price: Price, moved: int, fraction: Number, candidates: int) -> Quantiles:
+    return Quantiles.of_price(
+        fractions=(fraction,),
+        sensitivity=Sensitivity.single(moved),
         price=price,
-        candidates=points // width + 1,
+        candidates=candidates,
     )
-    return smooth < choice.error(Fraction(95, 100)) * apart + width / 2
 
 
 def median(
@@ -82,29 +85,62 @@ def median(
     fraction: Number = _HALF,
     epsilon: Number | None = None,
     rho: Number | None = None,
-    count: int | None = None,
 ) -> Estimated[Fraction]:
-    """The median, or another quantile, by smooth sensitivity or by `SELECT QUANTILE(...)`.
+    """The median, or another quantile, by the mechanism that public facts prefer.
 
-    Public facts decide between them, see `prefers_smooth`: the width of the column and the `count`
-    of rows that the analyst supposes. The answer says which it was.
-    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2],
-    [MT07, Thm. 6].
+    Columns of up to 4,096 points are asked in SQL. Of wider ones up to 131,072 buckets are read,
+    and one is chosen by rank, or smooth noise is added: see `prefers_smooth`. The answer says
+    which it was.
+    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
+    [NRS07, Sec. 2].
     >>> median.__name__
     'median'
     """
     values = values_of(session, table, (column,), where)
-    axis = values.axes[0]
     paid = price(session, values.plan, epsilon=epsilon, rho=rho)
     points = _points(session, table, column)
-    if not prefers_smooth(
-        points=points,
-        price=paid,
-        relation=values.relation,
-        rows_per_unit=values.rows_per_unit,
-        count=count,
-    ):
-        return _chosen(session, table, column, where, fraction, epsilon=epsilon, rho=rho)
+    if width_of(0, points - 1) == 1:
+        return _asked(session, table, column, where, fraction, epsilon=epsilon, rho=rho)
+    rows, relation = values.rows_per_unit, values.relation
+    if prefers_smooth(points=points, price=paid, relation=relation, rows_per_unit=rows):
+        return _smoothed(session, values, fraction, paid)
+    axis = values.axes[0]
+    choice = _choice(paid, rows * relation.steps, fraction, axis.upper - axis.lower + 1)
+    moved = Sensitivity.single(rows * relation.steps)
+    cost = choice.pure_loss(moved) if isinstance(paid, Pure) else choice.loss(moved)
+
+    def release(exact: NDArray[Any], bits: BitSource) -> Fraction:
+        counts = np.bincount(exact - axis.lower, minlength=axis.upper - axis.lower + 1)
+        return axis.value(axis.lower + choice.release(counts, bits)[0])
+
+    return performed(session, values, cost=cost, mechanism="choice by rank", release=release)
+
+
+def smooth_median(
+    session: Session,
+    table: str,
+    column: str,
+    *,
+    where: str = "",
+    fraction: Number = _HALF,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> Estimated[Fraction]:
+    """The median, or another quantile, by smooth sensitivity whatever public facts prefer.
+
+    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
+    >>> smooth_median.__name__
+    'smooth_median'
+    """
+    values = values_of(session, table, (column,), where)
+    paid = price(session, values.plan, epsilon=epsilon, rho=rho)
+    return _smoothed(session, values, fraction, paid)
+
+
+def _smoothed(
+    session: Session, values: Values, fraction: Number, paid: Price
+) -> Estimated[Fraction]:
+    axis = values.axes[0]
     query = SmoothQuantile(
         fraction=fraction,
         lower=axis.lower,
@@ -124,7 +160,7 @@ def _points(session: Session, table: str, column: str) -> int:
     return known.upper - known.lower + 1
 
 
-def _chosen(
+def _asked(
     session: Session,
     table: str,
     column: str,
@@ -136,12 +172,11 @@ def _chosen(
 ) -> Estimated[Fraction]:
     """The same question in SQL: an exponential mechanism among public values."""
     condition = f" WHERE {where}" if where else ""
-    sql = (
-        f"SELECT QUANTILE({column}, {float(rational(fraction)):.12g}) AS q FROM {table}{condition}"
-    )
+    share = f"{float(rational(fraction)):.12g}"
+    sql = f"SELECT QUANTILE({column}, {share}) AS q FROM {table}{condition}"
     answer = session.sql(sql, epsilon=epsilon, rho=rho)
-    found = Fraction(str(answer.to_dicts()[0]["q"]))
-    return Estimated(found, "exponential mechanism", answer.plan.cost, None)
+    found = rational(answer.to_dicts()[0]["q"])
+    return Estimated(found, "SELECT QUANTILE", answer.plan.cost, None)
 
 
 def proposed_median(
