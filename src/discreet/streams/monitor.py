@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.curator.programs import Exact, Program, begin, perform, states_of, versions_of
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Stale, UnprovableRequest
+from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, rational
@@ -203,7 +203,7 @@ class Monitor:
             level = watch.threshold if limit is None else limit
             try:
                 return self._said(state, watch, watched, level)
-            except Stale:  # what was drawn is forgotten unseen, and the run stands elsewhere
+            except Stale:  # what was drawn is forgotten unseen; the run or the data moved on
                 continue
         raise Stale(
             f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
@@ -247,7 +247,12 @@ class Monitor:
             label=f"The monitor {self.name}",
             release=release,
         )
-        _, (above, number, after) = perform(self._session, program, versions=versions)
+        try:
+            _, (above, number, after) = perform(self._session, program, versions=versions)
+        except Unavailable:
+            if versions_of(self._session, watched.plan) == versions:
+                raise
+            raise Stale("the data were refreshed meanwhile. Nothing was said.") from None
         check = Check(
             Side.ABOVE if above else Side.BELOW,
             None if number is None else number * watched.step,

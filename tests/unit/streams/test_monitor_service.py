@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.programs import states_of
+from discreet.curator.programs import states_of, versions_of
 from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
 from discreet.loss import ZCDP, Pure
@@ -389,3 +389,25 @@ def test_a_failing_engine_says_nothing_and_changes_nothing(tmp_path):
             monitor.check()
         assert monitor.alarms_left == 1
         assert monitor.alarms == ()
+
+
+def test_a_refresh_during_a_check_has_it_made_again(tmp_path, monkeypatch):
+    """The data move on between the look at their version and the run: the check is made anew."""
+    with curator_of(tmp_path, people()) as curator:
+        curator.grant("ana", epsilon=10)
+        session = curator.session("ana")
+        monitor = Monitor.open(session, COUNT, threshold=-FAR, epsilon=1, name="busy")
+        looked = []
+
+        def slowly(*words):
+            found = versions_of(*words)
+            if not looked:
+                looked.append(found)
+                write_source(tmp_path, people(80))
+                curator.refresh("visits")
+            return found
+
+        monkeypatch.setattr("discreet.streams.monitor.versions_of", slowly)
+        check = monitor.check()
+        assert looked == [(1,)]
+        assert (check.data_version, check.number_of_check) == ("2", 1)
