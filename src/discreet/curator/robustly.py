@@ -160,6 +160,7 @@ def clustered(
     """
     values = values_of(session, table, (column,), where)
     steps = int(rational(width) / values.axes[0].unit)
+    rows_outside_clusters([], clusters=clusters, width=steps)  # refuses before the charge
     mechanism = PropertyDistance(
         epsilon=epsilon, relation=values.relation, rows_per_unit=values.rows_per_unit
     )

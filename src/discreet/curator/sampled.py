@@ -59,6 +59,7 @@ def sample_and_aggregate(
         processor_seconds=processor_seconds,
         memory_bytes=memory_bytes,
     )
+    mechanism.check(estimator)
     session = curator.session(analyst)
     warehouse, ledger = session._warehouse, session._vault.ledger
     ledger.check()  # a record that was tampered with answers nothing

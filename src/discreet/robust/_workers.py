@@ -39,7 +39,7 @@ class Task:
 
 def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
     """For each block the function's value in lattice steps, or the lattice's `missing`."""
-    _check_sendable(task.estimator)
+    check_sendable(task.estimator)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     nursery = context.Process(target=_nursery, args=(task, len(blocks), there))
@@ -61,7 +61,8 @@ def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
     return found
 
 
-def _check_sendable(estimator: Estimator) -> None:
+def check_sendable(estimator: Estimator) -> None:
+    """Refuse a function that another process could not import."""
     try:
         pickle.dumps(estimator)
     except (pickle.PicklingError, AttributeError, TypeError):

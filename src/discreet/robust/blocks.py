@@ -19,7 +19,7 @@ from discreet.mechanisms.lattice import Lattice
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number
 from discreet.robust._rows import whole
-from discreet.robust._workers import Task, run_blocks
+from discreet.robust._workers import Task, check_sendable, run_blocks
 from discreet.robust.outcome import Outcome
 from discreet.robust.summaries import Setting, Summary
 
@@ -126,6 +126,15 @@ class SampleAndAggregate:
         'loss'
         """
         return self.summary.loss(self.setting)
+
+    def check(self, estimator: Callable[[Any], Any]) -> None:
+        """Refuse a function that cannot be run in blocks, before anything is charged or run.
+
+        Privacy: none (touches no data).
+        >>> SampleAndAggregate.check.__name__
+        'check'
+        """
+        check_sendable(estimator)
 
     def values(
         self,

@@ -219,6 +219,17 @@ def test_the_custodians_function_runs_in_blocks_and_is_charged(house):
     assert abs(sizes.value - Fraction(len(bell()), 12)) < 1  # every row is in one block
 
 
+def test_what_cannot_run_is_refused_before_the_charge(house, session):
+    before = session.remaining
+    with pytest.raises(InvalidValue, match="top of a module"):
+        blocks(house, "ana", BlockMean(price=Pure(epsilon=1)), estimator=lambda rows: len(rows))
+    with pytest.raises(InvalidValue, match="clusters is 0"):
+        clustered(session, "visits", "age", clusters=0, width=1, epsilon=1)
+    with pytest.raises(InvalidValue, match="fraction is 2"):
+        proposed_median(session, "visits", "age", within=1, fraction=2, epsilon=1)
+    assert session.remaining == before
+
+
 def test_a_budget_that_is_spent_stops_the_blocks(house):
     with pytest.raises(BudgetExceeded):
         blocks(house, "ana", BlockMean(price=Pure(epsilon=10**5)))
