@@ -1,4 +1,8 @@
-"""One browser for all tests of this folder."""
+"""A browser for the tests of each file.
+
+Playwright keeps an event loop running in this thread until it is closed; tests of other folders
+that run after these in the same process start loops of their own, so it is closed with its file.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +12,7 @@ import pytest
 from support.browser import find_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     program = find_browser()
     from playwright.sync_api import sync_playwright
