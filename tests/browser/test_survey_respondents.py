@@ -123,11 +123,13 @@ def page(browser):
 
 
 def ready(page, address):
+    page.set_default_timeout(120_000)  # machines with much else to do
     page.goto(address)
     page.wait_for_selector("#send:not([disabled])", state="attached")
 
 
 def state(page):
+    page.set_default_timeout(120_000)
     page.wait_for_selector("body[data-state]", state="attached")
     return page.get_attribute("body", "data-state")
 
