@@ -18,6 +18,8 @@ __all__ = ["Settled", "settled", "to_simplex"]
 Floats = NDArray[np.float64]
 
 _ROUNDS = 500
+_CHECKED = 5  # rounds from one look at the gap to the next
+_BEYOND = 1.8  # how far steps go; below 2 none leads away from a point of both sets
 
 
 def to_simplex(table: Floats, total: float) -> Floats:
@@ -110,20 +112,24 @@ def settled(
     tables = {cut: np.asarray(parts.table(cut)) for cut in finest}
     error = _error(parts, finest)
     for turn in range(1, rounds + 1):
-        tables = {cut: to_simplex(table, total) for cut, table in tables.items()}
-        if len(tables) == 1:
-            agreed = Components(parts.ladders)
-            agreed.add_table(finest[0], tables[finest[0]], variance=1.0)
-            return Settled(agreed, tables, total, error, 0.0, turn)
-        agreed = Components(parts.ladders)
-        for cut, table in tables.items():
-            agreed.add_table(cut, table, variance=1.0)
-        nearer = {cut: np.asarray(agreed.table(cut)) for cut in tables}
-        gap = max(float(np.abs(nearer[cut] - tables[cut]).max()) for cut in tables)
-        if gap <= tolerance or turn == rounds:
-            break
-        tables = nearer
-    return Settled(agreed, tables, total, error, gap, turn)
+        nearest = {cut: to_simplex(table, total) for cut, table in tables.items()}
+        if turn % _CHECKED == 1 or turn == rounds or len(finest) == 1:
+            agreed = _agreed(parts, nearest)
+            gap = max(float(np.abs(agreed.table(cut) - nearest[cut]).max()) for cut in finest)
+            if gap <= tolerance or turn == rounds or len(finest) == 1:
+                break
+        beyond = {cut: table + _BEYOND * (nearest[cut] - table) for cut, table in tables.items()}
+        together = _agreed(parts, beyond)
+        tables = {cut: t + _BEYOND * (together.table(cut) - t) for cut, t in beyond.items()}
+    return Settled(agreed, nearest, total, error, gap, turn)
+
+
+def _agreed(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
+    """The nearest tables that agree, all cells counting alike."""
+    agreed = Components(parts.ladders)
+    for cut, table in tables.items():
+        agreed.add_table(cut, table, variance=1.0)
+    return agreed
 
 
 def _error(parts: Components, cuts: list[Cut]) -> float:
