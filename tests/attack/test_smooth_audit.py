@@ -295,6 +295,18 @@ def test_every_mechanism_end_to_end(name):
     assert audit(planted, claim, pairs=[pair], samples=500).violated
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("name", CASES)
+def test_every_mechanism_at_length(name):
+    query, pair, mechanism = CASES[name]
+
+    def released(exact):
+        return estimate(query, exact, mechanism).noisy
+
+    verdict = audit(released, claim_of(mechanism.loss), pairs=[pair], samples=20_000)
+    assert not verdict.violated
+
+
 def test_triangles_by_the_ladder_end_to_end():
     """One edge closes ten triangles; a ladder that allows for one shows it."""
     query, ladder = SmoothTriangles(nodes=12), LadderMechanism(epsilon=0.5)

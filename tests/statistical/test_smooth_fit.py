@@ -60,6 +60,17 @@ def test_each_noise_has_its_law(name):
         assert rejects(check_fit, samples, wrong, name="another shape")
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SHAPES)
+def test_each_noise_has_its_law_at_length(name):
+    noise, survival = SHAPES[name]
+    cdf = lattice_cdf(survival, GROWTH.exact, scale_of(noise, GROWTH))
+    samples = drawn(noise, GROWTH, 30_000)
+    check_fit(samples, cdf, name=f"{name}, at length")
+    wider = lattice_cdf(survival, GROWTH.exact, 1.2 * scale_of(noise, GROWTH))
+    assert rejects(check_fit, samples, wider, name="a fifth more")
+
+
 def test_a_scale_below_one_step_is_rounded_right():
     """Most of the mass on one value, a location between two lattice points."""
     noise = CauchyShape.priced(epsilon=8)
