@@ -62,6 +62,7 @@ bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/local.py
 	.venv-bench/bin/python benchmarks/ledger.py
 	.venv-bench/bin/python benchmarks/attacks.py
+	.venv-bench/bin/python benchmarks/synopsis.py
 	.venv-bench/bin/python benchmarks/counter.py
 	.venv-bench/bin/python benchmarks/sparse.py
 	.venv-bench/bin/python benchmarks/robust.py

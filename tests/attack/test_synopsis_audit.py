@@ -21,7 +21,8 @@ from discreet.streams.weights import Weights
 from support import fit
 from support.synopsis_houses import house
 
-WITHOUT = [(True, True, "x", 1)] * 3
+# Each column says a half; that both are equal makes a gap of a quarter, just the alpha below.
+WITHOUT = [(True, True, "x", 1), (False, False, "y", 2)] * 400
 WITH = [*WITHOUT, (True, False, "z", 4)]
 COUNT = "SELECT COUNT(*) FROM answers"
 ASKED = (f"{COUNT} WHERE a AND NOT b", f"{COUNT} WHERE NOT b")
@@ -48,10 +49,11 @@ def asking(sessions, epsilon, word):
                 ("a", "b"),
                 table="answers",
                 name=f"{word}-{turn}",
-                alpha=0.5,
+                alpha=0.25,
                 epsilon=epsilon,
                 order=1,
                 queries=2,
+                reserve=0.5,
             )
             answers = [synopsis.query(sql) for sql in ASKED]
             final = synopsis.finish()
@@ -59,6 +61,7 @@ def asking(sessions, epsilon, word):
                 (
                     *(each.value for each in answers),
                     float(answers[0].source == "round"),
+                    float(len(final.updates)),
                     final.query(ASKED[1]).value,
                     final.total,
                 )
@@ -90,6 +93,8 @@ def check_synopses(sessions, samples, word):
         body = Synopsis.resume(session, f"{word}-0")._body
         paid = had - session.remaining.rho
         assert body.rho * samples * Fraction(999, 1000) < paid <= body.rho * samples
+        used = [len(Synopsis.resume(session, f"{word}-{n}")._body.updates) for n in range(20)]
+        assert 0 < sum(used) < 40  # some comparisons end a round and some do not
 
 
 def test_a_synopsis_keeps_its_charge(sessions):

@@ -121,7 +121,7 @@ class Questions:
         import duckdb
 
         if self._connection is None:
-            self._connection = duckdb.connect(":memory:")
+            self._connection = duckdb.connect(":memory:", config={"threads": 1})
         made, below = ['i AS "$cell"'], 1
         for place in reversed(places):
             value = f"(i // {below}) % {place.size} + ({place.start})"

@@ -315,6 +315,9 @@ class Synopsis:
         )
         _, noisy = perform(self._session, program, versions=self._body.versions)
         if noisy is None:
+            self._keep(
+                self._body
+            )  # written for both outcomes: a full disk must not tell them apart
             return replace(found, half_width=epoch.error(_CONFIDENCE), source="near")
         update = Update(sql, noisy, epoch.noise.standard_deviation)
         # The round has ended once this is kept; before, its answer is not told.
