@@ -65,7 +65,7 @@ def schedule(*, signal: float, attributes: int) -> Schedule:
         picks=2 if measurements < 20 else 4 if measurements < 80 else 6,
         groups=min(100.0, max(4.0, 70 * (signal / 72_000) ** 0.8)),
         least=2.0,
-        strength=0.01 if signal < 30_000 else 0.1,
+        strength=0.001 if signal < 3000 else 0.003 if signal < 30_000 else 0.1,
         cells=2e5 if signal < 3000 else 5e5 if signal < 30_000 else 8e6,
         steps=30 if signal < 30_000 else 60,
     )
