@@ -88,9 +88,11 @@ def charged(session):
     return session._vault.ledger.entries()[-1].loss
 
 
-def test_joint_questions_keep_their_price(sessions):
-    assert not check(joint, Pure(epsilon=EPSILON), sessions, FEW).violated
+def test_the_ledger_says_the_claims(sessions):
+    joint(sessions[1])
     assert charged(sessions[1]) == Pure(epsilon=EPSILON)
+    holdout(sessions[1])
+    assert charged(sessions[1]).zcdp().rho <= EPSILON**2 / 2
 
 
 def test_a_counter_keeps_its_price(sessions):
