@@ -159,11 +159,11 @@ def bounded_law(value, local, mechanism, *, margin=None, factor=1.0):
     """Joint law of the noisy bound and the noisy value, on a window that holds nearly all."""
     margin = mechanism.margin if margin is None else margin
     law = {}
-    for noise in range(-60, 61):
+    for noise in range(-30, 31):
         bound = max(1, local + noise + margin)
         chance = laplace_at(float(mechanism.bound_noise.scale), noise)
         scale = factor * bound / float((1 - mechanism.bound_share) * mechanism.epsilon)
-        for output in range(-150, 200, 1):
+        for output in range(-100, 140):
             law[bound, output] = law.get((bound, output), 0.0) + chance * laplace_at(
                 scale, output - value
             )

@@ -38,7 +38,7 @@ from support.robust_laws import checked_law, one_move
 HALF = Fraction(1, 2)
 LN2 = ceil_decimal(log_bounds(Fraction(2))[1])
 DELTA = Fraction(1, 50)
-SAMPLES = 3000
+SAMPLES = 1600
 
 
 def shown(outcome):
@@ -179,7 +179,7 @@ def test_blocks_are_audited_and_half_the_noise_is_caught(summary):
 
     honest = audit(drawn(Pure(epsilon=1)), Pure(epsilon=1), pairs=pairs, samples=SAMPLES)
     assert not honest.violated
-    bold = audit(drawn(Pure(epsilon=6)), Pure(epsilon=1), pairs=pairs, samples=SAMPLES)
+    bold = audit(drawn(Pure(epsilon=8)), Pure(epsilon=1), pairs=pairs, samples=SAMPLES)
     assert bold.violated
 
 
