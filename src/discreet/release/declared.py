@@ -89,6 +89,15 @@ class Release:
         paid = price(session, frame.plan, epsilon=self.epsilon, rho=self.rho)
         weights = sum((each.weight for each in self.tables), Fraction(0))
         parts = tuple(each.part(frame, _share(paid, each.weight / weights)) for each in self.tables)
+        seen: set[str] = set()
+        for part in parts:
+            tables = {each.table.casefold() for each in part.preview()}
+            if tables & seen:
+                raise InvalidValue(
+                    f"two tables would be called {min(tables & seen)!r}; rename {part.name!r}. "
+                    "Nothing was charged."
+                )
+            seen |= tables
         return ReleasePlan(self, frame, parts, paid)
 
 

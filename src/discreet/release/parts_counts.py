@@ -33,6 +33,7 @@ FINISHES = ("least-squares", "non-negative")
 """How tables of counts are finished: unbiased and consistent, or also without negative cells."""
 
 _NORMAL = 1.96
+_LONGEST_NAME = 60
 
 
 def _finish(value: str) -> str:
@@ -163,7 +164,11 @@ class MarginalPart:
         ]
 
     def _title(self, columns: tuple[str, ...]) -> str:
-        return self.name if len(self.sets) == 1 else "_".join((self.name, *columns))[:63]
+        if len(self.sets) == 1:
+            return self.name
+        joined = "_".join((self.name, *columns))
+        place = list(self.sets).index(columns) + 1
+        return joined if len(joined) < _LONGEST_NAME else f"{self.name}_{place}"
 
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Measure and estimate every table.

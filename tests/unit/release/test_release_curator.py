@@ -276,6 +276,61 @@ def test_bad_declarations_are_refused_before_anything_is_paid(tmp_path, declared
         assert curator.ledger.account(Holder.ANALYST, "ana").spent == 0
 
 
+def test_two_tables_of_one_name_are_refused(tmp_path):
+    declared = read_release(
+        {
+            "release": {"table": "visits", "epsilon": 1},
+            "columns": {"decade": "FLOOR(age/10)"},
+            "tables": [
+                {"kind": "marginals", "name": "by", "columns": ["region", "decade"], "orders": [1]},
+                {"kind": "ranges", "name": "By_decade", "columns": ["decade"]},
+            ],
+        }
+    )
+    with curator_of(tmp_path, ROWS[:10]) as curator:
+        curator.grant("ana", epsilon=5)
+        with pytest.raises(InvalidValue, match="'by_decade'"):
+            declared.plan(curator.session("ana"))
+
+
+def test_replacing_a_person_costs_more_noise(tmp_path):
+    errors = {}
+    for neighbours in ("add-remove", "replace"):
+        with curator_of(tmp_path / neighbours, ROWS[:10], neighbours=neighbours) as curator:
+            curator.grant("ana", epsilon=5)
+            plan = read_release(specification(tmp_path, 2)).plan(curator.session("ana"))
+            errors[neighbours] = {each.table: each.error for each in plan.preview()}
+            assert plan.facts()["table"]["neighbours"] == neighbours
+            plan.run()
+    for table in ("by_region", "by_region_decade", "ages", "asked"):
+        assert errors["replace"][table] > 1.5 * errors["add-remove"][table]
+
+
+@pytest.mark.soak
+def test_a_release_on_neighbouring_tables_keeps_its_price(tmp_path):
+    """From the source file to the sheet, with one person more or less."""
+    from discreet.audit.blackbox import audit
+    from discreet.loss import Pure
+
+    declared = one("marginals", columns=["region"])
+    curators, sessions = [], []
+    for name, rows in (("one", ROWS[:40]), ("other", ROWS[:38])):
+        curator = curator_of(tmp_path / name, rows, budget="epsilon = 100000")
+        curator.grant("ana", epsilon=100_000)
+        curators.append(curator)
+        sessions.append(curator.session("ana"))
+
+    def draw(which):
+        sheet = declared.plan(sessions[which]).run().tables["n"]
+        return tuple(round(value, 6) for value in sheet.columns["count"])
+
+    for claim, wrong in ((Pure(epsilon=1), False), (Pure(epsilon=Fraction(1, 20)), True)):
+        verdict = audit(draw, claim, pairs=[(0, 1)], samples=400, false_alarm=1e-9)
+        assert not verdict.violated or wrong
+    for curator in curators:
+        curator.close()
+
+
 def test_rows_without_a_number_have_a_place_of_their_own(tmp_path):
     declared = read_release(
         {
