@@ -87,7 +87,7 @@ def synthesize(
         table=table,
         fields=fields,
         model=model,
-        cost=_said(cost),
+        cost=_said(cost, epsilon),
         unit=known[table].unit or "row",
         neighbours=str(known[table].neighbours),
         receipt=source.course.receipt,
@@ -113,10 +113,11 @@ def _cost(
     return asked
 
 
-def _said(cost: Pure | ZCDP) -> str:
+def _said(cost: Pure | ZCDP, epsilon: Number | None) -> str:
     if isinstance(cost, Pure):
         return f"epsilon = {float(cost.epsilon):.6g}"
-    return f"rho = {float(cost.rho):.6g}"
+    asked = "" if epsilon is None else f"epsilon = {float(epsilon):.6g} at the account's delta, as "
+    return f"{asked}rho = {float(cost.rho):.6g}"
 
 
 def _developed(source: "_Taken", fields: tuple[Field, ...], on_progress: Report) -> Synthetic:

@@ -50,7 +50,8 @@ def test_a_synthesis_is_charged_once_before_it_begins(curator, session):
     (entry,) = charges(curator)
     assert seen
     assert all(count == 1 for _, count in seen)
-    assert f"rho = {float(entry.loss.rho):.6g}" == made.cost
+    assert made.cost.startswith("epsilon = 5 at ")
+    assert made.cost.endswith(f"rho = {float(entry.loss.rho):.6g}")
     assert (made.unit, made.neighbours) == ("patient", "add-remove")
     assert 400 < made.model.total < 800
     assert len(made.model.marks) == 3
