@@ -4,13 +4,14 @@ then the nearest in least squares. Post-processing only: sees released numbers a
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.streams._shrinkage import posterior
 from discreet.streams.contrasts import norms, transform
 from discreet.streams.parities import Measured
 
@@ -22,6 +23,7 @@ MOST_CELLS = 1 << 22
 Floats = NDArray[np.float64]
 
 _GROUP = 16  # cells of neighbouring attributes that are transformed together
+_ENOUGH = 20  # contrasts of one order, to judge each by all
 _EVEN = 1e-3  # the share of the even solution in the result: no cell is said to be impossible
 _MEMORY = 10  # steps that the quasi-Newton method remembers
 
@@ -32,6 +34,8 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     Least squares, each contrast weighted by its variance, over all tables of counts that are not
     negative and have the noisy total; started where the relative entropy to even counts is traded
     against the squares, since that decides between solutions that the contrasts cannot tell apart.
+    Contrasts of the highest order, which have the most noise, are first drawn towards what the
+    even counts of the lower orders say, as far as all of them together suggest.
     Privacy: post-processing.
     >>> from discreet.streams.parities import Parities
     >>> from discreet.streams.universe import Universe
@@ -40,7 +44,7 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     >>> [round(float(each)) for each in fitted(found).ravel()]
     [0, 3, 0, 40]
     """
-    problem = _Problem.of(measured)
+    problem = _shrunk(_Problem.of(measured), measured.parities.order, steps)
     even = _even(problem, steps)
     nearest = _nearest(problem, even, steps)
     made: Floats = (1 - _EVEN) * nearest + _EVEN * even
@@ -55,6 +59,7 @@ class _Problem:
     known: NDArray[np.intp]
     target: Floats
     variance: Floats
+    order: NDArray[np.intp]
     total: float
     cells: int
 
@@ -66,7 +71,7 @@ class _Problem:
                 f"the universe has {universe.cells:,} cells; at most {MOST_CELLS:,} can be fitted."
             )
         place = np.arange(universe.cells).reshape(universe.sizes)
-        target, variance, known = [], [], []
+        target, variance, known, order = [], [], [], []
         for axes, noisy in measured.noisy.items():
             if axes:
                 inner = tuple(
@@ -85,11 +90,13 @@ class _Problem:
                 spread = float(measured.parities.variances[axes]) / others
                 variance.append(np.full(noisy.size, spread))
                 known.append(place[inner].ravel())
+                order.append(np.full(noisy.size, len(axes)))
         return _Problem(
             _matrices(universe.sizes),
             np.concatenate(known) if known else np.zeros(0, dtype=np.intp),
             np.concatenate(target) if target else np.zeros(0),
             np.concatenate(variance) if variance else np.zeros(0),
+            np.concatenate(order) if order else np.zeros(0, dtype=np.intp),
             measured.total,
             universe.cells,
         )
@@ -107,6 +114,25 @@ class _Problem:
         for place, matrix in enumerate(self.matrices):
             counts = _along(counts, self.matrices, place, matrix.T)
         return counts.reshape(-1)
+
+
+def _shrunk(problem: _Problem, order: int, steps: int) -> _Problem:
+    """The problem with its contrasts of the highest order drawn towards the lower ones' fit."""
+    low, high = problem.order < order, problem.order == order
+    if order < 2 or high.sum() < _ENOUGH:
+        return problem
+    lower = replace(
+        problem,
+        known=problem.known[low],
+        target=problem.target[low],
+        variance=problem.variance[low],
+        order=problem.order[low],
+    )
+    expected = problem.contrasts(_even(lower, steps))[high]
+    mean, spread = posterior(problem.target[high] - expected, problem.variance[high])
+    target, variance = problem.target.copy(), problem.variance.copy()
+    target[high], variance[high] = expected + mean, spread
+    return replace(problem, target=target, variance=variance)
 
 
 def _matrices(sizes: tuple[int, ...]) -> tuple[Floats, ...]:

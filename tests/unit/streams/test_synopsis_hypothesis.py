@@ -11,6 +11,7 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.accounting.gaussian import gaussian_delta
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
 from discreet.loss import Sensitivity
+from discreet.streams._shrinkage import posterior
 from discreet.streams.certificate import certified, discrete_gaussians_delta
 from discreet.streams.epochs import Epoch
 from discreet.streams.fitting import fitted
@@ -203,3 +204,29 @@ def test_certified_parities_cost_no_more_and_have_less_noise():
         certified(Universe(("a",), (3,)), order=1, epsilon=1, delta=1e-9)
     with pytest.raises(UnprovableRequest, match="proved from 10"):
         discrete_gaussians_delta({Fraction(2): 3}, epsilon=1)
+
+
+def test_deviations_are_judged_by_all_of_them_together():
+    """Pure noise is drawn to nothing; what is far above the noise stays as it is."""
+    draw = np.random.default_rng(10)
+    noise = draw.normal(size=2000) * 3
+    mean, variance = posterior(noise, np.full(2000, 9.0))
+    assert np.abs(mean).max() < 1
+    assert np.median(variance) < 1
+    far = draw.normal(size=2000) * 1000
+    mean, variance = posterior(far + noise, np.full(2000, 9.0))
+    assert np.abs(mean - far - noise).max() < 1.5
+    assert np.square(mean - far).mean() < 9.3
+    few = np.where(np.arange(2000) < 40, 100.0, 0.0)  # rare and large among nothing
+    mean, _ = posterior(few + noise, np.full(2000, 9.0))
+    assert np.square(mean - few).mean() < 9 / 10
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_what_is_measured_without_noise_is_not_drawn_anywhere(rows, order):
+    measured = Parities.of(BITS, order=order, rho=EXACT).release(*rows)
+    weights = Weights.of(BITS, fitted(measured))
+    for axes in itertools.combinations(range(8), order):
+        part = Predicate.where(dict.fromkeys(axes, 1), BITS)
+        exact = rows[1][part.counts(rows[0])].sum()
+        assert 1000 * weights.share(part) == pytest.approx(exact, abs=4)
