@@ -282,7 +282,7 @@ def test_end_to_end_audits_find_nothing_in_the_honest_mechanism(case):
     assert not found.violated
 
 
-BOLDER = {"location": 30, "slope": 12, "propose": 12, "pairs": 12}
+BOLDER = {"coinpress": 16, "location": 30, "slope": 12, "propose": 12, "pairs": 12}
 
 
 @pytest.mark.parametrize("case", CASES)
