@@ -48,15 +48,13 @@ class Epoch:
         limit = whole_count(threshold, "threshold")
         whole_count(queries, "queries")
         epsilon = Fraction(1)
-        for _ in range(200):
+        for turn in range(100):  # the error is nearly proportional to 1/epsilon
             above = AboveThreshold.of(epsilon=epsilon, sensitivity=sensitivity)
             found = Fraction(above.error(_CONFIDENCE, queries=queries))
-            if found * 2 <= limit:
-                if found * Fraction(9, 4) >= limit or found <= 2:
-                    break
-                epsilon *= Fraction(19, 20)
-            else:  # the error is nearly proportional to 1/epsilon
-                epsilon *= max(Fraction(101, 100), ceil_decimal(found * 2 / limit, 3))
+            if found * 2 <= limit and (turn > 2 or found * Fraction(21, 10) >= limit):
+                break
+            least = Fraction(101, 100) if turn > 2 else Fraction(1, 10**6)
+            epsilon *= max(least, ceil_decimal(found * 2 / limit, 3))
         sigma = Fraction(limit, 8)
         return cls(limit, above, DiscreteGaussian(sigma=max(sigma, Fraction(1, 4))))
 
