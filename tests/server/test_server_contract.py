@@ -48,7 +48,7 @@ def test_everyone_is_answered_as_described(operations, open_house, role):
             headers = {"Authorization": f"Bearer {token_of(house, role)}"}
             # Which texts are SQL or TOML the document cannot say.
             case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
-            house.accounts.pause(on=False)
+            house.accounts.go_on()
 
         check()
     assert house.curator.ledger.verify().sound

@@ -53,7 +53,7 @@ class Exact:
     def measures(self) -> tuple[NDArray[Any], ...]:
         """Each of `plan.measures`, with one value for each of `plan.groups`, empty ones included.
 
-        Privacy: NONE.
+        Privacy: NONE; it must not leave a program.
         >>> Exact.measures.__name__
         'measures'
         """
@@ -63,7 +63,7 @@ class Exact:
         """Only the groups that have rows: the place of each key in its domain, and the measures.
 
         For domains too large to list. How many there are depends on data.
-        Privacy: NONE.
+        Privacy: NONE; it must not leave a program.
         >>> Exact.cells.__name__
         'cells'
         """

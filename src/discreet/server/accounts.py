@@ -194,14 +194,23 @@ class Accounts:
         """
         return bool(self._read(_SWITCH, _SWITCH).get("paused"))
 
-    def pause(self, *, on: bool) -> None:
-        """Stop all questions, on every process of this vault, or let them go on.
+    def pause(self) -> None:
+        """Stop all questions, on every process of this vault.
 
         Privacy: none (touches no data).
         >>> Accounts.pause.__name__
         'pause'
         """
-        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": on})
+        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": True})
+
+    def go_on(self) -> None:
+        """Let questions be answered again.
+
+        Privacy: none (touches no data).
+        >>> Accounts.go_on.__name__
+        'go_on'
+        """
+        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": False})
 
     def key(self) -> bytes:
         """The key that signs browser logins, the same for all processes of this vault.

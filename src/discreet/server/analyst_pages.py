@@ -22,8 +22,8 @@ from discreet.schema.table import Table
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.pages import Analyst, Form, Here, form_of
 from discreet.server.problems import Problem
-from discreet.web import page
 from discreet.web.drawing import Bar, bars, curve
+from discreet.web.rendering import page
 
 __all__ = ["analyst_pages", "examples_of", "preview_of"]
 
@@ -103,7 +103,7 @@ async def _table(name: str, here: Analyst) -> Response:
 
 
 async def _ask(here: Analyst, sql: str = "") -> Response:
-    return await _question(here, Form(sql=sql[:16_384], epsilon="0.1"))
+    return await _question(here, Form({"sql": sql[:16_384], "epsilon": "0.1"}))
 
 
 async def _question(here: Here, form: Form, refusal: str = "") -> Response:

@@ -15,7 +15,7 @@ from discreet.plan.explain import explained
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
-from discreet.server.forms import QueryForm, QuestionForm
+from discreet.server.forms import QueryForm, QuestionForm, prices_of
 from discreet.server.jobs import Jobs
 from discreet.server.problems import Problem
 
@@ -79,7 +79,7 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
 
 
 def _asked(desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
-    answer = desk.session(who).sql(form.sql, key=form.key, **form.prices())
+    answer = desk.session(who).sql(form.sql, key=form.key, **prices_of(form))
     desk.count("answers", "free" if answer.free else "charged")
     return desk.shown(who, answer)
 
@@ -103,7 +103,7 @@ async def _explain(request: Request, form: QuestionForm, who: _Analyst) -> dict[
     desk = desk_of(request)
 
     def explain() -> dict[str, Any]:
-        made = desk.session(who).explain(form.sql, **form.prices())
+        made = desk.session(who).explain(form.sql, **prices_of(form))
         accounts = _accounts(desk, who, made)
         return {
             **explained(made, form.count),

@@ -72,7 +72,8 @@ async def _overview(here: Custodian) -> Response:
 
 async def _pause(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
-    await here.run(lambda: here.desk.accounts.pause(on=form.text("paused") == "yes"))
+    accounts = here.desk.accounts
+    await here.run(accounts.pause if form.text("paused") == "yes" else accounts.go_on)
     return RedirectResponse("/custodian", 303)
 
 

@@ -214,7 +214,7 @@ async def _paused(request: Request, who: _Custodian) -> dict[str, Any]:
 
 async def _pause(request: Request, form: PauseForm, who: _Custodian) -> dict[str, Any]:
     desk = desk_of(request)
-    await desk.gate.run(who.name, lambda: desk.accounts.pause(on=form.paused))
+    await desk.gate.run(who.name, desk.accounts.pause if form.paused else desk.accounts.go_on)
     return {"paused": form.paused}
 
 

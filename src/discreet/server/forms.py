@@ -13,19 +13,21 @@ __all__ = [
     "QuestionForm",
     "TableForm",
     "TokenForm",
+    "prices_of",
 ]
 
 _Price = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 _Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+_Error = _Price | dict[_Name, _Price] | None
+_Count = Annotated[int, Field(ge=1, le=10**12)] | None
 _Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class QuestionForm(_Form):
+class QuestionForm(BaseModel):
     """A question and one price: epsilon, rho, or the error wanted.
 
     Privacy: none (touches no data).
@@ -33,30 +35,17 @@ class QuestionForm(_Form):
     0.5
     """
 
+    model_config = _STRICT
+
     sql: _Sql
     epsilon: _Price | None = None
     rho: _Price | None = None
-    error: _Price | dict[_Name, _Price] | None = None
-    count: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    error: _Error = None
+    count: _Count = None
     delta: _Delta | None = None
 
-    def prices(self) -> dict[str, Any]:
-        """The arguments of a session.
 
-        Privacy: none (touches no data).
-        >>> QuestionForm(sql="SELECT 1", epsilon=0.5).prices()
-        {'epsilon': 0.5, 'rho': None, 'error': None, 'count': None, 'delta': None}
-        """
-        return {
-            "epsilon": self.epsilon,
-            "rho": self.rho,
-            "error": self.error,
-            "count": self.count,
-            "delta": self.delta,
-        }
-
-
-class QueryForm(QuestionForm):
+class QueryForm(BaseModel):
     """A question that is to be paid for; with a key it can be sent again.
 
     `wait` false makes a job of it.
@@ -65,11 +54,20 @@ class QueryForm(QuestionForm):
     True
     """
 
+    model_config = _STRICT
+
+    sql: _Sql
+    epsilon: _Price | None = None
+    rho: _Price | None = None
+    error: _Error = None
+    count: _Count = None
+    delta: _Delta | None = None
+
     key: Annotated[str, StringConstraints(min_length=1, max_length=128)] | None = None
     wait: bool = True
 
 
-class TableForm(_Form):
+class TableForm(BaseModel):
     """A table to register: its schema as TOML text; `source` under a configured root.
 
     Privacy: none (touches no data).
@@ -77,12 +75,14 @@ class TableForm(_Form):
     False
     """
 
+    model_config = _STRICT
+
     schema_text: Annotated[str, StringConstraints(min_length=1, max_length=60_000)]
     source: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
     in_place: bool = False
 
 
-class GrantForm(_Form):
+class GrantForm(BaseModel):
     """A budget for an analyst.
 
     Privacy: none (touches no data).
@@ -90,11 +90,13 @@ class GrantForm(_Form):
     0.0
     """
 
+    model_config = _STRICT
+
     epsilon: _Price
     delta: _Delta = 0.0
 
 
-class AccountForm(_Form):
+class AccountForm(BaseModel):
     """A new account.
 
     Privacy: none (touches no data).
@@ -102,12 +104,14 @@ class AccountForm(_Form):
     'analyst'
     """
 
+    model_config = _STRICT
+
     name: _Name
     role: Literal["custodian", "analyst"]
     days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
-class TokenForm(_Form):
+class TokenForm(BaseModel):
     """A further token for an account.
 
     Privacy: none (touches no data).
@@ -115,10 +119,12 @@ class TokenForm(_Form):
     True
     """
 
+    model_config = _STRICT
+
     days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
-class PauseForm(_Form):
+class PauseForm(BaseModel):
     """Whether all questions are stopped.
 
     Privacy: none (touches no data).
@@ -126,10 +132,12 @@ class PauseForm(_Form):
     True
     """
 
+    model_config = _STRICT
+
     paused: bool
 
 
-class AuditForm(_Form):
+class AuditForm(BaseModel):
     """A mechanism to audit.
 
     Privacy: none (touches no data).
@@ -137,4 +145,22 @@ class AuditForm(_Form):
     'laplace'
     """
 
+    model_config = _STRICT
+
     mechanism: _Name
+
+
+def prices_of(form: QuestionForm | QueryForm) -> dict[str, Any]:
+    """The price of a question as the arguments of a session.
+
+    Privacy: none (touches no data).
+    >>> prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5))
+    {'epsilon': 0.5, 'rho': None, 'error': None, 'count': None, 'delta': None}
+    """
+    return {
+        "epsilon": form.epsilon,
+        "rho": form.rho,
+        "error": form.error,
+        "count": form.count,
+        "delta": form.delta,
+    }

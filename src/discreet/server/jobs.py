@@ -5,7 +5,7 @@ again without paying twice. Keeps names and receipts only.
 import base64
 import threading
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from discreet.display.words import refusal_text
@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.noise.bits import system
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk
-from discreet.server.forms import QueryForm
+from discreet.server.forms import QueryForm, prices_of
 from discreet.server.problems import Problem
 
 __all__ = ["Jobs"]
@@ -56,19 +56,20 @@ class Jobs:
             self._jobs[who.name, name] = made
 
         def work() -> None:
-            made.update(state="running", progress=0.1)
+            made.update(state="running", progress=0.1, detail="Something failed here.")
             try:
-                answer = session.sql(form.sql, key=key, **form.prices())
+                answer = session.sql(form.sql, key=key, **prices_of(form))
             except DiscreetError as refusal:
                 made.update(state="failed", progress=1.0, detail=refusal_text(refusal))
                 return
-            except Exception:  # noqa: BLE001 (says nothing about itself)
-                made.update(state="failed", progress=1.0, detail="Something failed here.")
-                return
             desk.count("answers", "free" if answer.free else "charged")
-            made.update(state="done", progress=1.0, answer=answer.receipt.id)
+            made.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")
 
-        self._pool.submit(work)
+        def failed(future: Future[None]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                made.update(state="failed", progress=1.0)
+
+        self._pool.submit(work).add_done_callback(failed)
         return dict(made)
 
     def find(self, account: str, name: str) -> dict[str, Any] | None:

@@ -107,7 +107,7 @@ async def _step(request: Request, here: Custodian) -> Response:
         refusal="",
         words=words_of(table),
         dry=dry,
-        fields=[(name, form[name]) for name in form if name not in ("csrf", "step")],
+        fields=[each for each in form.fields.items() if each[0] not in ("csrf", "step")],
     )
 
 
@@ -125,7 +125,9 @@ async def _second(
     name = "".join(each if each.isalnum() else "_" for each in stem)
     values = {"name": name, "population": "", "unit": "", "rows_per_unit": "1"}
     values |= {"epsilon": "1", "delta": "0"}
-    values |= {key: form.text(key) for key in values if key in form and form.text("step") != "2"}
+    values |= {
+        key: form.text(key) for key in values if key in form.fields and form.text("step") != "2"
+    }
     rows = []
     for place, (column, kind) in enumerate(columns):
         row = {"name": column, "type": kind, "kind": _kind(kind)}
@@ -158,7 +160,8 @@ def document_of(form: Form, source: str) -> dict[str, Any]:
 
     Privacy: none (touches no data).
     >>> form = {"name": "visits", "epsilon": "1", "column-0": "age", "type-0": "integer"}
-    >>> document_of(Form(form, **{"lower-0": "0", "upper-0": "99"}), "visits.csv")["columns"]
+    >>> form |= {"lower-0": "0", "upper-0": "99"}
+    >>> document_of(Form(form), "visits.csv")["columns"]
     {'age': {'type': 'integer', 'lower': Decimal('0'), 'upper': Decimal('99')}}
     """
     table: dict[str, Any] = {"name": form.text("name"), "source": source}
@@ -169,7 +172,7 @@ def document_of(form: Form, source: str) -> dict[str, Any]:
         table["rows_per_unit"] = _whole(form.text("rows_per_unit"), "rows that one person may have")
     columns: dict[str, Any] = {}
     for place in range(_MOST_COLUMNS):
-        name, kind = form.get(f"column-{place}"), form.text(f"type-{place}")
+        name, kind = form.fields.get(f"column-{place}"), form.text(f"type-{place}")
         if name is None or kind in ("", "leave out") or name == form.text("unit"):
             continue
         columns[name] = _column(form, place, kind)
