@@ -193,7 +193,7 @@ def proposed_median(
     """The median by propose-test-release: noise for a proposed sensitivity, or a refusal.
 
     `within` proposes how far one unit can move the median, in the column's own terms.
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Prop. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
     >>> proposed_median.__name__
     'proposed_median'
     """

@@ -36,7 +36,7 @@ def spread(
 ) -> Estimated[Outcome[Fraction]]:
     """The interquartile range up to a factor of about two, or a refusal.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Prop. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
     >>> spread.__name__
     'spread'
     """
@@ -77,7 +77,7 @@ def slope(
     """The slope of the least-squares line of y over x, in steps of `step`, or a refusal.
 
     `bound` proposes by how many steps one unit can move the slope.
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Prop. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
     >>> slope.__name__
     'slope'
     """
@@ -117,7 +117,7 @@ def location(
 ) -> Estimated[Outcome[tuple[Fraction, Fraction]]]:
     """The mean and the variance of a bell-shaped column, without use of its bounds.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [KV18, Thm. 4.1].
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [KV18].
     >>> location.__name__
     'location'
     """
@@ -184,7 +184,7 @@ def mode(
 ) -> Estimated[Outcome[Label]]:
     """The most frequent key of a column with public keys, exactly, or a refusal.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Prop. 3.3].
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Sec. 3.3].
     >>> mode.__name__
     'mode'
     """

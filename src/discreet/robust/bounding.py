@@ -51,7 +51,7 @@ class LocalBound:
     `drift` is how far one neighbouring step can move the local sensitivity, from public facts;
     `bound_share` of epsilon pays for the bound.
     Privacy: (epsilon, delta)-DP for the relation that `drift` and the local sensitivity were
-    derived for [KRSY11], [Vad17, Prop. 3.4]; derived for integer noise in docs/proofs/robust.md.
+    derived for [KRSY11], [Vad17, Sec. 3.4]; derived for integer noise in docs/proofs/robust.md.
     >>> LocalBound(epsilon=1, delta=1e-6, drift=2).margin
     52
     """
@@ -100,7 +100,7 @@ class LocalBound:
     def loss(self) -> Approximate:
         """The cost of one release.
 
-        Privacy: (epsilon, delta)-DP [KRSY11], [Vad17, Prop. 3.4].
+        Privacy: (epsilon, delta)-DP [KRSY11], [Vad17, Sec. 3.4].
         >>> LocalBound(epsilon=1, delta=1e-6, drift=2).loss().epsilon
         Fraction(1, 1)
         """

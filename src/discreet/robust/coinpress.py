@@ -46,7 +46,7 @@ class CoinPress:
     noise, made for a small ball, matters. A twentieth of rho counts the rows, half of the rest
     goes to the last round.
     Privacy: rho-zCDP for the relation, with units of up to `rows_per_unit` rows, whatever the
-    rows are [BDKU20, Thm. 3.2], [CKS20, Thm. 4], [BS16, Lemma 1.7]; accurate where rows are
+    rows are [BDKU20], [CKS20, Thm. 4], [BS16, Lemma 1.7]; accurate where rows are
     bell-shaped with at most this scale and their mean lies within the radius.
     >>> CoinPress(columns=3, scale=10, radius=10**6, rho=0.5).loss()
     ZCDP(rho=Fraction(1, 2), delta=Fraction(0, 1))
@@ -165,7 +165,7 @@ class CoinPress:
         return math.sqrt(self.columns + 2 * math.sqrt(self.columns * level) + 2 * level)
 
     def _spread(self, count: int) -> int:
-        """How far from the mean all rows lie [BDKU20, Alg. 1]."""
+        """How far from the mean all rows lie [BDKU20]."""
         allowed = float(self.failure) / (2 * self.rounds)
         return math.ceil(self.scale * self._width(allowed / count))
 

@@ -25,7 +25,7 @@ class StabilityHistogram:
     Units of up to r rows are counted in lots of r rows, rounded up, so that one unit moves the
     lots of a key by at most one.
     Privacy: (epsilon, delta)-DP for the relation, with units of up to `rows_per_unit` rows
-    [KKMN09], [KV18, Lemma 2.3]; derived for discrete noise in docs/proofs/keys.md.
+    [KKMN09], [KV18]; derived for discrete noise in docs/proofs/keys.md.
     >>> StabilityHistogram(epsilon=1, delta=1e-6).mechanism.threshold
     15
     """

@@ -155,7 +155,7 @@ class Location:
     A sixth of epsilon finds the scale, a sixth the place, a sixth counts, a third goes to the sum
     and a sixth to the squares. Rows are clipped `reach` bin widths around the place found.
     Privacy: (epsilon, delta)-DP for the relation, with units of up to `rows_per_unit` rows
-    [KV18, Thm. 4.1], [DR14, Thm. 3.16]; derived for these steps in docs/proofs/robust.md. True
+    [KV18], [DR14, Thm. 3.16]; derived for these steps in docs/proofs/robust.md. True
     for any rows; accurate where they are bell-shaped.
     >>> found = Location(epsilon=1, delta=1e-6).release([10**9 + row % 100 for row in range(5000)])
     >>> abs(found.value.mean - 10**9) < 1000

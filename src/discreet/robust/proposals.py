@@ -40,7 +40,7 @@ def growth_distance(growth: Growth, *, bound: int) -> int:
 class GrowthProposal:
     """A query, and a proposed bound on what one unit changes, in lattice steps.
 
-    Privacy: (epsilon, delta)-DP for the query's relation and units [DL09], [Vad17, Prop. 3.2];
+    Privacy: (epsilon, delta)-DP for the query's relation and units [DL09], [Vad17, Sec. 3.2];
     docs/proofs/robust.md.
     >>> from discreet.robust.quantile import SmoothQuantile
     >>> median = SmoothQuantile(fraction=0.5, lower=0, upper=10**6)
@@ -70,7 +70,7 @@ class GrowthProposal:
     def loss(self) -> Approximate:
         """The cost of one release, whether it refuses or not.
 
-        Privacy: for the relation and the units of the query [DL09], [Vad17, Prop. 3.2].
+        Privacy: for the relation and the units of the query [DL09], [Vad17, Sec. 3.2].
         >>> from discreet.robust.quantile import SmoothQuantile
         >>> median = SmoothQuantile(fraction=0.5, lower=0, upper=9, relation="replace")
         >>> GrowthProposal(query=median, bound=5, epsilon=1, delta=1e-6).loss().epsilon

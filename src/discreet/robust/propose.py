@@ -94,7 +94,7 @@ class ProposeTestRelease:
     `test_share` of epsilon pays for the test; a bound of 0 releases the value exactly, and the
     test gets all of epsilon.
     Privacy: (epsilon, delta)-DP for the relation, with units of up to `rows_per_unit` rows
-    [DL09], [Vad17, Prop. 3.2]; derived for integer noise in docs/proofs/robust.md.
+    [DL09], [Vad17, Sec. 3.2]; derived for integer noise in docs/proofs/robust.md.
     >>> from discreet.robust.reaches import QuantileReach
     >>> median = QuantileReach(fraction=0.5, lower=0, upper=10**6)
     >>> mechanism = ProposeTestRelease(bound=5, epsilon=1, delta=1e-6)
@@ -167,7 +167,7 @@ class ProposeTestRelease:
     def loss(self) -> Approximate:
         """The cost of one release, whether it refuses or not.
 
-        Privacy: (epsilon, delta)-DP [DL09], [Vad17, Prop. 3.2]; the test and the noise add up.
+        Privacy: (epsilon, delta)-DP [DL09], [Vad17, Sec. 3.2]; the test and the noise add up.
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).loss().delta
         Fraction(1, 1000000)
         """

@@ -71,7 +71,7 @@ class AnalyzeGauss:
     Rows longer than `radius` lattice steps are shrunk to it; the radius is at most 2**16 steps,
     so choose the lattice accordingly.
     Privacy: rho-zCDP for the relation, with units of up to `rows_per_unit` rows: one row moves
-    the matrix by at most radius^2 in Frobenius norm [DTTZ14, Thm. 2], [CKS20, Thm. 4].
+    the matrix by at most radius^2 in Frobenius norm [DTTZ14], [CKS20, Thm. 4].
     >>> AnalyzeGauss(columns=3, radius=100, rho=0.5).loss()
     ZCDP(rho=Fraction(1, 2), delta=Fraction(0, 1))
     """

@@ -102,7 +102,7 @@ class StableValue:
     """Releases a value exactly where no data set nearby has another one, and refuses elsewhere.
 
     Privacy: (epsilon, delta)-DP for the relation, with units of up to `rows_per_unit` rows
-    [Vad17, Prop. 3.3]; derived for integer noise in docs/proofs/robust.md.
+    [Vad17, Sec. 3.3]; derived for integer noise in docs/proofs/robust.md.
     >>> StableValue(epsilon=1, delta=1e-6).release("north", 10**6)
     Shown(value='north')
     """
@@ -123,7 +123,7 @@ class StableValue:
     def loss(self) -> Approximate:
         """The cost of one release, whether it refuses or not.
 
-        Privacy: (epsilon, delta)-DP [Vad17, Prop. 3.3].
+        Privacy: (epsilon, delta)-DP [Vad17, Sec. 3.3].
         >>> StableValue(epsilon=1, delta=1e-6).loss().epsilon
         Fraction(1, 1)
         """

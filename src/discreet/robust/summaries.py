@@ -272,7 +272,7 @@ class BlockMode:
     """The value that most blocks agree on, exactly, where one step cannot make it another.
 
     Choose a step so large that blocks do agree.
-    Privacy: (epsilon, delta)-DP [Vad17, Prop. 3.3].
+    Privacy: (epsilon, delta)-DP [Vad17, Sec. 3.3].
     >>> BlockMode(epsilon=1, delta=1e-6).epsilon
     Fraction(1, 1)
     """
@@ -303,7 +303,7 @@ class BlockMode:
     def loss(self, setting: Setting) -> Approximate:
         """The cost of one release, whether it refuses or not.
 
-        Privacy: for replacing `moved` values [Vad17, Prop. 3.3].
+        Privacy: for replacing `moved` values [Vad17, Sec. 3.3].
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMode(epsilon=1, delta=1e-6).loss(setting).epsilon
         Fraction(1, 1)
