@@ -3,6 +3,7 @@ cannot move all of them together by more than was paid for. Refusals depend on q
 """
 
 import json
+import threading
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -111,7 +112,7 @@ class Joint:
     'Joint'
     """
 
-    __slots__ = ("_body", "_cells", "_queries", "_session", "name")
+    __slots__ = ("_body", "_cells", "_lock", "_queries", "_session", "name")
 
     def __init__(self, session: Session, name: str, body: _Body, table: Table) -> None:
         self._session = session
@@ -119,6 +120,7 @@ class Joint:
         self._body = body
         self._cells = Cells(table, body.columns)
         self._queries: list[Query] = []
+        self._lock = threading.Lock()  # a question is checked against the cells it is counted in
         self._follow(body)
 
     @staticmethod
@@ -226,6 +228,10 @@ class Joint:
         >>> Joint.ask.__name__
         'ask'
         """
+        with self._lock:
+            return self._asked(sql)
+
+    def _asked(self, sql: str) -> Reading:
         plan = planned(self._session, sql)
         state = self._newest()
         _same_schema(self._body, plan.tables[0], self.name)

@@ -30,7 +30,8 @@ class Track:
     """How far a stream has been measured: the noisy encoding, which is public, and its noise.
 
     The noise does not depend on data; together with the noisy encoding it gives the exact stream,
-    so a track is as secret as the data.
+    so a track is as secret as the data. A track is extended once: twice would be two
+    measurements of the same step.
     Privacy: `noisy` is released; `noise` is secret and not part of the text of a track.
     >>> Track()
     Track(noisy=())

@@ -2,8 +2,10 @@
 half agrees with the holdout, its own answer is given back; where it does not, a noisy one.
 """
 
+import threading
 from dataclasses import dataclass
 
+from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
@@ -131,12 +133,19 @@ class ThresholdoutRun:
     1003
     """
 
-    __slots__ = ("_bits", "_mechanism", "_standing")
+    __slots__ = ("_bits", "_lock", "_mechanism", "_standing")
 
     def __init__(self, mechanism: Thresholdout, bits: BitSource = system) -> None:
         self._mechanism = mechanism
         self._bits = bits
+        self._lock = threading.Lock()
         self._standing = mechanism.begin(bits)
+
+    def __reduce__(self) -> str:
+        raise InvalidValue(
+            "a run cannot be copied or pickled: a copy would answer with the disagreements of the "
+            "original. Keep it in one process, or open a Holdout."
+        )
 
     @property
     def left(self) -> int:
@@ -157,9 +166,10 @@ class ThresholdoutRun:
         >>> made.start().answer(0, training=7, threshold=900)
         7
         """
-        if self.left < 1:
-            raise finished(self._mechanism.overfits)
-        said, self._standing = self._mechanism.step(
-            self._standing, exact, training=training, threshold=threshold, bits=self._bits
-        )
+        with self._lock:
+            if self.left < 1:
+                raise finished(self._mechanism.overfits)
+            said, self._standing = self._mechanism.step(
+                self._standing, exact, training=training, threshold=threshold, bits=self._bits
+            )
         return training if said is None else said

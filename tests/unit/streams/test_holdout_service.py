@@ -1,5 +1,7 @@
 """Holdouts through a curator: paid once, the analyst's own mean where it holds, never too often."""
 
+import copy
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -9,6 +11,7 @@ from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.streams.holdout import Agreement, Holdout
+from discreet.streams.thresholdout import Thresholdout
 from support.vaults import curator_of, people, write_source
 
 ROWS = 400
@@ -204,3 +207,13 @@ def test_a_question_that_was_overtaken_is_asked_again(kept, monkeypatch):
     monkeypatch.setattr(type(holdout), "_stand", read)
     assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
     assert not others
+
+
+def test_a_run_is_neither_copied_nor_exceeded():
+    run = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1)).start()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InvalidValue, match="cannot be copied or pickled"):
+            copied(run)
+    assert run.answer(10**6, training=0, threshold=5) > 10**5
+    with pytest.raises(BudgetExceeded):
+        run.answer(0, training=0, threshold=5)

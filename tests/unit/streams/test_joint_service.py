@@ -1,14 +1,25 @@
 """Joint questions through a curator: paid once, refused by the questions alone, pinned, durable."""
 
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas
 import pytest
 
-from discreet.curator.programs import states_of
+from discreet.curator.programs import planned, states_of
 from discreet.curator.service import Curator
-from discreet.errors import BudgetExceeded, InvalidValue, SchemaError, Unavailable, UnsafeQuery
+from discreet.errors import (
+    BudgetExceeded,
+    InvalidValue,
+    SchemaError,
+    Unavailable,
+    UnprovableRequest,
+    UnsafeQuery,
+)
 from discreet.loss import Pure
+from discreet.streams._pinning import seen_to_change
 from discreet.streams.counter import Counter
 from discreet.streams.joint import Joint
 from support.vaults import curator_of, people, write_source
@@ -269,3 +280,26 @@ def test_without_a_table_there_must_be_one(curator):
     )
     with pytest.raises(InvalidValue, match="there are 2: other, visits"):
         Joint.open(curator.session("ana"), epsilon=1, sensitivity=4)
+
+
+def test_tables_that_change_unseen_are_refused(kept):
+    plan = planned(kept, COUNT)
+    seen_to_change(plan)
+    with pytest.raises(UnprovableRequest, match="may change without a new version"):
+        seen_to_change(replace(plan, dialect="postgresql"))
+
+
+def test_threads_share_one_limit(kept):
+    """Eight threads ask overlapping questions of one service: no more than fit are answered."""
+    joint = opened(kept, "threads", epsilon=1, sensitivity=6)
+    answered = []
+
+    def ask(place):
+        with contextlib.suppress(BudgetExceeded):
+            joint.ask(f"{COUNT} WHERE age < {50 + place}")
+            answered.append(place)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(ask, range(8)))
+    assert len(answered) == 3
+    assert joint.sensitivity == 6
