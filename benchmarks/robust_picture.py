@@ -21,6 +21,7 @@ COUNTS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000)
 WIDTHS = (6, 10, 20, 50, 100, 200, 500, 1000)  # the declared range over the standard deviation
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 EPSILON, SHAPE, SPREAD = 0.5, "incomes (log-normal)", 1000
+LABEL = "datum.value < 1 ? datum.value : format(datum.value, '~s')"
 TRIMMED = {
     "trimmed, smooth Cauchy": CauchyShape.priced(epsilon=EPSILON),
     "trimmed, smooth Student 3": StudentShape.priced(epsilon=EPSILON),
@@ -75,8 +76,9 @@ def panel(
         "data": {"values": rows},
         "mark": {"type": "line", "point": True},
         "encoding": {
-            "x": {"field": "at", "title": across, "axis": {"format": "~s", "values": marks}} | kind,
-            "y": {"field": "error", "title": "median error, steps", "axis": {"format": "~s"}}
+            "x": {"field": "at", "title": across, "axis": {"labelExpr": LABEL, "values": marks}}
+            | kind,
+            "y": {"field": "error", "title": "median error, steps", "axis": {"labelExpr": LABEL}}
             | kind,
             "color": {
                 "field": "mechanism",
