@@ -28,6 +28,7 @@ _LAZY = frozenset(
     {
         "accounting",
         "audit",
+        "client",
         "curator",
         "errors",
         "local",
@@ -37,7 +38,10 @@ _LAZY = frozenset(
         "plan",
         "query",
         "release",
+        "robust",
         "schema",
+        "streams",
+        "survey",
     }
 )
 
