@@ -4,6 +4,7 @@ from collections import Counter as Tally
 from datetime import date, datetime
 from fractions import Fraction
 
+import numpy as np
 import pandas
 import pytest
 
@@ -68,6 +69,13 @@ def events(folder, rows):
 def by_month(rows, upto):
     months = Tally(int(row[4][5:7]) for row in rows)
     return [sum(months[m] for m in range(1, last + 1)) for last in range(1, upto + 1)]
+
+
+def entries_of(stretch):
+    """The exact entries behind a stretch, which only its secret noise can give."""
+    track = stretch.track
+    encoded = [a - b for a, b in zip(track.noisy, track.noise, strict=True)]
+    return Factorisation(12).recover(encoded)
 
 
 def months_until(counter, month):
@@ -192,6 +200,11 @@ def test_points_stay_and_new_ones_are_those_of_the_new_data(session, curator, tm
         assert abs(point.value - truth) < 20 * point.half_width
         assert point.half_width < 1
     assert (fifth.half_width, sixth.half_width) == (said[0].half_width, said[1].half_width)
+    first, second = counter._kept()[1].stretches
+    assert set(first.track.noise).isdisjoint(second.track.noise)
+    assert entries_of(first) == np.diff(by_month(people(60), 4), prepend=0).tolist()
+    # The first entry from the new version holds all earlier months of it.
+    assert entries_of(second) == [by_month(people(120), 5)[-1], 120 // 12]
 
 
 def test_single_rows_are_protected_where_rows_are_people(tmp_path):
