@@ -241,3 +241,18 @@ def test_one_column_is_enough(session):
     made = synthesize(session, "visits", epsilon=20, columns=["region"])
     assert abs(made.count({"region": ["south"]}).value - 200) < 40
     assert len(made.model.marks) == 1
+
+
+@pytest.mark.parametrize(("neighbours", "squared"), [("add-remove", 4), ("replace", 8)])
+def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared):
+    """Two rows may lie in one cell; replaced, they may leave one and reach another."""
+    with curator_of(tmp_path, people(80), budget=BUDGET, neighbours=neighbours) as curator:
+        curator.grant("ana", epsilon=40, delta=1e-6)
+        session = curator.session("ana")
+        synthesize(session, "visits", epsilon=5, columns=["region"], name="fever")
+        course = Course.read(states_of(session).newest("fever", analyst="ana").body)
+    (total,) = course.answers[0]
+    assert float(total.variance) == pytest.approx(squared / (2 * float(course.paid[0])), rel=1e-9)
+    assert float(course.paid[0]) == pytest.approx(
+        float(Fraction(course.spec.price)) / 100, rel=1e-9
+    )
