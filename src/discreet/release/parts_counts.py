@@ -4,7 +4,6 @@ Binds the array algorithms to public axes; the noise is theirs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from math import sqrt
 from typing import Any
 
@@ -44,18 +43,20 @@ def _finish(value: str) -> str:
 
 def _counted(
     axes: Sequence[Axis], table: NDArray[np.float64], error: float, finish: str
-) -> dict[str, list[Any]]:
+) -> dict[str, NDArray[Any]]:
     """The columns of a table of counts: labels, the estimate, its error and interval."""
-    labels = list(product(*(axis.labels for axis in axes)))
-    columns: dict[str, list[Any]] = {
-        axis.name: [row[place] for row in labels] for place, axis in enumerate(axes)
-    }
     flat = np.asarray(table, dtype=np.float64).ravel()
-    columns["count"] = flat.tolist()
-    columns["standard_error"] = [error] * len(flat)
+    columns: dict[str, NDArray[Any]] = {}
+    inner = len(flat)
+    for axis in axes:  # arrays of pointers to the labels: a table may have a million rows
+        inner //= axis.cells
+        labels = np.array(axis.labels, dtype=object)
+        columns[axis.name] = np.resize(np.repeat(labels, inner), len(flat))
+    columns["count"] = flat
+    columns["standard_error"] = np.broadcast_to(np.float64(error), flat.shape)
     low = flat - _NORMAL * error
-    columns["low"] = (low if finish == "least-squares" else np.maximum(low, 0.0)).tolist()
-    columns["high"] = (flat + _NORMAL * error).tolist()
+    columns["low"] = low if finish == "least-squares" else np.maximum(low, 0.0)
+    columns["high"] = flat + _NORMAL * error
     return columns
 
 

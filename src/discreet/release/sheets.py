@@ -10,6 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.curator.chart import bars
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
@@ -17,9 +20,13 @@ from discreet.noise.bits import BitSource
 from discreet.release.frame import Cells
 from discreet.schema.column import identifier
 
-__all__ = ["Part", "Preview", "Sheet"]
+__all__ = ["Column", "Part", "Preview", "Sheet"]
 
 _MOST_BARS, _MOST_POINTS = 60, 5000
+_CHUNK = 100_000
+
+Column = Sequence[Any] | NDArray[Any]
+"""The values of one column, row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Sheet:
 
     name: str
     words: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Column]
     keys: tuple[str, ...]
     value: str
     low: str = ""
@@ -107,8 +114,12 @@ class Sheet:
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
-            lists = [[_plain(each) for each in values] for values in self.columns.values()]
-            writer.writerows(zip(*lists, strict=True))
+            for start in range(0, self.rows, _CHUNK):
+                lists = [
+                    [_plain(each) for each in _listed(values[start : start + _CHUNK])]
+                    for values in self.columns.values()
+                ]
+                writer.writerows(zip(*lists, strict=True))
 
     def write_parquet(self, path: Path) -> None:
         """Write it as Parquet; pyarrow has to be there.
@@ -173,18 +184,24 @@ def _line(points: list[dict[str, Any]], title: str, group: str, value: str) -> d
     }
 
 
+def _listed(values: Column) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.9g}")
     return value.isoformat() if isinstance(value, date | datetime) else value
 
 
-def _alike(values: Sequence[Any]) -> list[Any]:
+def _alike(values: Column) -> Column:
     """Labels of one type: a number beside the word "missing" becomes a text."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return values
     kinds = {type(value) for value in values}
     if len(kinds) > 1 and str in kinds:
         return [str(_plain(value)) for value in values]
-    return list(values)
+    return _listed(values)
 
 
 class Part(Protocol):

@@ -355,7 +355,7 @@ def shape(published: Published) -> dict:
     del manifest["receipt"]
     return {
         **manifest,
-        "keys": {n: [s.columns[k] for k in s.keys] for n, s in published.tables.items()},
+        "keys": {n: [list(s.columns[k]) for k in s.keys] for n, s in published.tables.items()},
     }
 
 
