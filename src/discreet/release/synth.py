@@ -189,6 +189,7 @@ class _Taken:
 
     @property
     def sensitivity(self) -> Sensitivity:
+        # That of the joint table, at the worst placement of rows; no marginal moves by more.
         return self.made.measures[0].sensitivity
 
     def take(self, step: Step) -> tuple[Noisy, ...] | None:

@@ -286,3 +286,19 @@ def test_noisy_answers_keep_their_variance():
     (found,) = Ones((), ((),), (Fraction(9),)).release(table(), system)
     assert isinstance(found, Noisy)
     assert found.variance == 9
+
+
+UNITS = st.lists(st.tuples(*(st.integers(0, s - 1) for s in SIZES)), max_size=3)
+
+
+@given(UNITS, UNITS)
+def test_every_marginal_moves_by_at_most_the_joint_table_s_sensitivity(removed, added):
+    """Steps take the sensitivity of the joint table for its marginals, which sum cells up."""
+    before, after = cells([(0, 0, 0), *removed]), cells([(0, 0, 0), *added])
+    squared = 9 if not removed or not added else 18  # three rows in one cell, or from one to one
+    for clique in [c for k in range(4) for c in itertools.combinations(range(3), k)]:
+        codes, size = coded(before.places, clique, SIZES)
+        others, _ = coded(after.places, clique, SIZES)
+        change = after.marginal(others, size) - before.marginal(codes, size)
+        assert (change**2).sum() <= squared
+        assert np.abs(change).sum() <= 3 * (2 if squared == 18 else 1)
