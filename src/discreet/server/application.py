@@ -19,7 +19,9 @@ from discreet.server.desk import Desk
 from discreet.server.jobs import Jobs
 from discreet.server.pages import login_pages
 from discreet.server.problems import KINDS, register_problems
+from discreet.server.publications import publication_routes
 from discreet.server.register_pages import register_pages
+from discreet.server.services import service_routes
 from discreet.server.settings import Settings
 from discreet.server.shield import Shield, metrics_text
 
@@ -69,6 +71,8 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     app.state.desk = desk
     register_problems(app)
     app.include_router(analyst_routes(jobs), prefix=_PREFIX)
+    app.include_router(service_routes(), prefix=_PREFIX)
+    app.include_router(publication_routes(), prefix=_PREFIX)
     app.include_router(custodian_routes(), prefix=_PREFIX)
     for pages in (login_pages, analyst_pages, custodian_pages, register_pages):
         app.include_router(pages())

@@ -1,0 +1,144 @@
+"""What requests to services may carry: monitors, counters, synopses, releases. Strict, finite,
+bounded; knows shapes only.
+"""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+__all__ = [
+    "NAME",
+    "CheckForm",
+    "ConditionForm",
+    "CounterForm",
+    "MonitorForm",
+    "PointsForm",
+    "ReleaseForm",
+    "SynopsisForm",
+]
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+"""How services are named."""
+
+_Name = Annotated[str, StringConstraints(pattern=NAME)]
+_Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
+_Price = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+_Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+_Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=1, le=10_000)]
+_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class MonitorForm(BaseModel):
+    """A monitor to begin: its question, threshold and the price of a run.
+
+    Privacy: none (touches no data).
+    >>> MonitorForm(name="fever", sql="SELECT COUNT(*) FROM visits", threshold=40).alarms
+    1
+    """
+
+    model_config = _STRICT
+
+    name: _Name
+    sql: _Sql
+    threshold: _Number
+    alarms: _Count = 1
+    epsilon: _Price | None = None
+    rho: _Price | None = None
+    numbers: _Share | None = None
+
+
+class CheckForm(BaseModel):
+    """A check of a monitor; another question or threshold of the same run, where one is given.
+
+    Privacy: none (touches no data).
+    >>> CheckForm().sql is None
+    True
+    """
+
+    model_config = _STRICT
+
+    sql: _Sql | None = None
+    threshold: _Number | None = None
+
+
+class CounterForm(BaseModel):
+    """A counter to begin: its question, price, and how many versions and buckets it reads.
+
+    Privacy: none (touches no data).
+    >>> CounterForm(name="visits", sql="SELECT day, COUNT(*) FROM visits GROUP BY day").buckets
+    """
+
+    model_config = _STRICT
+
+    name: _Name
+    sql: _Sql
+    epsilon: _Price | None = None
+    rho: _Price | None = None
+    versions: _Count | None = None
+    buckets: _Count | None = None
+
+
+class PointsForm(BaseModel):
+    """The day up to which a counter goes on.
+
+    Privacy: none (touches no data).
+    >>> PointsForm(upto="2025-01-31").upto
+    datetime.date(2025, 1, 31)
+    """
+
+    model_config = _STRICT
+
+    upto: Annotated[date, Field(strict=False)]
+
+
+class SynopsisForm(BaseModel):
+    """A synopsis to begin: the columns it is about, what is near enough, and the whole price.
+
+    Privacy: none (touches no data).
+    >>> form = SynopsisForm(name="s", table="visits", columns=["region"], alpha=0.1, epsilon=1.0)
+    >>> form.order
+    3
+    """
+
+    model_config = _STRICT
+
+    name: _Name
+    table: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    columns: Annotated[
+        list[Annotated[str, StringConstraints(min_length=1, max_length=100)]],
+        Field(min_length=1, max_length=64),
+    ]
+    alpha: _Share
+    epsilon: _Price
+    order: Annotated[int, Field(ge=1, le=8)] = 3
+    queries: Annotated[int, Field(ge=1, le=10**9)] = 10_000
+    reserve: _Share = 0.25
+
+
+class ConditionForm(BaseModel):
+    """A question to a synopsis: SELECT COUNT(*) FROM table WHERE ...
+
+    Privacy: none (touches no data).
+    >>> ConditionForm(sql="SELECT COUNT(*) FROM visits").sql
+    'SELECT COUNT(*) FROM visits'
+    """
+
+    model_config = _STRICT
+
+    sql: _Sql
+
+
+class ReleaseForm(BaseModel):
+    """A release to make: its specification as TOML text.
+
+    Privacy: none (touches no data).
+    >>> ReleaseForm(name="r1", specification="[release]").name
+    'r1'
+    """
+
+    model_config = _STRICT
+
+    name: _Name
+    specification: Annotated[str, StringConstraints(min_length=1, max_length=60_000)]

@@ -1,0 +1,347 @@
+"""The routes of standing services: monitors, counters and synopses of an analyst's own.
+Services run on remote sessions, and what they say is the library's; nothing here looks at rows.
+"""
+
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path as File
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response
+
+from discreet.curator.programs import states_of
+from discreet.curator.session import Session
+from discreet.display.words import cost_text
+from discreet.errors import InvalidValue
+from discreet.ledger.account import Holder
+from discreet.server.accounts import Identity
+from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.problems import Problem
+from discreet.server.service_forms import (
+    NAME,
+    CheckForm,
+    ConditionForm,
+    CounterForm,
+    MonitorForm,
+    PointsForm,
+    SynopsisForm,
+)
+from discreet.streams import Counter, Monitor, Point, Synopsis
+from discreet.streams.counter_state import Kept
+
+__all__ = ["Shelf", "named", "service_routes"]
+
+_Analyst = Annotated[Identity, Depends(analyst)]
+_Name = Annotated[str, Path(pattern=NAME)]
+_MOST_KEPT = 8
+_CHECKS = 100  # how many checks the error that is told is for
+
+
+class Shelf:
+    """Synopses that are kept in memory, so that a hypothesis is not fitted for every question.
+
+    Privacy: they hold what was released, and states that follow the vault's.
+    >>> Shelf().find("ana", "s") is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Synopsis] = OrderedDict()
+
+    def find(self, account: str, name: str) -> Synopsis | None:
+        """A synopsis that was asked lately.
+
+        Privacy: post-processing.
+        >>> Shelf().find("ana", "s") is None
+        True
+        """
+        with self._lock:
+            found = self._kept.get((account, name))
+            if found is not None:
+                self._kept.move_to_end((account, name))
+            return found
+
+    def keep(self, account: str, synopsis: Synopsis) -> Synopsis:
+        """Keep a synopsis, and forget the one that was not asked for longest.
+
+        Privacy: none (touches no data).
+        >>> Shelf.keep.__name__
+        'keep'
+        """
+        with self._lock:
+            self._kept[account, synopsis.name] = synopsis
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return synopsis
+
+
+def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
+    """Refuse the name of a service that this analyst has not; others' look absent.
+
+    Privacy: none (touches no data).
+    >>> callable(named)
+    True
+    """
+    if name not in desk.curator.vault.states.names(analyst=who.name, kind=kind):
+        raise Problem("not-found")
+
+
+def service_routes() -> APIRouter:
+    """The routes of monitors, counters and synopses.
+
+    Privacy: each is charged as in the library, and answers leave on the grid of time.
+    >>> callable(service_routes)
+    True
+    """
+    routes = APIRouter(tags=["services"])
+    routes.add_api_route("/monitors", _monitors, methods=["GET"])
+    routes.add_api_route("/monitors", _open_monitor, methods=["POST"], status_code=201)
+    routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
+    routes.add_api_route("/monitors/{name}/checks", _check, methods=["POST"])
+    routes.add_api_route("/monitors/{name}/runs", _renew, methods=["POST"], status_code=201)
+    routes.add_api_route("/counters", _counters, methods=["GET"])
+    routes.add_api_route("/counters", _open_counter, methods=["POST"], status_code=201)
+    routes.add_api_route("/counters/{name}", _counter, methods=["GET"])
+    routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
+    shelf = Shelf()
+
+    async def open_synopsis(request: Request, form: SynopsisForm, who: _Analyst) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        def begin() -> dict[str, Any]:
+            words = form.model_dump(exclude={"columns"})
+            made = Synopsis.open(desk.session(who), form.columns, **words)
+            return _about(shelf.keep(who.name, made))
+
+        return await desk.gate.run(who.name, begin)
+
+    async def answer(
+        request: Request, name: _Name, form: ConditionForm, who: _Analyst
+    ) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        def ask() -> dict[str, Any]:
+            session = desk.session(who)
+            states_of(session).newest(name, analyst=who.name)  # refused after an adoption
+            found = shelf.find(who.name, name)
+            if found is None:
+                found = shelf.keep(who.name, _resumed(desk, session, name))
+            told = found.query(form.sql)
+            return {
+                "question": form.sql,
+                "value": told.value,
+                "share": told.share,
+                "half_width": told.half_width,
+                "source": told.source,
+                "rounds_left": found.rounds_left,
+            }
+
+        return await desk.gate.run(who.name, ask)
+
+    async def finish(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        def end() -> dict[str, Any]:
+            made = _resumed(desk, desk.session(who), name)
+            made.finish()
+            return _about(shelf.keep(who.name, made))
+
+        return await desk.gate.run(who.name, end)
+
+    routes.add_api_route("/synopses", _synopses, methods=["GET"])
+    routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
+    routes.add_api_route("/synopses/{name}", _synopsis, methods=["GET"])
+    routes.add_api_route("/synopses/{name}/answers", answer, methods=["POST"])
+    routes.add_api_route("/synopses/{name}/end", finish, methods=["POST"])
+    routes.add_api_route(
+        "/synopses/{name}/file",
+        _file,
+        methods=["GET"],
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    return routes
+
+
+async def _monitors(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        session = desk.curator.remote_session(who.name)
+        return [Monitor(session, name).values() for name in Monitor.names(session)]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def begin() -> dict[str, Any]:
+        session = desk.session(who)
+        words = form.model_dump(exclude={"name", "sql"})
+        design = Monitor.explain(session, form.sql, **words)
+        made = Monitor.open(session, form.sql, name=form.name, **words)
+        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+        return {
+            **made.values(),
+            "cost": cost_text(design.cost, account.conversion_delta),
+            "error": design.error(checks=_CHECKS),
+            "error_checks": _CHECKS,
+            "number_error": design.number_error(),
+        }
+
+    return await desk.gate.run(who.name, begin)
+
+
+async def _monitor(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def read() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        return Monitor(desk.curator.remote_session(who.name), name).values()
+
+    return await desk.gate.run(who.name, read)
+
+
+async def _check(request: Request, name: _Name, form: CheckForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def check() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        monitor = Monitor(desk.session(who), name)
+        return monitor.check(form.sql, threshold=form.threshold).values()
+
+    return await desk.gate.run(who.name, check)
+
+
+async def _renew(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def renew() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        monitor = Monitor(desk.session(who), name)
+        monitor.renew()
+        return monitor.values()
+
+    return await desk.gate.run(who.name, renew)
+
+
+def _again(session: Session, name: str) -> Counter:
+    state = states_of(session).newest(name, analyst=session.name)
+    if state is None:
+        raise Problem("not-found")
+    kept = Kept.of(state)
+    reach = kept.reach
+    return Counter.open(
+        session, kept.question, versions=reach.versions, buckets=reach.buckets, name=name
+    )
+
+
+def _counted(counter: Counter) -> dict[str, Any]:
+    return {
+        "name": counter.name,
+        "question": counter.design.plan.question,
+        "protects": counter.design.protects,
+        "points": _points(counter.points),
+    }
+
+
+def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
+    return [
+        {"start": each.start.isoformat(), "value": each.value, "half_width": each.half_width}
+        for each in points
+    ]
+
+
+async def _counters(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        names = desk.curator.vault.states.names(analyst=who.name, kind="counter")
+        return [{"name": name} for name in names]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _open_counter(request: Request, form: CounterForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def begin() -> dict[str, Any]:
+        if form.epsilon is None and form.rho is None:
+            raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
+        return _counted(Counter.open(desk.session(who), **form.model_dump()))
+
+    return await desk.gate.run(who.name, begin)
+
+
+async def _counter(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def read() -> dict[str, Any]:
+        named(desk, who, "counter", name)
+        return _counted(_again(desk.curator.remote_session(who.name), name))
+
+    return await desk.gate.run(who.name, read)
+
+
+async def _advance(
+    request: Request, name: _Name, form: PointsForm, who: _Analyst
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def advance() -> list[dict[str, Any]]:
+        named(desk, who, "counter", name)
+        return _points(_again(desk.session(who), name).advance(upto=form.upto))
+
+    return await desk.gate.run(who.name, advance)
+
+
+def _resumed(desk: Desk, session: Session, name: str) -> Synopsis:
+    if name not in desk.curator.vault.states.names(analyst=session.name, kind="synopsis"):
+        raise Problem("not-found")
+    return Synopsis.resume(session, name)
+
+
+def _about(synopsis: Synopsis) -> dict[str, Any]:
+    snapshot = synopsis.snapshot
+    return {
+        "name": synopsis.name,
+        "table": snapshot.table.name,
+        "columns": [each.name for each in snapshot.table.columns],
+        "total": snapshot.total,
+        "rho": float(synopsis.spent),
+        "rounds_left": synopsis.rounds_left,
+    }
+
+
+async def _synopses(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        names = desk.curator.vault.states.names(analyst=who.name, kind="synopsis")
+        return [{"name": name} for name in names]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _synopsis(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+    return await desk.gate.run(who.name, lambda: _about(_resumed(desk, desk.session(who), name)))
+
+
+async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
+    desk = desk_of(request)
+
+    def written() -> bytes:
+        made = _resumed(desk, desk.session(who), name)
+        with tempfile.TemporaryDirectory() as folder:
+            place = File(folder) / "synopsis.npz"
+            made.save(place)
+            return place.read_bytes()
+
+    body = await desk.gate.run(who.name, written)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.npz"'}
+    return Response(body, media_type="application/octet-stream", headers=headers)
