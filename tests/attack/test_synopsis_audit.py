@@ -107,8 +107,17 @@ def test_a_synopsis_keeps_its_charge_for_long(sessions):
 
 
 def test_a_charge_that_is_too_small_is_caught(sessions):
-    """The synopsis of epsilon 60, said to cost 1."""
-    verdict = examined(sessions, 60, Pure(epsilon=1), 100, 1e-3, "dear")
+    """A synopsis of epsilon 60, said to cost 1: its contrasts alone give it away."""
+
+    def draw(side, count):
+        asked = {"table": "answers", "alpha": 0.25, "epsilon": 60, "order": 1, "reserve": 0}
+        opened = (
+            Synopsis.open(sessions[side], ("b",), name=f"dear-{turn}", **asked)
+            for turn in range(count)
+        )
+        return np.array([each.query(ASKED[1]).value for each in opened])
+
+    verdict = audit(draw, Pure(epsilon=1), pairs=[(0, 1)], samples=100, false_alarm=1e-3)
     assert verdict.violated, str(verdict)
 
 
