@@ -15,7 +15,7 @@ from discreet.rationals import floor_decimal, sqrt_up
 from discreet.release.allocation import Unit
 from discreet.release.blocks import Blocks
 from discreet.release.ordered import OrderedEstimate, ordered
-from discreet.release.workload import Workload
+from discreet.release.workload import Places, Workload
 
 __all__ = ["Adaptive", "AdaptiveEstimate"]
 
@@ -52,6 +52,16 @@ class AdaptiveEstimate:
         'range'
         """
         return float(self.histogram()[start:stop].sum())
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The same for many ranges.
+
+        Privacy: post-processing.
+        >>> AdaptiveEstimate.variances.__name__
+        'variances'
+        """
+        pairs = zip(np.atleast_1d(starts), np.atleast_1d(stops), strict=True)
+        return np.array([self.variance(int(start), int(stop)) for start, stop in pairs])
 
     def variance(self, start: int, stop: int) -> float:
         """The most variance by noise that a range can have; what merging adds is unknown.

@@ -12,7 +12,7 @@ from discreet.noise.bits import BitSource
 from discreet.release.allocation import Unit
 from discreet.release.ranges import Trees
 from discreet.release.running import MOST_CELLS, Running
-from discreet.release.workload import Workload
+from discreet.release.workload import Places, Workload
 
 __all__ = ["Ordered", "OrderedEstimate", "ordered"]
 
@@ -47,6 +47,14 @@ class OrderedEstimate(Protocol):
         Privacy: none (touches no data).
         >>> OrderedEstimate.variance.__name__
         'variance'
+        """
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges.
+
+        Privacy: none (touches no data).
+        >>> OrderedEstimate.variances.__name__
+        'variances'
         """
 
 

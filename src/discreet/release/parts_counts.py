@@ -19,11 +19,11 @@ from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.ladder import Cut, cells_of
 from discreet.release.marginals import Marginals, marginal_cut
 from discreet.release.measure import tabulated
-from discreet.release.ordered import ordered
+from discreet.release.ordered import OrderedEstimate, ordered
 from discreet.release.ranges import Trees
 from discreet.release.running import Running
 from discreet.release.settle import settled, to_simplex
-from discreet.release.sheets import Preview, Sheet
+from discreet.release.sheets import Column, Preview, Sheet
 from discreet.release.workload import Workload
 
 __all__ = ["FINISHES", "MarginalPart", "RangePart"]
@@ -352,19 +352,20 @@ class RangePart:
             return [Sheet(self.name, words, columns, keys, *ends, drawing=drawing)]
         return [self._single(cells, found)]
 
-    def _single(self, cells: NDArray[np.float64], found: Any) -> Sheet:
+    def _single(self, cells: NDArray[np.float64], found: OrderedEstimate) -> Sheet:
         (axis,) = self.axes
-        single = [sqrt(found.variance(place, place + 1)) for place in range(axis.cells)]
-        upto = [sqrt(found.variance(0, place + 1)) for place in range(axis.cells)]
+        place = np.arange(axis.cells)
+        single = np.sqrt(found.variances(place, place + 1))
+        upto = np.sqrt(found.variances(np.zeros_like(place), place + 1))
         running = np.cumsum(cells)
-        columns: dict[str, list[Any]] = {
-            axis.name: list(axis.labels),
-            "count": cells.tolist(),
+        columns: dict[str, Column] = {
+            axis.name: axis.labels,
+            "count": cells,
             "standard_error": single,
-            "cumulative": running.tolist(),
+            "cumulative": running,
             "cumulative_standard_error": upto,
-            "low": (running - _NORMAL * np.array(upto)).tolist(),
-            "high": (running + _NORMAL * np.array(upto)).tolist(),
+            "low": running - _NORMAL * upto,
+            "high": running + _NORMAL * upto,
         }
         words = "Counts up to each value; a range is the difference of two of them."
         if isinstance(self.plan, Adaptive):

@@ -24,7 +24,7 @@ from discreet.release.allocation import (
 from discreet.release.components import Components
 from discreet.release.ladder import Cut, Ladder, below, cells_of, shape_of
 from discreet.release.measure import expected, measured, paid
-from discreet.release.workload import Workload, level_parts, query_parts
+from discreet.release.workload import Places, Workload, level_parts, query_parts
 
 __all__ = ["Boxes", "Trees", "TreesEstimate", "binary", "chains"]
 
@@ -117,6 +117,15 @@ class TreesEstimate:
         'variance'
         """
         return self.plan.box_variance([(start, stop)])
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges.
+
+        Privacy: none (touches no data).
+        >>> TreesEstimate.variances.__name__
+        'variances'
+        """
+        return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
@@ -225,6 +234,22 @@ class Trees:
             need / known.precision(cut)
             for cut, need in _products(self.ladders, self.parts(ranges)).items()
         )
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges of the only axis.
+
+        Privacy: none (touches no data).
+        >>> plan = Trees.planned((1,), price=Pure(epsilon=1))
+        >>> plan.variances(np.array([0]), np.array([1])).round(3).tolist()
+        [1.841]
+        """
+        (ladder,) = self.ladders
+        found = np.zeros(np.shape(starts))
+        for level, part in enumerate(query_parts(ladder, starts, stops)):
+            length = ladder.padded // ladder.blocks(level)
+            precision = self.known.precision(((0, level),) if level else ())
+            found = found + part / (length * precision)
+        return found
 
     def release(self, exact: NDArray[Any], bits: BitSource = system) -> TreesEstimate:
         """Measure a histogram with one axis for each ladder.

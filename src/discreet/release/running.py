@@ -15,7 +15,7 @@ from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
 from discreet.release.allocation import Unit
-from discreet.release.workload import Workload
+from discreet.release.workload import Places, Workload
 
 __all__ = ["MOST_CELLS", "Running", "RunningEstimate", "square_root"]
 
@@ -85,6 +85,15 @@ class RunningEstimate:
         'variance'
         """
         return self.plan.variance(start, stop)
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges.
+
+        Privacy: none (touches no data).
+        >>> RunningEstimate.variances.__name__
+        'variances'
+        """
+        return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
@@ -161,6 +170,17 @@ class Running:
         weights = decode[:stop].copy()
         weights[stop - start :] -= decode[:start]
         return float(weights @ weights) * self._noise_variance()
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges.
+
+        Privacy: none (touches no data).
+        >>> plan = Running.planned(1, rho=Fraction(1, 2), unit=Unit())
+        >>> plan.variances(np.array([0]), np.array([1])).round(6).tolist()
+        [1.0]
+        """
+        pairs = zip(np.atleast_1d(starts), np.atleast_1d(stops), strict=True)
+        return np.array([self.variance(int(start), int(stop)) for start, stop in pairs])
 
     def _noise_variance(self) -> float:
         return self.noise.variance / _ONE**2

@@ -3,6 +3,7 @@ each level of a ladder. Public shapes only.
 """
 
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.release.ladder import Ladder
 
-__all__ = ["Workload", "level_parts", "query_parts"]
+__all__ = ["Places", "Workload", "level_parts", "query_parts"]
 
 
 class Workload(StrEnum):
@@ -42,48 +43,49 @@ def level_parts(workload: Workload, ladder: Ladder) -> NDArray[np.float64]:
     >>> level_parts(Workload.PREFIXES, Ladder.flat(2)).tolist()
     [1.25, 0.25]
     """
-    cells = ladder.cells
-    place = np.arange(cells, dtype=np.float64)
-    within = np.array([_within(workload, place, ladder, level) for level in _levels(ladder)])
-    return np.diff(within, prepend=0.0) / workload.queries(cells)
+    lengths = [ladder.padded // ladder.blocks(level) for level in range(ladder.depth + 1)]
+    within = [_within(workload, ladder.cells, ladder.padded, length) for length in lengths]
+    return np.diff(np.array(within), prepend=0.0) / workload.queries(ladder.cells)
 
 
-def _levels(ladder: Ladder) -> range:
-    return range(ladder.depth + 1)
-
-
-def _within(workload: Workload, place: NDArray[np.float64], ladder: Ladder, level: int) -> float:
-    """The sum over queries of the squared length of their projection onto block sums.
+@lru_cache(maxsize=4096)
+def _within(workload: Workload, cells: int, padded: int, length: int) -> float:
+    """The sum over queries of the squared length of their projection onto sums of blocks.
 
     It is the sum over blocks of the entries of W'W inside them, over the block's length: the
     queries that hold both i <= j are n - j prefixes, or (i + 1)(n - j) ranges.
     """
-    length = ladder.padded // ladder.blocks(level)
-    cells = ladder.cells
+    place = np.arange(cells, dtype=np.float64)
     first = np.ones(cells) if workload is Workload.PREFIXES else place + 1
-    padded = np.zeros(ladder.padded)
-    padded[:cells] = first
-    blocks = padded.reshape(-1, length)
+    filled = np.zeros(padded)
+    filled[:cells] = first
+    blocks = filled.reshape(-1, length)
     earlier = (np.cumsum(blocks, axis=1) - blocks).ravel()[:cells]
     return float(((2 * earlier + first) * (cells - place)).sum()) / length
 
 
-def query_parts(ladder: Ladder, start: int, stop: int) -> NDArray[np.float64]:
-    """For each level the squared length of the part of one range in it; `stop` is not included.
+Places = int | NDArray[np.int64]
+"""One place along an axis, or an array of them."""
 
+
+def query_parts(ladder: Ladder, start: Places, stop: Places) -> NDArray[np.float64]:
+    """For each level the squared length of the part of a range in it; `stop` is not included.
+
+    Arrays of starts and stops give a column for each range.
     Privacy: none (touches no data).
     >>> query_parts(Ladder.flat(2), 0, 1).tolist()
     [0.5, 0.5]
     """
-    if not 0 <= start <= stop <= ladder.cells:
-        raise InvalidValue(f"the range {start} to {stop} is not within 0 to {ladder.cells}.")
+    starts, stops = np.asarray(start, dtype=np.int64), np.asarray(stop, dtype=np.int64)
+    if not ((starts >= 0) & (starts <= stops) & (stops <= ladder.cells)).all():
+        raise InvalidValue(
+            f"a range from {starts.min()} to {stops.max()} is not within 0 to {ladder.cells}."
+        )
     within = []
-    for level in _levels(ladder):
+    for level in range(ladder.depth + 1):
         length = ladder.padded // ladder.blocks(level)
-        first, last = -(-start // length), stop // length
-        if first > last:  # inside one block
-            within.append((stop - start) ** 2 / length)
-            continue
-        ends = (first * length - start) ** 2 + (stop - last * length) ** 2
-        within.append((last - first) * length + ends / length)
-    return np.diff(np.array(within, dtype=np.float64), prepend=0.0)
+        first, last = -(-starts // length), stops // length
+        ends = (first * length - starts) ** 2 + (stops - last * length) ** 2
+        across = (last - first) * length + ends / length
+        within.append(np.where(first > last, (stops - starts) ** 2 / length, across))
+    return np.diff(np.array(within, dtype=np.float64), axis=0, prepend=0.0)

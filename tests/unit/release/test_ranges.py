@@ -79,6 +79,8 @@ def test_the_error_of_trees_is_that_of_dense_algebra(price, workload):
     found = [plan.box_variance([each]) for each in queries(workload, 13)]
     dense = dense_variances(plan, [[each] for each in queries(workload, 13)])
     assert np.allclose(found, dense)
+    starts, stops = np.array(queries(workload, 13)).T
+    assert np.allclose(plan.variances(starts, stops), dense)
     assert plan.rmse() == pytest.approx(np.sqrt(np.mean(dense)))
 
 
