@@ -15,7 +15,7 @@ from discreet.rationals import Number, positive, probability
 
 __all__ = ["PopulationError", "population_error"]
 
-_SHARES = 60  # how finely the allowances of the theorem are searched
+_HALVINGS = 60  # of the allowance c, in search of the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,32 @@ def population_error(
     price, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
     missed = tail(confidence)
     noise = _noise(price, slack, k)
-    best = (math.inf, math.inf)
-    for part in range(1, 10) if slack else (10,):
-        # What is missed goes to the noise (b/c) and to delta (delta/d).
-        to_noise = missed * part / 10
-        rest = 2 * slack / (missed - to_noise) if slack else Fraction(0)
-        for power in range(_SHARES):
-            allowance = Fraction(1, 2) ** power
-            if to_noise * allowance >= 1:
-                continue
-            sample = noise.simultaneous_error(k, 1 - to_noise * allowance) / n
-            best = min(best, (sample + float(allowance) + float(rest), sample))
-            if float(allowance) < sample / 1000:
-                break
+    confidence_of_noise, allowed = _allowances(noise, n, k, missed, slack)
+    sample = noise.simultaneous_error(k, confidence_of_noise) / n
     fixed, split = _hoeffding(n, k, missed), _hoeffding(max(1, n // k), k, missed)
-    private = min(1.0, best[0] + math.expm1(float(price)))
-    return PopulationError(private=private, sample=min(1.0, best[1]), split=split, fixed=fixed)
+    private = min(1.0, sample + allowed + math.expm1(float(price)))
+    return PopulationError(private=private, sample=min(1.0, sample), split=split, fixed=fixed)
+
+
+def _allowances(
+    noise: DiscreteGaussian | DiscreteLaplace, n: int, k: int, missed: Fraction, delta: Fraction
+) -> tuple[Fraction, float]:
+    """The confidence 1 - b of the noise and c + 2d that make the sum least, with the textbook's
+    width of the noise for the search; what is missed is b/c + delta/d.
+    """
+    best = (math.inf, Fraction(0), 0.0)
+    for part in range(1, 10) if delta else (10,):
+        to_noise = missed * part / 10
+        rest = float(2 * delta / (missed - to_noise)) if delta else 0.0
+        for power in range(_HALVINGS):
+            allowance = Fraction(1, 2**power)
+            confidence = 1 - to_noise * allowance
+            width = noise.accuracy_bound(k, confidence) / n
+            allowed = float(allowance) + rest
+            best = min(best, (width + allowed, confidence, allowed))
+            if float(allowance) < width / 1000:
+                break
+    return best[1], best[2]
 
 
 def _noise(epsilon: Fraction, delta: Fraction, count: int) -> DiscreteGaussian | DiscreteLaplace:
