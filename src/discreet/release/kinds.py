@@ -14,7 +14,8 @@ from discreet.loss import ZCDP, Pure
 from discreet.rationals import positive
 from discreet.release.counting import CountingPart
 from discreet.release.frame import Frame
-from discreet.release.parts_counts import MarginalPart, RangePart
+from discreet.release.parts_counts import MarginalPart
+from discreet.release.parts_ranges import RangePart
 from discreet.release.parts_values import StatisticsPart
 from discreet.release.regression import RegressionPart, aggregates_for
 from discreet.release.sheets import Part
