@@ -22,6 +22,7 @@ __all__ = ["Accounts", "Identity", "Issued", "Role"]
 _KIND = "account"
 _NAME = "account"
 _SWITCH = "service"
+_SERVER = "(server)"  # no account is called so: its states are out of analysts' reach
 _MOST_TOKENS = 20
 _ATTEMPTS = 20
 
@@ -192,7 +193,7 @@ class Accounts:
         >>> Accounts.paused.fget is not None
         True
         """
-        return bool(self._read(_SWITCH, _SWITCH).get("paused"))
+        return bool(self._read(_SERVER, _SWITCH).get("paused"))
 
     def pause(self) -> None:
         """Stop all questions, on every process of this vault.
@@ -201,7 +202,7 @@ class Accounts:
         >>> Accounts.pause.__name__
         'pause'
         """
-        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": True})
+        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": True})
 
     def go_on(self) -> None:
         """Let questions be answered again.
@@ -210,7 +211,7 @@ class Accounts:
         >>> Accounts.go_on.__name__
         'go_on'
         """
-        self._put(_SWITCH, _SWITCH, "switch", lambda _: {"paused": False})
+        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": False})
 
     def key(self) -> bytes:
         """The key that signs browser logins, the same for all processes of this vault.
@@ -219,11 +220,11 @@ class Accounts:
         >>> Accounts.key.__name__
         'key'
         """
-        known = self._read(_SWITCH, "login-key")
+        known = self._read(_SERVER, "login-key")
         if not known:
             made = _random(32)
-            self._put(_SWITCH, "login-key", "key", lambda old: old or {"key": made})
-            known = self._read(_SWITCH, "login-key")
+            self._put(_SERVER, "login-key", "key", lambda old: old or {"key": made})
+            known = self._read(_SERVER, "login-key")
         return str(known["key"]).encode()
 
     def _valid(self, token: dict[str, str]) -> bool:

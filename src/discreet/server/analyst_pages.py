@@ -20,6 +20,7 @@ from discreet.plan.draft import Plan
 from discreet.plan.explain import error_of, warnings_of
 from discreet.schema.table import Table
 from discreet.server.exports import csv_of, notebook_of, picture_of
+from discreet.server.numbers import number_of
 from discreet.server.pages import Analyst, Form, Here, form_of
 from discreet.server.problems import Problem
 from discreet.web.drawing import Bar, bars, curve
@@ -29,6 +30,7 @@ __all__ = ["analyst_pages", "examples_of", "preview_of"]
 
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
 _MOST_BARS = 24
+_MOST_DIGITS = 12
 
 
 def analyst_pages() -> APIRouter:
@@ -132,12 +134,10 @@ def _slider(epsilon: str) -> str:
 
 def _numbers(form: Form) -> tuple[Fraction, int | None]:
     """The price and the supposed count, exactly as typed."""
-    try:
-        epsilon = Fraction(form.text("epsilon"))
-        count = int(form.text("count")) if form.text("count") else None
-    except (ValueError, ZeroDivisionError):
-        raise InvalidValue("the price and the count are numbers, such as 0.1 and 1000.") from None
-    return epsilon, count
+    count = form.text("count")
+    if count and not (count.isascii() and count.isdigit() and len(count) <= _MOST_DIGITS):
+        raise InvalidValue("the count is a whole number, such as 1000.")
+    return number_of(form.text("epsilon")), int(count) if count else None
 
 
 def preview_of(here: Here, form: Form) -> dict[str, Any]:
@@ -296,13 +296,13 @@ def _chart(answer: Answer, values: dict[str, Any]) -> str:
     return bars(f"{shown} with 95% intervals", found)
 
 
-async def _export(request: Request, receipt: str, form: str, here: Analyst) -> Response:
+async def _export(receipt: str, form: str, here: Analyst) -> Response:
     if form not in ("csv", "png", "svg", "notebook"):
         raise Problem("not-found")
     answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
     if form == "csv":
         return csv_of(answer)
     if form == "notebook":
-        return notebook_of(answer, str(request.base_url))
+        return notebook_of(answer)
     made: Response = await here.run(lambda: picture_of(answer, form))
     return made

@@ -172,7 +172,7 @@ async def _svg(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
 
 
 async def _notebook(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return notebook_of(await _recalled(request, receipt, who), str(request.base_url))
+    return notebook_of(await _recalled(request, receipt, who))
 
 
 _EXPORTS: dict[str, tuple[Any, str]] = {

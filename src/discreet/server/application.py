@@ -64,6 +64,7 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # it would answer with the address that a Host header names
         openapi_url=f"{_PREFIX}/openapi.json",
         responses=_problems(),
         separate_input_output_schemas=False,

@@ -2,7 +2,6 @@
 audits and attacks. Exact counts are shown only where they are marked not for release.
 """
 
-from fractions import Fraction
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -16,6 +15,7 @@ from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import Act, Entry
 from discreet.server.accounts import Role
+from discreet.server.numbers import number_of
 from discreet.server.pages import Custodian, Here, form_of
 from discreet.server.problems import Problem
 from discreet.web.drawing import steps
@@ -145,7 +145,7 @@ async def _open(request: Request, here: Custodian) -> Response:
         if name in {each["name"] for each in here.desk.accounts.listed()}:
             raise InvalidValue(f"there is an account {name!r:.100} already.")
         if form.text("epsilon") and role == Role.ANALYST:
-            epsilon, delta = _fraction(form.text("epsilon")), _fraction(form.text("delta") or "0")
+            epsilon, delta = number_of(form.text("epsilon")), number_of(form.text("delta") or "0")
             here.desk.curator.grant(name, epsilon=epsilon, delta=delta)
         return here.desk.accounts.issue(name, Role(role), days=here.desk.settings.token_days)
 
@@ -154,13 +154,6 @@ async def _open(request: Request, here: Custodian) -> Response:
     except DiscreetError as refusal:
         return await _listed(here, refusal=refusal_text(refusal))
     return await _listed(here, issued=issued)
-
-
-def _fraction(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InvalidValue(f"{text!r:.80} is not a number; write one such as 0.5.") from None
 
 
 async def _token(request: Request, here: Custodian) -> Response:

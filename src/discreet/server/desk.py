@@ -153,10 +153,11 @@ def signed_in(request: Request) -> Identity:
     address = request.client.host if request.client else "unknown"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        if desk.guesses.too_many(address):
-            raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
+        # A right token is let in whoever else guesses at this address, which may be a proxy's.
         identity = desk.accounts.identify(token.strip())
         if identity is None:
+            if desk.guesses.too_many(address):
+                raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
             desk.guesses.wrong(address)
             raise Problem("not-signed-in")
         return identity

@@ -59,8 +59,8 @@ def picture_of(answer: Answer, form: str) -> Response:
         return _file(file.read_bytes(), kinds[form], answer, form)
 
 
-def notebook_of(answer: Answer, url: str) -> Response:
-    """A notebook that fetches this answer again and shows it.
+def notebook_of(answer: Answer) -> Response:
+    """A notebook that fetches this answer again and shows it; server and token are the reader's.
 
     Privacy: post-processing.
     >>> notebook_of.__name__
@@ -70,7 +70,7 @@ def notebook_of(answer: Answer, url: str) -> Response:
     lines = [
         "import os",
         "import discreet",
-        f"client = discreet.Client({url!r}, os.environ['DISCREET_TOKEN'])",
+        "client = discreet.Client(os.environ['DISCREET_URL'], os.environ['DISCREET_TOKEN'])",
         f"answer = client.answer({receipt.id!r})",
         "answer",
     ]

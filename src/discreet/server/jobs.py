@@ -19,6 +19,8 @@ from discreet.server.problems import Problem
 __all__ = ["Jobs"]
 
 _MOST = 1000
+_MOST_OF_ONE = 100
+_OVER = ("done", "failed")
 _RUNNING = 4
 
 
@@ -48,11 +50,7 @@ class Jobs:
         key = form.key or f"job-{name}"
         made: dict[str, Any] = {"job": name, "state": "waiting", "key": key, "progress": 0.0}
         with self._lock:
-            waiting = [each for each in self._jobs.values() if each["state"] != "done"]
-            if len(waiting) >= _MOST:
-                raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
-            while len(self._jobs) >= _MOST:
-                self._jobs.popitem(last=False)
+            self._make_room(who.name)
             self._jobs[who.name, name] = made
 
         def work() -> None:
@@ -71,6 +69,21 @@ class Jobs:
 
         self._pool.submit(work).add_done_callback(failed)
         return dict(made)
+
+    def _make_room(self, account: str) -> None:
+        """Forget the oldest jobs that are over; refuse where too many are not."""
+        going = [owner for (owner, _), each in self._jobs.items() if each["state"] not in _OVER]
+        if going.count(account) >= _MOST_OF_ONE:
+            raise Problem(
+                "too-many-requests",
+                f"{_MOST_OF_ONE} jobs of this account are waiting; wait for one.",
+                retry_seconds=10,
+            )
+        if len(going) >= _MOST:
+            raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
+        over = [place for place, each in self._jobs.items() if each["state"] in _OVER]
+        for place in over[: max(0, len(self._jobs) + 1 - _MOST)]:
+            del self._jobs[place]
 
     def find(self, account: str, name: str) -> dict[str, Any] | None:
         """A job of this account, as it stands.

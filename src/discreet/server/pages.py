@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.server.accounts import Identity, Role
@@ -159,8 +160,14 @@ def _login_page(desk: Desk, refusal: str = "", status: int = 200) -> Response:
     return HTMLResponse(page("login.html", title="Sign in", **values), status)
 
 
+def _refuse_other_sites(request: Request) -> None:
+    """Nobody else's page signs a visitor in (as somebody else) or out; browsers say where from."""
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Problem("forgery", "The form is not of this site. Load the page again.")
+
+
 async def _start(request: Request) -> Response:
-    login = login_of(request)
+    login = await run_in_threadpool(login_of, request)
     if login is None:
         return RedirectResponse("/login", 303)
     return RedirectResponse("/tables" if login.identity.role is Role.ANALYST else "/custodian", 303)
@@ -171,12 +178,13 @@ async def _login(request: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
+    _refuse_other_sites(request)
     desk = desk_of(request)
     address = request.client.host if request.client else "unknown"
     if desk.guesses.too_many(address):
         return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
     form = await _fields(request)
-    identity = desk.accounts.identify(form.text("token"))
+    identity = await run_in_threadpool(desk.accounts.identify, form.text("token"))
     if identity is None:
         desk.guesses.wrong(address)
         return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
@@ -193,11 +201,13 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _sign_out(request: Request) -> Response:
-    login = login_of(request)
+    _refuse_other_sites(request)
+    login = await run_in_threadpool(login_of, request)
     if login is not None:
         await form_of(request, Here(desk_of(request), login))
     made = RedirectResponse("/login", 303)
-    made.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    if COOKIE in request.cookies:  # another site's form comes without it, and must not remove it
+        made.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return made
 
 
