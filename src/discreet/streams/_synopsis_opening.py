@@ -23,7 +23,7 @@ from discreet.streams.questions import Questions
 class Asked:
     """The arguments of `Synopsis.open`."""
 
-    table: str
+    table: str | None
     columns: tuple[str, ...]
     alpha: Number
     epsilon: Number
@@ -33,7 +33,7 @@ class Asked:
 
     def prepared(self, session: Session) -> tuple[Plan, Questions, Body]:
         """The statement that reads all cells, what can be asked, and the state to begin with."""
-        table = identifier(self.table, "table")
+        table = identifier(self.table or _holder(session, self.columns), "table")
         listed = ", ".join(identifier(each, "a column") for each in self.columns)
         if not listed:
             raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
@@ -75,6 +75,22 @@ class Asked:
             releases=(Release(ahead, None),),
         )
         return plan, questions, body
+
+
+def _holder(session: Session, columns: tuple[str, ...]) -> str:
+    """The only table about people that has all these columns."""
+    wanted = {each.casefold() for each in columns}
+    found = [
+        table.name
+        for table in session._warehouse.tables().values()
+        if table.kind != "public" and wanted <= {each.name.casefold() for each in table.columns}
+    ]
+    if len(found) != 1:
+        raise InvalidValue(
+            f"{len(found)} tables have the columns {', '.join(columns)}; name one with table=. "
+            "Nothing was run or charged."
+        )
+    return found[0]
 
 
 def _part(table: Table, columns: tuple[str, ...]) -> Table:

@@ -81,8 +81,8 @@ class Synopsis:
         session: Session,
         columns: tuple[str, ...] | list[str],
         *,
-        table: str,
-        name: str,
+        table: str | None = None,
+        name: str = "synopsis",
         alpha: Number,
         epsilon: Number,
         order: int = 3,
@@ -91,6 +91,7 @@ class Synopsis:
     ) -> "Synopsis":
         """Begin, pay and measure, or go on with the one of this name.
 
+        Without a `table` it is the one that has the columns, if there is just one.
         `order` is how many columns at a time are measured ahead, fewer where there are fewer;
         `queries` how many comparisons a round is made for, which is a promise about errors and no
         limit; `reserve` the share of the price that is kept for rounds. What they do not use,

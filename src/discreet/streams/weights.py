@@ -35,7 +35,7 @@ class Weights:
     0.25
     """
 
-    __slots__ = ("_cells", "_scaled", "_tables", "_total", "universe")
+    __slots__ = ("_cells", "_scaled", "_seen", "_tables", "_total", "universe")
 
     def __init__(self, universe: Universe, cells: Any) -> None:
         if math.prod(cells.shape) != universe.cells:
@@ -45,6 +45,7 @@ class Weights:
         self.universe = universe
         self._cells = cells.reshape(-1)
         self._tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._seen: tuple[Predicate, Any] | None = None  # the slice that was summed last
         self._scaled = 0  # updates since the sum was last looked at
         self._total = total(self._cells)  # where the cells are, so that updates need not wait
         if not 0 < float(self._total) < math.inf:
@@ -133,6 +134,7 @@ class Weights:
         elif predicate.mask.any():
             self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
         self._tables.clear()
+        self._seen = None
         self._total = self._total + (factor - 1) * before
         self._scaled += 1
         if abs(math.log2(factor)) > 1 or self._scaled >= _UNSEEN:
@@ -158,6 +160,7 @@ class Weights:
         """Bring the sum back to one before it leaves the range of its floats."""
         self._scaled = 0
         if not _SMALL < float(self._total) < 1 / _SMALL:
+            self._seen = None
             self._cells *= 1 / float(self._total)
             self._total = total(self._cells)
 
@@ -174,10 +177,13 @@ class Weights:
     def _counted(self, predicate: Predicate) -> Any:
         if not predicate.axes:
             return self._total if predicate.mask else 0.0
+        if self._seen is not None and self._seen[0] is predicate:
+            return self._seen[1]
         if self.universe.cells > _LARGE and predicate.axes not in self._tables:
             part = self._slice(predicate)  # reads only what is counted
             if part is not None:
-                return total(part)
+                self._seen = (predicate, total(part))
+                return self._seen[1]
         return float(self._table(predicate.axes)[predicate.mask].sum())
 
     def _cover(self, axes: tuple[int, ...]) -> tuple[int, ...] | None:

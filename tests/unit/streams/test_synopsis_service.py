@@ -290,6 +290,17 @@ def test_two_rows_a_person_cost_four_times_as_much_noise(tmp_path):
         assert synopsis._moved().linf == 2
 
 
+def test_the_table_is_found_by_its_columns(kept):
+    before = kept.remaining.rho
+    with pytest.raises(InvalidValue, match="0 tables have the columns"):
+        Synopsis.open(kept, ["a", "nothing"], alpha=0.1, epsilon=1)
+    assert kept.remaining.rho == before
+    synopsis = Synopsis.open(kept, ["A", "b"], alpha=0.2, epsilon=4)
+    assert synopsis.name == "synopsis"
+    assert synopsis.snapshot.table.name == "answers"
+    assert synopsis.query(BOTH).source == "measured"
+
+
 def test_every_charge_is_in_the_ledger(curator):
     session = curator.session("ana")
     synopsis = opened(session, "listed")
