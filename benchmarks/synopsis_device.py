@@ -54,10 +54,11 @@ def measure(report: Report, device: str, bits: int, peak: float | None) -> None:
     weights = Weights.uniform(universe, device=device)
     for word, axes in placed(bits).items():
         part = Predicate.where(dict.fromkeys(axes, 1), universe)
+        other = Predicate.where(dict.fromkeys(axes, 0), universe)  # a sum just made is kept
         run = BYTES * 2 ** (bits - 1 - axes[-1])  # bytes that lie together
         size = BYTES * universe.cells / 8 * max(1, SECTOR // run)  # with what is read beside them
         works = {
-            "query": (size, lambda p=part: weights.shares([p] * BATCH)),
+            "query": (size, lambda p=[part, other]: weights.shares(p * (BATCH // 2))),
             "update": (
                 3 * size,
                 lambda p=part: [weights.scale(p, 1.0000001) for _ in range(BATCH)],

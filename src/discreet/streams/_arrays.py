@@ -61,3 +61,14 @@ def total(part: Any) -> Any:
         axis = max(range(part.ndim - 1), key=lambda place: part.shape[place])
         part = part.sum(axis)
     return part.sum()
+
+
+def scale(part: Any, factor: float) -> None:
+    """Multiply all values, in place."""
+    if not isinstance(part, np.ndarray) and part.ndim > 1 and not part.is_contiguous():
+        *strides, last = part.stride()
+        even = (part.shape[-1], part.storage_offset(), *strides)
+        if last == 1 and not any(each % 2 for each in even):
+            # Pairs as complex numbers: half as many places to work out.
+            part = _torch("torch").view_as_complex(part.unflatten(-1, (-1, 2)))
+    part *= factor

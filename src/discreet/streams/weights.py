@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams._arrays import full, on_device, to_numpy, total
+from discreet.streams._arrays import full, on_device, scale, to_numpy, total
 from discreet.streams.predicates import Predicate
 from discreet.streams.universe import Universe
 
@@ -130,7 +130,7 @@ class Weights:
         before = self._counted(predicate)
         part = self._slice(predicate)
         if part is not None:
-            part *= factor
+            scale(part, factor)
         elif predicate.mask.any():
             self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
         self._tables.clear()
