@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 
 _ROUNDS = 500
 _CHECKED = 5  # rounds from one look at the gap to the next
-_BEYOND = 1.8  # how far steps go; below 2 none leads away from a point of both sets
+_PLAIN = 10  # rounds of plain projections
+_BEYOND = 1.8  # then how far steps go; below 2 none leads away from a point of both sets
 
 
 def to_simplex(table: Floats, total: float) -> Floats:
@@ -118,9 +119,11 @@ def settled(
             gap = max(float(np.abs(agreed.table(cut) - nearest[cut]).max()) for cut in finest)
             if gap <= tolerance or turn == rounds or len(finest) == 1:
                 break
-        beyond = {cut: table + _BEYOND * (nearest[cut] - table) for cut, table in tables.items()}
+        # Long steps from the start would settle farther from the estimate, so plain ones go first.
+        step = 1.0 if turn <= _PLAIN else _BEYOND
+        beyond = {cut: table + step * (nearest[cut] - table) for cut, table in tables.items()}
         together = _agreed(parts, beyond)
-        tables = {cut: t + _BEYOND * (together.table(cut) - t) for cut, t in beyond.items()}
+        tables = {cut: t + step * (together.table(cut) - t) for cut, t in beyond.items()}
     return Settled(agreed, nearest, total, error, gap, turn)
 
 
