@@ -18,8 +18,9 @@ from discreet.display.words import cost_text
 from discreet.errors import InvalidValue, Stale
 from discreet.ledger.account import Holder
 from discreet.ledger.states import Change
-from discreet.release import Published, ReleasePlan, read_release
-from discreet.release.published import MANIFEST
+from discreet.release.declared import ReleasePlan
+from discreet.release.published import MANIFEST, Published
+from discreet.release.specification import read_release
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
 from discreet.server.problems import Problem

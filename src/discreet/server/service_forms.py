@@ -8,11 +8,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 __all__ = [
-    "NAME",
     "CheckForm",
     "ConditionForm",
     "CounterForm",
     "MonitorForm",
+    "NAME",
     "PointsForm",
     "ReleaseForm",
     "SynopsisForm",

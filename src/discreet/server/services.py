@@ -28,8 +28,10 @@ from discreet.server.service_forms import (
     PointsForm,
     SynopsisForm,
 )
-from discreet.streams import Counter, Monitor, Point, Synopsis
-from discreet.streams.counter_state import Kept
+from discreet.streams.counter import Counter
+from discreet.streams.counter_state import Kept, Point
+from discreet.streams.monitor import Monitor
+from discreet.streams.synopsis import Synopsis
 
 __all__ = ["Shelf", "named", "service_routes"]
 
