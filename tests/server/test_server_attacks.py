@@ -167,3 +167,31 @@ def test_headers_of_a_page_for_somebody_else_say_nothing(house):
     assert (refused.status_code, refused.text) == (404, absent.text)
     stranger, _ = browser(house)
     assert stranger.get("/custodian", headers=html).headers["location"] == "/login"
+
+
+def test_drawing_and_starting_jobs_leave_the_loop_free(house, monkeypatch):
+    """What takes a moment runs in the bounded pool, or one visitor's chart stops all others."""
+    import threading
+
+    from discreet.server import analysts, jobs
+
+    seen = []
+    draw, start = analysts.picture_of, jobs.Jobs.start
+
+    def drawn(*given):
+        seen.append(threading.current_thread().name)
+        return draw(*given)
+
+    def started(*given):
+        seen.append(threading.current_thread().name)
+        return start(*given)
+
+    monkeypatch.setattr(analysts, "picture_of", drawn)
+    monkeypatch.setattr(jobs.Jobs, "start", started)
+    body = {"sql": SQL, "epsilon": 0.5}
+    receipt = house.call("ana", "POST", "/queries", json=body).json()["receipt"]["id"]
+    assert house.call("ana", "GET", f"/answers/{receipt}/svg").status_code == 200
+    again = house.call("ana", "POST", "/queries", json={**body, "wait": False})
+    assert again.status_code == 202
+    assert len(seen) == 2
+    assert all(name.startswith("question") for name in seen)

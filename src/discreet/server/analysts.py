@@ -36,6 +36,34 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     True
     """
     routes = APIRouter(tags=["analyst"])
+
+    async def query(request: Request, form: QueryForm, who: _Analyst) -> Any:
+        desk = desk_of(request)
+        if not form.wait:
+            made = await desk.gate.run(who.name, lambda: jobs.start(desk, who, form))
+            return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
+        return await desk.gate.run(who.name, lambda: _asked(desk, who, form))
+
+    async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
+        found = jobs.find(who.name, name)
+        if found is None:
+            raise Problem("not-found")
+        if found["state"] != "done":
+            return found
+        desk = desk_of(request)
+
+        def shown() -> dict[str, Any]:
+            return desk.shown(who, desk.recalled(who, found["answer"]))
+
+        return {**found, "answer": await desk.gate.run(who.name, shown)}
+
+    routes.add_api_route(  # first, since most requests are for it
+        "/queries",
+        query,
+        methods=["POST"],
+        responses={202: {"description": "A job; see its Location"}},
+    )
+    routes.add_api_route("/jobs/{name}", job, methods=["GET"])
     routes.add_api_route("/tables", _tables, methods=["GET"])
     routes.add_api_route("/tables/{name}", _table, methods=["GET"])
     routes.add_api_route("/explain", _explain, methods=["POST"])
@@ -50,31 +78,6 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
             response_class=Response,
             responses={200: {"content": {kind: {}}}},
         )
-
-    async def query(request: Request, form: QueryForm, who: _Analyst) -> Any:
-        desk = desk_of(request)
-        if not form.wait:
-            made = jobs.start(desk, who, form)
-            return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
-        return await desk.gate.run(who.name, lambda: _asked(desk, who, form))
-
-    async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
-        found = jobs.find(who.name, name)
-        if found is None:
-            raise Problem("not-found")
-        if found["state"] != "done":
-            return found
-        desk = desk_of(request)
-        answer = await desk.gate.run(who.name, lambda: desk.recalled(who, found["answer"]))
-        return {**found, "answer": desk.shown(who, answer)}
-
-    routes.add_api_route(
-        "/queries",
-        query,
-        methods=["POST"],
-        responses={202: {"description": "A job; see its Location"}},
-    )
-    routes.add_api_route("/jobs/{name}", job, methods=["GET"])
     return routes
 
 
@@ -163,12 +166,18 @@ async def _csv(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
     return csv_of(await _recalled(request, receipt, who))
 
 
+async def _picture(request: Request, receipt: str, who: Identity, form: str) -> Response:
+    # In a thread: drawing takes a moment, and others' requests go on meanwhile.
+    desk = desk_of(request)
+    return await desk.gate.run(who.name, lambda: picture_of(desk.recalled(who, receipt), form))
+
+
 async def _png(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return picture_of(await _recalled(request, receipt, who), "png")
+    return await _picture(request, receipt, who, "png")
 
 
 async def _svg(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return picture_of(await _recalled(request, receipt, who), "svg")
+    return await _picture(request, receipt, who, "svg")
 
 
 async def _notebook(request: Request, receipt: _Receipt, who: _Analyst) -> Response:

@@ -1,5 +1,6 @@
 """How a server runs: one process, its socket, an orderly end. Several of them can share a vault."""
 
+import gc
 import logging
 import signal
 import sys
@@ -12,6 +13,8 @@ from discreet.server.settings import Settings
 from discreet.server.shield import LOGGER
 
 __all__ = ["serve"]
+
+_COLLECT = (50_000, 20, 50)  # new objects before the collector looks; a question makes thousands
 
 
 def serve(curator: Curator, settings: Settings) -> None:
@@ -47,4 +50,6 @@ def serve(curator: Curator, settings: Settings) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
         signal.signal(each, lambda *_: None)
     print(f"Serving on http://{settings.host}:{settings.port} until stopped.", flush=True)
+    gc.freeze()  # what was loaded stays: it need not be looked through again
+    gc.set_threshold(*_COLLECT)
     server.run()
