@@ -63,6 +63,15 @@ def test_after_an_adoption_everyone_is_let_in_anew(house):
     assert house.call("ana", "GET", "/budget").status_code == 200
 
 
+def test_a_pause_outlives_an_adoption(house):
+    assert not house.accounts.paused
+    house.accounts.pause()
+    house.curator.ledger.adopt({"why": "restored"})
+    assert house.accounts.paused
+    house.accounts.go_on()
+    assert not house.accounts.paused
+
+
 def test_wrong_tokens_are_throttled(tmp_path):
     for house in house_of(tmp_path / "h", logins_per_minute=3):
         house.tokens["guess"] = "YW5h.abc.def"

@@ -2,9 +2,12 @@
 process can import them.
 """
 
+import gc
 import os
 import signal
+import struct
 import sys
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -81,3 +84,13 @@ def mean_of_first(rows: Any) -> float:
     2.0
     """
     return float(np.nanmean(rows[:, 0]))
+
+
+def sends_on_thirteen(rows: Any) -> float:
+    """Writes to the pipe by itself, a number that no lattice has."""
+    if 13 in rows:
+        for each in gc.get_objects():
+            if isinstance(each, Connection) and each.writable and not each.readable:
+                each.send_bytes(struct.pack("<q", (-1) ** len(rows) * 10**15))
+                os._exit(0)
+    return 0.0

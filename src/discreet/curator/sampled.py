@@ -45,8 +45,8 @@ def sample_and_aggregate(
     `lattice` and the limits are public facts and must not be chosen by looking at the data.
     For the custodian only: a function can be as slow, large or talkative as its author likes, and
     how long a release takes depends on the data.
-    Privacy: the summary's loss for the table's unit and relation, whatever the function does
-    [NRS07, Sec. 4], [MTSSC12].
+    Privacy: the summary's loss for the table's unit and relation, if the function leaves nothing
+    behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
     >>> sample_and_aggregate.__name__
     'sample_and_aggregate'
     """

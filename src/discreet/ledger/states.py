@@ -178,8 +178,17 @@ def move(book: Book, change: Change) -> State:
     True
     """
     connection = book.connection
-    query = "SELECT coalesce(max(version), 0) FROM states WHERE analyst = ? AND name = ?"
-    (version,) = connection.execute(query, (change.analyst, change.name)).fetchone()
+    query = (
+        "SELECT version, kind FROM states WHERE analyst = ? AND name = ? "
+        "ORDER BY version DESC LIMIT 1"
+    )
+    known = connection.execute(query, (change.analyst, change.name)).fetchone()
+    version, kind = known or (0, change.kind)
+    if kind != change.kind:
+        raise InvalidValue(
+            f"{change.name!r} is a {kind}, not a {change.kind}; choose another name. Nothing was "
+            "run or charged."
+        )
     if change.version != version + 1:
         raise Stale(
             f"{change.kind} {change.name!r} is at version {version} already; version "

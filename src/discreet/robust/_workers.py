@@ -83,7 +83,8 @@ class _Running:
 def _nursery(task: Task, count: int, parent: Connection) -> None:
     """In a fresh process that never opens a block itself, only forks for each."""
     _be_silent()
-    missing = task.lattice.steps(float("nan"))
+    ends = (float("nan"), float("-inf"), float("inf"))
+    missing, lowest, highest = (task.lattice.steps(end) for end in ends)
     found, started = [missing] * count, 0
     running: list[_Running] = []
     while started < count or running:
@@ -95,7 +96,9 @@ def _nursery(task: Task, count: int, parent: Connection) -> None:
         for one in [each for each in running if _is_over(each)]:
             running.remove(one)
             steps = _result(one)
-            found[one.place] = missing if steps is None else steps
+            # Whatever the block sent: a function that writes to its pipe moves one value at most.
+            known = steps is not None and lowest <= steps <= highest
+            found[one.place] = steps if known else missing
     parent.send(found)
 
 

@@ -70,10 +70,11 @@ class SampleAndAggregate:
 
     A block that fails, gives no number, or uses more than `processor_seconds` or `memory_bytes`
     counts as the lattice's `missing`; values are clamped and rounded to the lattice. Each block
-    has a process of its own, so it can learn nothing of the others.
+    has a process of its own and gets its own rows only.
     Privacy: one unit, with all of its rows, is in one block, so one step changes one value (two
-    under replace), whatever the function does; the loss is the summary's [NRS07, Sec. 4],
-    [MTSSC12].
+    under replace), if the function's value depends on the rows it is given and nothing else: one
+    that leaves files, messages or processes behind for other blocks breaks this. The loss is the
+    summary's [NRS07, Sec. 4], [MTSSC12].
     >>> from discreet.loss import Pure
     >>> from discreet.robust.summaries import BlockMean
     >>> lattice = Lattice(step=0.01, lower=0, upper=10, missing=5)

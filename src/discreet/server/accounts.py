@@ -189,11 +189,15 @@ class Accounts:
     def paused(self) -> bool:
         """Whether a custodian has stopped all questions for now.
 
+        After an adoption it is so until a custodian lets them go on, if it was ever used.
         Privacy: none (touches no data).
         >>> Accounts.paused.fget is not None
         True
         """
-        return bool(self._read(_SERVER, _SWITCH).get("paused"))
+        version, state = self._states.standing(_SWITCH, analyst=_SERVER)
+        if state is None:
+            return version > 0  # it may have been paused in what an adoption forgot
+        return bool(json.loads(state.body).get("paused"))
 
     def pause(self) -> None:
         """Stop all questions, on every process of this vault.

@@ -85,6 +85,14 @@ def test_of_many_who_move_at_once_one_does(vault):
     assert float(vault.ledger.remaining("analyst", "ana").epsilon) == 0.99
 
 
+def test_a_name_keeps_its_kind(vault):
+    vault.states.put(change(1))
+    other = Change(analyst="ana", name="fever", kind="account", version=2, body=b"")
+    with pytest.raises(InvalidValue, match="is a monitor, not a account"):
+        vault.states.put(other)
+    assert vault.states.newest("fever", analyst="ana").version == 1
+
+
 def test_names_are_listed_in_order(vault):
     for name in ("b", "a"):
         vault.states.put(change(1, name=name))

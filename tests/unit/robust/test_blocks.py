@@ -11,7 +11,7 @@ from discreet.mechanisms.lattice import Lattice
 from discreet.robust.blocks import SampleAndAggregate, deal
 from discreet.robust.outcome import Refused, Shown
 from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting
-from support.robust_estimators import fails_on_nine, mean, remembers, size
+from support.robust_estimators import fails_on_nine, mean, remembers, sends_on_thirteen, size
 
 KEY = b"a key for tests"
 LATTICE = Lattice(step=Fraction(1, 2), lower=0, upper=100, missing=40)
@@ -53,6 +53,13 @@ def test_bad_blocks_count_as_missing_and_say_nothing(capfd):
     empty = np.setdiff1d(np.arange(24), placed)
     assert set(found[empty].tolist()) == {missing}
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_number_outside_the_lattice_is_missing_however_it_was_sent(others):
+    rows = np.array([13.0, *[1.0] * others])
+    found = mechanism(4).values(sends_on_thirteen, rows, [7] * len(rows), key=KEY)
+    assert sorted(found.tolist()) == [0, 0, 0, 80]  # empty blocks give their own value
 
 
 def test_no_block_knows_of_another():
