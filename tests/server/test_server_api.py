@@ -19,7 +19,9 @@ def test_a_question_is_explained_asked_and_given_again(house):
     assert again["rows"] == found["rows"]
     receipt = found["receipt"]["id"]
     assert house.call("ana", "GET", f"/answers/{receipt}").json()["rows"] == found["rows"]
-    assert [each["id"] for each in house.call("ana", "GET", "/answers").json()] == [receipt]
+    (listed,) = house.call("ana", "GET", "/answers").json()
+    assert listed == {name: found["receipt"][name] for name in listed}
+    assert (listed["id"], listed["cost"]) == (receipt, {"epsilon": "0.5"})
     assert house.call("ana", "GET", "/budget").json()["remaining"]["epsilon"] == 4.5
 
 

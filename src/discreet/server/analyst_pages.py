@@ -228,13 +228,8 @@ async def _asked(request: Request, here: Analyst) -> Response:
 async def _history(here: Analyst) -> Response:
     def listed() -> list[dict[str, Any]]:
         return [
-            {
-                "id": each.receipt.id,
-                "time": each.receipt.time,
-                "question": each.receipt.question,
-                "cost": " ".join(f"{name} {cost}" for name, cost in each.receipt.cost.items()),
-            }
-            for each in reversed(here.desk.curator.session(here.who.name).transcript)
+            {**each, "cost": " ".join(f"{name} {cost}" for name, cost in each["cost"].items())}
+            for each in reversed(here.desk.history(here.who))
         ]
 
     answers = await here.run(listed)

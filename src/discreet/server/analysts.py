@@ -136,20 +136,7 @@ async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
 
 async def _answers(request: Request, who: _Analyst) -> list[dict[str, Any]]:
     desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        return [
-            {
-                "id": each.receipt.id,
-                "time": each.receipt.time,
-                "question": each.receipt.question,
-                "table": each.receipt.table,
-                "cost": each.receipt.cost,
-            }
-            for each in desk.curator.session(who.name).transcript
-        ]
-
-    return await desk.gate.run(who.name, listed)
+    return await desk.gate.run(who.name, lambda: desk.history(who))
 
 
 async def _answer(request: Request, receipt: _Receipt, who: _Analyst) -> dict[str, Any]:

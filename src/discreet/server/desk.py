@@ -16,6 +16,8 @@ from discreet.curator.session import Session
 from discreet.display.values import answer_values
 from discreet.ledger.entry import describe_loss
 from discreet.ledger.releases import Release
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.plan.explain import cost_of
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, Guesses
 from discreet.server.logins import COOKIE, Login, Logins
@@ -80,6 +82,24 @@ class Desk:
             raise Problem("not-found")
         return found
 
+    def history(self, identity: Identity) -> list[dict[str, Any]]:
+        """What an analyst has paid for, oldest first, from receipts alone.
+
+        Privacy: post-processing; no answer is made again, so that a long list stays cheap.
+        >>> Desk.history.__name__
+        'history'
+        """
+        return [
+            {
+                "id": each.receipt.id,
+                "time": each.receipt.time,
+                "question": each.receipt.memo["question"],
+                "table": each.receipt.memo["table"],
+                "cost": _cost(each.receipt.loss),
+            }
+            for each in self.curator.vault.releases.transcript(identity.name)
+        ]
+
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the release from which a client makes the same answer again.
 
@@ -99,6 +119,12 @@ class Desk:
         'recalled'
         """
         return recall(self.stored(identity, receipt))
+
+
+def _cost(loss: Loss) -> dict[str, str]:
+    if isinstance(loss, Pure | ZCDP):
+        return cost_of(loss)
+    return {name: str(value) for name, value in describe_loss(loss).items()}
 
 
 def _written(release: Release | None) -> dict[str, Any] | None:
