@@ -18,6 +18,7 @@ from discreet.accounting.meaning import explain
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.words import cost_text, protected_text, refusal_text
+from discreet.engines.origins import Origin
 from discreet.engines.sources import describe
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.schema.column import Column
@@ -33,6 +34,14 @@ _ENDINGS = (".parquet", ".csv", ".tsv")
 _MOST_FILES = 200
 _MOST_COLUMNS = 300
 _MADE_UP = 200
+_KINDS = {  # by the names that DuckDB and PostgreSQL give to types
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "uinteger"), "integer"),
+    **dict.fromkeys(("double", "double precision", "real", "float", "decimal"), "number"),
+    **dict.fromkeys(("varchar", "text", "character varying", "character"), "category"),
+    "numeric": "number",
+    "boolean": "boolean",
+    "date": "date",
+}
 
 
 def register_pages() -> APIRouter:
@@ -113,9 +122,8 @@ async def _step(request: Request, here: Custodian) -> Response:
 
 def _columns(settings: Settings, source: str) -> list[tuple[str, str]]:
     place = settings.source(source)
-    if "://" in place:
-        raise InvalidValue("tables of databases are registered with discreet add for now.")
-    return describe(place)[:_MOST_COLUMNS]
+    found = Origin.of(place).types().items() if "://" in place else describe(place)
+    return list(found)[:_MOST_COLUMNS]
 
 
 async def _second(
@@ -149,10 +157,8 @@ async def _second(
 
 
 def _kind(type_name: str) -> str:
-    known = {"VARCHAR": "category", "BOOLEAN": "boolean", "DATE": "date", "DOUBLE": "number"}
-    if type_name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UINTEGER", "USMALLINT"):
-        return "integer"
-    return known.get(type_name, "number" if type_name.startswith("DECIMAL") else "leave out")
+    first = type_name.lower().partition("(")[0].strip()
+    return _KINDS.get(first, "leave out")
 
 
 def document_of(form: Form, source: str) -> dict[str, Any]:

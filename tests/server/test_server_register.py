@@ -1,0 +1,70 @@
+"""Guided registration without a browser: tables of a configured database, refusals that keep what
+was typed."""
+
+import re
+
+import psycopg
+import pytest
+
+from support.server_house import house_of
+
+TYPED = {
+    "name": "stays", "population": "guests", "unit": "guest", "rows_per_unit": "2", "epsilon": "3",
+    "delta": "0", "column-0": "guest", "type-0": "leave out", "column-1": "nights",
+    "type-1": "integer", "lower-1": "0", "upper-1": "30", "column-2": "city", "type-2": "category",
+    "keys-2": "Graz, Linz",
+}  # fmt: skip
+
+
+@pytest.fixture
+def server(postgresql_folder):
+    """A table on a server, and the address by which a role that can only read finds it."""
+    url = "postgresql://{}@/postgres?host={}"
+    with psycopg.connect(url.format("postgres", postgresql_folder), autocommit=True) as admin:
+        admin.execute("CREATE TABLE stays (guest BIGINT, nights INTEGER, city TEXT)")
+        admin.execute("INSERT INTO stays SELECT n / 2, n % 9, 'Graz' FROM generate_series(1, 40) n")
+        admin.execute("GRANT SELECT ON stays TO reader")
+        yield url.format("reader", postgresql_folder)
+        admin.execute("DROP TABLE stays")
+
+
+class Custodian:
+    """Somebody who fills in the forms."""
+
+    def __init__(self, house):
+        self.house = house
+        answer = house.client.post("/login", data={"token": house.tokens["cora"]})
+        assert answer.status_code == 200
+        self.csrf = re.search(r'name="csrf" value="(\w+)"', answer.text).group(1)
+
+    def send(self, **fields):
+        body = {"csrf": self.csrf, **fields}
+        return self.house.client.post("/custodian/register", data=body, follow_redirects=False)
+
+
+def test_a_table_of_a_database_is_registered_step_by_step(tmp_path, server):
+    for house in house_of(tmp_path / "h", databases={"hotel": server}):
+        custodian = Custodian(house)
+        assert "hotel" in house.client.get("/custodian/register").text
+        second = custodian.send(step="2", other="hotel#stays")
+        assert second.status_code == 200
+        assert "nights" in second.text
+        third = custodian.send(step="3", source="hotel#stays", **TYPED)
+        assert "your data was not read" in third.text, third.text
+        assert "stays" not in house.curator.tables
+        assert custodian.send(step="4", source="hotel#stays", **TYPED).status_code == 303
+        house.curator.grant("bob", epsilon=1)
+        sql = "SELECT city, COUNT(*) AS n FROM stays GROUP BY city"
+        assert len(house.curator.session("bob").sql(sql, epsilon=1)) == 2
+
+
+def test_a_refusal_keeps_what_was_typed(house):
+    custodian = Custodian(house)
+    wrong = {**TYPED, "unit": "patient", "column-1": "age", "upper-1": "-5"}
+    refused = custodian.send(step="3", source="visits.parquet", **wrong)
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.text
+    assert 'value="-5"' in refused.text
+    assert custodian.send(step="2", source="/etc/passwd").status_code == 400
+    assert custodian.send(step="4", source="visits.parquet", **wrong).status_code == 400
+    assert list(house.curator.tables) == ["visits"]
