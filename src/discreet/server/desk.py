@@ -3,6 +3,7 @@ Answers leave through remote sessions only, on the grid of time.
 """
 
 import hmac
+import json
 import threading
 from collections import Counter
 from typing import Any
@@ -124,7 +125,7 @@ class Desk:
 def _cost(loss: Loss) -> dict[str, str]:
     if isinstance(loss, Pure | ZCDP):
         return cost_of(loss)
-    return {name: str(value) for name, value in describe_loss(loss).items()}
+    return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
 
 def _written(release: Release | None) -> dict[str, Any] | None:
