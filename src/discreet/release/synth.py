@@ -59,7 +59,8 @@ def synthesize(
     """A private model of a table, which draws as many synthetic rows as wanted.
 
     The same call again, after an interruption or just so, goes on where it stopped and is not
-    charged again; a `name` of your own tells two syntheses of the same thing apart. The method
+    charged again; a `name` of your own tells two syntheses of the same thing apart. Of two that run
+    at once, the one that is overtaken ends with `Stale`, its next step not run. The method
     "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
     of values, for few small columns and for pure budgets.
     Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
@@ -158,7 +159,8 @@ def _opened(
             session, made, cost=cost, label="synthetic data", state=change, details=details
         )
         course = replace(Course(spec), receipt=paid.id)
-        return course, states.put(_first(states.newest(change.name, analyst=session.name), course))
+        # Follows what was written here, not what is newest: that may be somebody else's by now.
+        return course, states.put(replace(change, version=change.version + 1, body=course.write()))
     if known.kind != _KIND:
         raise InvalidValue(f"{known.name!r} is a {known.kind}; choose another name.")
     course = Course.read(known.body)
@@ -170,14 +172,14 @@ def _opened(
     return course, known
 
 
-def _first(state: State | None, course: Course) -> Change:
-    assert state is not None
-    return state.next(course.write())
-
-
 @dataclass(slots=True)
 class _Taken:
-    """Answers steps from the record, then from the table; begins each durably before it runs."""
+    """Answers steps from the record, then from the table; begins each durably before it runs.
+
+    `state` is the one that was read when this began, then what this wrote itself. The newest is
+    never read again: a step then follows the steps that its filter has counted and no others, and
+    where somebody else took one in between it is `Stale` before a row is read.
+    """
 
     session: Session
     made: Plan
@@ -208,18 +210,9 @@ class _Taken:
             label="synthetic data",
             release=lambda exact, bits: step.release(_cells(exact), bits),
         )
-        found = self._performed(program, change)
+        _, found = perform(self.session, program, state=change, versions=begun.spec.versions)
+        self.state = replace(self.state, version=change.version, body=change.body)
         self.course = begun.answered(found)
-        return found
-
-    def _performed(self, program: Program[tuple[Noisy, ...]], change: Change) -> tuple[Noisy, ...]:
-        try:
-            _, found = perform(
-                self.session, program, state=change, versions=self.course.spec.versions
-            )
-        finally:
-            newest = states_of(self.session).newest(change.name, analyst=change.analyst)
-            self.state = newest or self.state
         return found
 
     def finish(self) -> None:

@@ -22,6 +22,7 @@ from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Plan
 from discreet.plan.measures import Estimator
+from discreet.plan.price import Price
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number, positive, rational
 from discreet.streams._pinning import meant_table, settings_name
@@ -99,9 +100,12 @@ class Holdout:
         Means that differ by more than `threshold` do not agree; after `overfits` of them no more
         is said. Questions are about values between -reach and reach in multiples of `step`; 1 and
         1 are for fractions of rows. The table is the only one if none is named; without a name the
-        settings and the version of the data are the name.
-        Privacy: charges the price, once: a tenth for the noisy number of rows, the rest for the
-        run [LSL17, Thm. 4].
+        settings and the version of the data are the name. A holdout whose number of rows is not
+        known, because its measurement failed or is still under way, has it measured again here,
+        and is charged for that.
+        Privacy: charges the price: a tenth for the noisy number of rows, the rest for the run
+        [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
+        rows has a charge of its own, and of several the first that is stored is the only one told.
         >>> Holdout.open.__name__
         'open'
         """
@@ -128,13 +132,16 @@ class Holdout:
         state = states_of(session).newest(name, analyst=session.name)
         if state is None:
             made._begin(plan)
-        elif Stand.of(state).settings != settings:
+            return made
+        stand = Stand.of(state)
+        if stand.settings != settings:
             raise InvalidValue(
                 f"the holdout {name!r} was opened with other settings; choose another name. "
                 "Nothing was run or charged."
             )
-        elif Stand.of(state).size is None:
-            made._measure_size(plan, state, None)
+        if stand.size is None:
+            with contextlib.suppress(Stale):  # somebody else measures: not run, not charged
+                made._measure_size(plan, stand, state.next(state.body), settings.size_cost(plan))
         return made
 
     def _begin(self, plan: Plan) -> None:
@@ -152,10 +159,10 @@ class Holdout:
             version=1,
             body=stand.to_bytes(),
         )
-        self._measure_size(plan, None, first)
+        self._measure_size(plan, stand, first, self.settings.cost(plan))
 
-    def _measure_size(self, plan: Plan, state: State | None, first: Change | None) -> None:
-        """Charge if this is the first time, and learn how many rows there are, with noise."""
+    def _measure_size(self, plan: Plan, stand: Stand, begun: Change, cost: Price) -> None:
+        """Charge and note it as begun, then learn how many rows there are, with noise."""
         noise = self.settings.size_noise(plan)
 
         def release(exact: Exact, bits: BitSource) -> int:
@@ -164,15 +171,17 @@ class Holdout:
 
         program = Program(
             plan=plan,
-            cost=self.settings.cost(plan) if state is None else None,
+            cost=cost,
             label=f"The holdout {self.name}",
             release=release,
             details={"overfits": str(self.settings.overfits)},
         )
-        _, size = perform(self._session, program, state=first)
-        state, stand = self._stand()
+        _, size = perform(self._session, program, state=begun, versions=stand.versions)
         known = replace(stand, size=max(1, size))
-        states_of(self._session).put(state.next(known.to_bytes()))
+        # Follows what was written above and nothing newer, so that no second size is ever stored.
+        change = replace(begun, version=begun.version + 1, body=known.to_bytes())
+        with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
+            states_of(self._session).put(change)
 
     @property
     def left(self) -> int:
@@ -209,7 +218,8 @@ class Holdout:
         size = stand.size
         if size is None:
             raise Unavailable(
-                f"the holdout {self.name!r} does not know its size yet; open it again. Nothing "
+                f"the holdout {self.name!r} does not know its size yet. Ask again if it is being "
+                "opened; if that failed, open it again, which charges for its size again. Nothing "
                 "was run or charged."
             )
         step = self.settings.step

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.ledger.states import State
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import ZCDP, Loss, Pure, Sensitivity
 from discreet.plan.draft import Plan
 from discreet.plan.measures import noticeable
 from discreet.plan.price import Noise, Price, choose, paid, shared
@@ -75,9 +75,20 @@ class Settings:
         >>> Settings.cost.__name__
         'cost'
         """
-        size = self.size_noise(plan).loss(noticeable(plan.measures[0].sensitivity))
         parts = self.mechanism.numeric.losses(Sensitivity.single(self.moved))
-        return paid([size, *parts], self.price)
+        return paid([self._size_loss(plan), *parts], self.price)
+
+    def size_cost(self, plan: Plan) -> Price:
+        """What the number of rows costs, to measure it again where a measurement was lost.
+
+        Privacy: that of `size_noise`, for the plan's sensitivity.
+        >>> Settings.size_cost.__name__
+        'size_cost'
+        """
+        return paid([self._size_loss(plan)], self.price)
+
+    def _size_loss(self, plan: Plan) -> Loss:
+        return self.size_noise(plan).loss(noticeable(plan.measures[0].sensitivity))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ noisy answer, never at the exact one. For its theorem; the service's own hybrid 
 """
 
 import math
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -132,14 +133,42 @@ class TextbookRun:
     500000
     """
 
-    __slots__ = ("_bits", "_book", "_standing", "left", "weights")
+    __slots__ = ("_bits", "_book", "_left", "_lock", "_standing", "_weights")
 
     def __init__(self, book: TextbookWeights, bits: BitSource = system) -> None:
         self._book = book
         self._bits = bits
+        self._lock = threading.Lock()
         self._standing = book.above.begin(bits)
-        self.left = book.updates
-        self.weights = Weights.uniform(book.universe)
+        self._left = book.updates
+        self._weights = Weights.uniform(book.universe)
+
+    def __reduce__(self) -> str:
+        raise InvalidValue(
+            "a run cannot be copied or pickled: a copy would answer with the updates of the "
+            "original. Keep it in one process, or open a Synopsis."
+        )
+
+    @property
+    def left(self) -> int:
+        """How many updates are left.
+
+        Privacy: post-processing.
+        >>> TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1).start().left
+        278
+        """
+        return self._left
+
+    @property
+    def weights(self) -> Weights:
+        """The hypothesis.
+
+        Privacy: post-processing.
+        >>> book = TextbookWeights.of(Universe.binary(1), alpha=0.5, rows=10**6, rho=1)
+        >>> book.start().weights.cells().tolist()
+        [0.5, 0.5]
+        """
+        return self._weights
 
     def answer(self, predicate: Predicate, exact: int) -> int:
         """The hypothesis' answer if it is near enough, else a noisy count and an update.
@@ -150,24 +179,28 @@ class TextbookRun:
         >>> abs(run.answer(Predicate.where({0: 1}, book.universe), 10**6) - 10**6) < 10**4, run.left
         (True, 44)
         """
+        with self._lock:
+            return self._answer(predicate, exact)
+
+    def _answer(self, predicate: Predicate, exact: int) -> int:
         book = self._book
-        if self.left < 1:
+        if self._left < 1:
             raise BudgetExceeded(
                 f"all {book.updates} updates are used, so this run answers no more. Nothing was "
                 "released; its hypothesis still answers, without a promise."
             )
-        predicted = round(book.rows * self.weights.share(predicate))
+        predicted = round(book.rows * self._weights.share(predicate))
         gap = abs(whole_number(exact) - predicted)
         threshold = round(Fraction(3, 2) * book.alpha * book.rows)
         above, self._standing = book.above.step(self._standing, gap, threshold, self._bits)
         if not above:
             return predicted
+        self._left -= 1  # used before it is told, whatever fails from here on
+        self._standing = book.above.begin(self._bits)
         noisy = int(book.noise.release(int(exact), self._bits))
         # The noisy answer says in which direction; the exact one must not [HR10].
         shrunk = 1 - float(book.alpha) / 2
-        self.weights.scale(predicate, shrunk if predicted > noisy else 1 / shrunk)
-        self.left -= 1
-        self._standing = book.above.begin(self._bits)
+        self._weights.scale(predicate, shrunk if predicted > noisy else 1 / shrunk)
         return noisy
 
 

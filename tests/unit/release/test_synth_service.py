@@ -11,8 +11,9 @@ import pytest
 
 from discreet.curator.programs import states_of
 from discreet.curator.service import Curator
-from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
+from discreet.errors import BudgetExceeded, InvalidValue, Stale, UnprovableRequest
 from discreet.loss import Pure
+from discreet.release import synth
 from discreet.release.synth import exact_codes, synthesize
 from discreet.release.synth_pages import custodian_page, public_page
 from discreet.release.synth_state import Course
@@ -105,6 +106,82 @@ def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp
     assert len(finished.answers) == finished.begun > 3
     assert finished.answers[1][0].counts.tolist() == stopped.answers[1][0].counts.tolist()
     assert made.rows(10)
+
+
+class Crowd:
+    """Further runs of one synthesis, each begun when the one before it is at a given step, and
+    the price of every step whose answer came into anybody's hands.
+    """
+
+    def __init__(self, curator, *, entered, name):
+        self.curator, self.entered, self.name = curator, list(entered), name
+        self.perform, self.begin = synth.perform, synth.begin
+        self.spent, self.results = [], []
+
+    def run(self):
+        try:
+            asked = {"epsilon": 5, "columns": ["age", "region"], "name": self.name}
+            found = synthesize(self.curator.session("ana"), "visits", **asked)
+        except Stale as refusal:
+            found = refusal
+        self.results.append(found)
+
+    def performed(self, session, program, *, state, versions):
+        found = self.perform(session, program, state=state, versions=versions)
+        self.spent.append(Course.read(state.body).paid[-1])
+        if self.entered and len(self.spent) == self.entered[0]:
+            self.entered.pop(0)
+            self.run()
+        return found
+
+    def began(self, *asked, **more):
+        paid = self.begin(*asked, **more)
+        if self.entered and self.entered[0] == 0:
+            self.entered.pop(0)
+            self.run()
+        return paid
+
+
+@pytest.mark.parametrize("entered", [(0,), (1,), (2,), (3,), (0, 2)])
+def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, entered):
+    crowd = Crowd(curator, entered=entered, name="crowd")
+    monkeypatch.setattr(synth, "perform", crowd.performed)
+    monkeypatch.setattr(synth, "begin", crowd.began)
+    crowd.run()
+    assert not crowd.entered
+    assert len(crowd.results) == 1 + len(entered)
+    (entry,) = charges(curator)
+    assert sum(crowd.spent) <= entry.loss.rho
+    state = states_of(curator.session("ana")).newest("crowd", analyst="ana")
+    assert sorted(Course.read(state.body).paid) == sorted(crowd.spent)  # all of it is on record
+    last, *overtaken = crowd.results  # who came last goes on to the end
+    assert last.rows(5)
+    assert all(isinstance(each, Stale) for each in overtaken)
+
+
+def test_a_step_that_is_overtaken_reads_nothing(curator, session, monkeypatch):
+    honest, looks = synth.perform, []
+
+    def overtaken(session, program, *, state, versions):
+        looked = []
+
+        def release(exact, bits):
+            looked.append(state.version)
+            return program.release(exact, bits)
+
+        if state.version == 4:  # somebody else takes this step first
+            states_of(session).put(state)
+        try:
+            watched = replace(program, release=release)
+            return honest(session, watched, state=state, versions=versions)
+        finally:
+            looks.append(looked)
+
+    monkeypatch.setattr(synth, "perform", overtaken)
+    with pytest.raises(Stale):
+        synthesize(session, "visits", epsilon=5, columns=["age", "region"], name="fever")
+    assert looks == [[3], []]
+    assert len(charges(curator)) == 1
 
 
 def test_a_name_stands_for_one_synthesis(session):

@@ -1,6 +1,7 @@
 """Holdouts through a curator: paid once, the analyst's own mean where it holds, never too often."""
 
 import copy
+import json
 import pickle
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from discreet.curator.programs import states_of
 from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.streams import holdout as module
 from discreet.streams.holdout import Agreement, Holdout
 from discreet.streams.thresholdout import Thresholdout
 from support.vaults import curator_of, people, write_source
@@ -125,21 +127,99 @@ def test_new_data_end_it(curator, tmp_path):
         holdout.mean(YOUNG, training=TRUTH)
 
 
-def test_a_size_that_was_lost_is_measured_again_for_free(kept, monkeypatch):
-    """Charged and begun, then the machine stops: opened again, it goes on."""
-    from discreet.streams import holdout as module
+def sizes(session, name):
+    """Every size that was ever stored."""
+    with states_of(session)._store.reading() as connection:
+        query = "SELECT body FROM states WHERE name = ? ORDER BY version"
+        rows = connection.execute(query, (name,)).fetchall()
+    found = [json.loads(bytes(body))["size"] for (body,) in rows]
+    return [size for size in found if size is not None]
 
-    def stops(*_, **__):
-        raise KeyboardInterrupt
 
+def stops(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_size_that_was_lost_is_spent_and_measured_again_for_its_price(kept, monkeypatch):
+    """Charged and begun, then the machine stops: opened again, it goes on, and pays to look."""
+    before = kept.remaining.epsilon
     with monkeypatch.context() as broken:
         broken.setattr(module, "replace", stops)
         with pytest.raises(KeyboardInterrupt):
-            opened(kept, "lost")
+            opened(kept, "lost", epsilon=5000)
+    first = before - kept.remaining.epsilon
+    assert 4999 < first <= 5000
+    holdout = Holdout(kept, "lost", opened(kept, "settled", epsilon=5000).settings)
+    with pytest.raises(Unavailable, match="does not know its size yet"):
+        holdout.mean(YOUNG, training=TRUTH)
     spent = kept.remaining.epsilon
-    holdout = opened(kept, "lost")
-    assert kept.remaining.epsilon == spent
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "replace", stops)
+        with pytest.raises(KeyboardInterrupt):
+            opened(kept, "lost", epsilon=5000)
+    holdout = opened(kept, "lost", epsilon=5000)
+    assert spent - kept.remaining.epsilon == 2 * 500  # two looks, a tenth of the price each
+    assert len(sizes(kept, "lost")) == 1
     assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
+    spent = kept.remaining.epsilon
+    opened(kept, "lost", epsilon=5000)
+    assert kept.remaining.epsilon == spent
+
+
+def test_a_size_that_many_measure_at_once_is_told_once_and_every_look_is_paid(kept, monkeypatch):
+    """Each opens it while the one before has measured and not stored."""
+    honest, looks = module.perform, []
+
+    def perform(session, program, **more):
+        found = honest(session, program, **more)
+        looks.append(program.cost)
+        if len(looks) < 4:
+            opened(kept, "raced", epsilon=1)
+        return found
+
+    before = kept.remaining.epsilon
+    monkeypatch.setattr(module, "perform", perform)
+    holdout = opened(kept, "raced", epsilon=1)
+    assert len(sizes(kept, "raced")) == 1
+    assert len(looks) == 4
+    assert before - kept.remaining.epsilon == sum(cost.epsilon for cost in looks)
+    assert looks[1:] == [Pure(epsilon=Fraction(1, 10))] * 3
+    assert holdout.mean(YOUNG, training=TRUTH)
+
+
+def test_who_is_overtaken_before_measuring_neither_looks_nor_pays(kept, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "replace", stops)
+        with pytest.raises(KeyboardInterrupt):
+            opened(kept, "second")
+    honest, spent = module.perform, []
+
+    def perform(session, program, **more):
+        if not spent:
+            spent.append(None)
+            opened(kept, "second")
+            spent.append(kept.remaining.epsilon)
+        return honest(session, program, **more)
+
+    monkeypatch.setattr(module, "perform", perform)
+    holdout = opened(kept, "second")
+    assert kept.remaining.epsilon == spent[1]
+    assert len(sizes(kept, "second")) == 1
+    assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
+
+
+def test_a_lost_size_is_not_measured_on_other_data(curator, tmp_path, monkeypatch):
+    session = curator.session("ana")
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "replace", stops)
+        with pytest.raises(KeyboardInterrupt):
+            opened(session, "h")
+    spent = session.remaining.epsilon
+    write_source(tmp_path / "c", people(90))
+    curator.refresh("visits")
+    with pytest.raises(Unavailable, match="stays with version 1"):
+        opened(session, "h")
+    assert session.remaining.epsilon == spent
 
 
 @pytest.mark.parametrize(

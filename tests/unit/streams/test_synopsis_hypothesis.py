@@ -1,7 +1,11 @@
 """Hypotheses: fitted counts, rounds, the textbook's promise, and the price of parities alone."""
 
+import copy
 import itertools
 import math
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -159,6 +163,60 @@ def test_the_textbook_stops_when_its_updates_are_used():
     assert run.left == 0
     with pytest.raises(BudgetExceeded, match="answers no more"):
         run.answer(always, 0)
+
+
+def test_a_run_of_the_textbook_is_neither_copied_nor_set_back():
+    """Copies would tell more noisy counts than there are updates paid for."""
+    run = TextbookWeights.of(Universe.binary(1), alpha=1, rows=1000, rho=1).start()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InvalidValue, match="cannot be copied or pickled"):
+            copied(run)
+    with pytest.raises(AttributeError):
+        run.left = 100
+    with pytest.raises(AttributeError):
+        run.weights = Weights.uniform(Universe.binary(1))
+
+
+def test_an_update_is_used_before_its_count_is_told(monkeypatch):
+    """A run that is interrupted as it updates has used the update."""
+    universe = Universe.binary(1)
+    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
+    run = book.start()
+
+    def stops(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Weights, "scale", stops)
+    for turn in range(book.updates):
+        with pytest.raises(KeyboardInterrupt):
+            run.answer(Predicate.where({0: 1}, universe), 10**8)
+        assert run.left == book.updates - turn - 1
+    with pytest.raises(BudgetExceeded):
+        run.answer(Predicate.where({0: 1}, universe), 10**8)
+
+
+def test_threads_share_the_updates_of_a_run(monkeypatch):
+    """All ask while the first is between its comparison and its update."""
+    universe = Universe.binary(1)
+    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
+    run, half, honest = book.start(), Predicate.where({0: 1}, universe), Weights.scale
+
+    def slowly(self, predicate, factor):
+        time.sleep(0.005)
+        honest(self, predicate, factor)
+
+    def ask(_):
+        try:
+            run.answer(half, 10**8)
+        except BudgetExceeded:
+            return 0
+        return 1
+
+    monkeypatch.setattr(Weights, "scale", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        told = sum(pool.map(ask, range(book.updates + 16)))
+    assert told == book.updates
+    assert run.left == 0
 
 
 def test_the_direction_of_an_update_is_that_of_the_noisy_answer():
