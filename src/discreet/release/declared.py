@@ -54,6 +54,9 @@ class Release:
 
     def __post_init__(self) -> None:
         identifier(self.table, "a release's table")
+        texts: tuple[object, ...] = (self.where, *self.columns.values())
+        if not all(isinstance(each, str) for each in texts):
+            raise InvalidValue("where and [columns] are SQL expressions, as texts.")
         if (self.epsilon is None) == (self.rho is None):
             raise InvalidValue("a release has one price: epsilon or rho. Nothing was charged.")
         for name in ("epsilon", "rho"):

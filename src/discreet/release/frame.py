@@ -17,7 +17,8 @@ from discreet.plan.draft import Plan
 from discreet.plan.expressions import bounded, scope
 from discreet.plan.keys import Label
 from discreet.release.allocation import Unit
-from discreet.schema.column import identifier, nearest
+from discreet.release.texts import Texts
+from discreet.schema.column import nearest
 
 __all__ = ["Axis", "Cells", "Frame", "MISSING"]
 
@@ -141,17 +142,14 @@ class Frame:
         >>> Frame.of.__name__
         'of'
         """
+        texts = Texts(session, table)
         for name, sql in columns.items():
-            identifier(name, "a column of a release")
-            planned(session, _select(table, {name: sql}, where), most_groups=_MOST_KEYS)
-        first = planned(
-            session, _select(table, columns, where, aggregates), most_groups=_MOST_GROUPS
-        )
+            _planned(session, texts, {name: sql}, where, (), most=_MOST_KEYS)
+        first = _planned(session, texts, columns, where, aggregates, most=_MOST_GROUPS)
         rewritten, missing = _with_missing(first, columns)
         made = first
         if rewritten != dict(columns):
-            text = _select(table, rewritten, where, aggregates)
-            made = planned(session, text, most_groups=_MOST_GROUPS)
+            made = _planned(session, texts, rewritten, where, aggregates, most=_MOST_GROUPS)
         found = scope(made.table, made.dialect)
         axes = []
         for domain, key, name in zip(made.domains, made.query.keys, columns, strict=True):
@@ -211,16 +209,21 @@ class Frame:
         )
 
 
-def _select(
-    table: str, columns: Mapping[str, str], where: str, aggregates: Sequence[str] = ()
-) -> str:
-    outputs = [f"{sql} AS {name}" for name, sql in columns.items()]
-    outputs += ["COUNT(*) AS rows_counted"]
-    outputs += [f"{sql} AS a{place}" for place, sql in enumerate(aggregates)]
-    text = f"SELECT {', '.join(outputs)} FROM {table}"
-    if where:
-        text += f" WHERE {where}"
-    return text + (f" GROUP BY {', '.join(columns.values())}" if columns else "")
+def _planned(
+    session: Session,
+    texts: Texts,
+    columns: Mapping[str, str],
+    where: str,
+    aggregates: Sequence[str],
+    *,
+    most: int,
+) -> Plan:
+    outputs = {"rows_counted": "COUNT(*)"}
+    outputs |= {f"a{place}": sql for place, sql in enumerate(aggregates)}
+    sql, found = texts.question(where=where, keys=columns, outputs=outputs)
+    made = planned(session, sql, most_groups=most)
+    texts.agreed(made.query, found, "the release")
+    return made
 
 
 def _with_missing(plan: Plan, columns: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:

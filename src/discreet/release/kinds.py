@@ -2,7 +2,7 @@
 becomes at a price. Adding a kind means adding an entry here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -19,6 +19,7 @@ from discreet.release.parts_ranges import RangePart
 from discreet.release.parts_values import StatisticsPart
 from discreet.release.regression import RegressionPart, aggregates_for
 from discreet.release.sheets import Part
+from discreet.release.texts import fraction_text
 from discreet.schema.column import identifier, nearest
 
 __all__ = ["Declared", "KINDS", "Kind"]
@@ -91,7 +92,7 @@ def _names(options: Options, name: str = "columns") -> list[str]:
     listed = list(given) if isinstance(given, list | tuple) else [given]
     if not listed or not all(isinstance(each, str) for each in listed):
         raise InvalidValue(f"{name} is {given!r}; write a list of column names.")
-    return listed
+    return [identifier(each, f"one of {name}") for each in listed]
 
 
 def _sets(options: Options) -> dict[tuple[str, ...], float]:
@@ -129,7 +130,10 @@ def _selected(options: Options) -> dict[str, str]:
     given = options.get("select", {})
     if not isinstance(given, Mapping) or not given:
         raise InvalidValue('select is empty; write names and aggregates, { mean = "AVG(age)" }.')
-    return {identifier(name, "a statistic"): str(sql) for name, sql in given.items()}
+    for name, sql in given.items():
+        if not isinstance(sql, str):
+            raise InvalidValue(f"{name} is {sql!r:.200}; write an SQL aggregate, as a text.")
+    return {identifier(name, "a statistic"): sql for name, sql in given.items()}
 
 
 def _statistics_needs(options: Options) -> tuple[list[str], list[str]]:
@@ -138,9 +142,8 @@ def _statistics_needs(options: Options) -> tuple[list[str], list[str]]:
 
 
 def _statistics(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
-    select = [f"{sql} AS {each}" for each, sql in _selected(options).items()]
     by = _names(options, "by") if options.get("by") else []
-    return StatisticsPart.planned(frame, name, select, by=by, price=price)
+    return StatisticsPart.planned(frame, name, _selected(options), by=by, price=price)
 
 
 def _quantile_needs(options: Options) -> tuple[list[str], list[str]]:
@@ -149,21 +152,30 @@ def _quantile_needs(options: Options) -> tuple[list[str], list[str]]:
 
 
 def _quantiles(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
-    (column,) = _names(options, "column")
-    fractions: Sequence[Any] = options.get("fractions", [0.25, 0.5, 0.75])
-    select = [f"QUANTILE({column}, {each}) AS q{place}" for place, each in enumerate(fractions, 1)]
+    column, *others = _names(options, "column")
+    fractions = options.get("fractions", [0.25, 0.5, 0.75])
+    if others or not isinstance(fractions, list | tuple) or not fractions:
+        raise InvalidValue(f"{name}: write one column and a list of fractions, [0.25, 0.5].")
+    select = {
+        f"q{place}": f"QUANTILE({column}, {fraction_text(each, f'{name}: a fraction')})"
+        for place, each in enumerate(fractions, 1)
+    }
     by = _names(options, "by") if options.get("by") else []
     return StatisticsPart.planned(frame, name, select, by=by, price=price)
 
 
+def _target(options: Options) -> str:
+    return identifier(options["target"], "the target") if options.get("target") else ""
+
+
 def _moment_needs(options: Options) -> tuple[list[str], list[str]]:
-    target = options.get("target", "")
+    target = _target(options)
     listed = [each for each in _names(options) if each != target] + ([target] if target else [])
-    return [], [each.rpartition(" AS ")[0] for each in aggregates_for(listed)]
+    return [], list(aggregates_for(listed).values())
 
 
 def _regression(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
-    target = str(options.get("target", ""))
+    target = _target(options)
     return RegressionPart.planned(frame, name, _names(options), target=target, price=price)
 
 

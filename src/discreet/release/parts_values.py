@@ -2,7 +2,7 @@
 and quantiles, by public groups. Each is a priced question of its own that shares the one statement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -13,16 +13,40 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
+from discreet.plan.aggregates import aggregates_of
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import estimates, picked, values_of
 from discreet.plan.explain import error_of, noise_of
 from discreet.plan.measures import noticeable
 from discreet.plan.picks import Pick
 from discreet.plan.released import Released
+from discreet.query.algebra import Options, Statistic
 from discreet.release.frame import Cells, Frame
 from discreet.release.sheets import Preview, Sheet
+from discreet.release.texts import Texts
 
 __all__ = ["StatisticsPart"]
+
+_ADDITIVE = frozenset(  # their measures are counts of rows and sums over rows
+    {
+        Statistic.ROWS,
+        Statistic.VALUES,
+        Statistic.SUM,
+        Statistic.AVERAGE,
+        Statistic.VARIANCE_SAMPLE,
+        Statistic.VARIANCE_POPULATION,
+        Statistic.DEVIATION_SAMPLE,
+        Statistic.DEVIATION_POPULATION,
+        Statistic.COVARIANCE_SAMPLE,
+        Statistic.COVARIANCE_POPULATION,
+        Statistic.CORRELATION,
+        Statistic.SLOPE,
+        Statistic.INTERCEPT,
+    }
+)
+_CHOSEN = frozenset(
+    {Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.MODE}
+)  # chosen by how many rows have each value, which adds up too
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +68,33 @@ class StatisticsPart:
         cls,
         frame: Frame,
         name: str,
-        select: Sequence[str],
+        select: Mapping[str, str],
         *,
         by: Sequence[str] = (),
         price: Pure | ZCDP,
     ) -> "StatisticsPart":
-        """Plan the statistics, each an SQL aggregate with a name, by these columns of the release.
+        """Plan the statistics, each a name and an SQL aggregate, by these columns of the release.
 
+        The plan must be one of the frame's own rows: the noise is chosen for it, the exact values
+        are the frame's.
         Privacy: none (touches no data).
         >>> StatisticsPart.planned.__name__
         'planned'
         """
+        if len(set(by)) < len(by):
+            raise InvalidValue(f"{name}: by is {list(by)}; name each column once.")
+        texts = Texts(frame.session, frame.table)
         keys = {each: frame.axis(each).sql for each in by}
-        listed = [f"{sql} AS {each}" for each, sql in keys.items()]
-        sql = f"SELECT {', '.join([*listed, *select])} FROM {frame.table}"
-        sql += f" WHERE {frame.where}" if frame.where else ""
-        sql += f" GROUP BY {', '.join(keys.values())}" if keys else ""
+        sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
         if isinstance(price, Pure):
             made = frame.session.explain(sql, epsilon=price.epsilon)
         else:
             made = frame.session.explain(sql, rho=price.rho)
         if made.selection is not None or made.query.limit or made.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
+        texts.agreed(made.query, found, name)
+        _of_the_frame(frame, made, name)
+        _adding_up(made, name)
         for each in made.measures:
             frame.measure_place(each.terms)
         for pick in made.picks:
@@ -216,6 +245,35 @@ class StatisticsPart:
 def _ended(value: Any) -> float:
     number = float(value)
     return number if isfinite(number) else float("nan")
+
+
+def _of_the_frame(frame: Frame, made: Plan, name: str) -> None:
+    """Refuse a plan for other rows than those the frame will read."""
+    ours, theirs = made.contribution, frame.plan.contribution
+    same = (
+        made.tables == frame.plan.tables
+        and made.query.source == frame.plan.query.source
+        and made.query.where == frame.plan.query.where
+        and made.query.options == frame.plan.query.options == Options()
+        and (ours.rows_per_unit, ours.relation) == (theirs.rows_per_unit, theirs.relation)
+    )
+    if not same:
+        raise InvalidValue(
+            f"{name}: it was planned for other rows than the release reads; the table may just "
+            "have changed. Plan the release again. Nothing was run or charged."
+        )
+
+
+def _adding_up(made: Plan, name: str) -> None:
+    """Refuse what is not the sum of its values in the frame's cells, or chosen by row counts."""
+    for each in made.query.outputs:
+        for aggregate in aggregates_of(each.expression):
+            if aggregate.statistic not in _ADDITIVE | _CHOSEN:
+                raise InvalidValue(
+                    f"{name}: {each.name} is made of {aggregate.statistic}, which does not add up "
+                    "over the cells of a release: one unit may be in several. Ask it as a question "
+                    "of its own. Nothing was run or charged."
+                )
 
 
 def _axis_of(frame: Frame, pick: Pick) -> str:

@@ -18,25 +18,27 @@ from discreet.plan.released import Released
 from discreet.release.frame import Cells, Frame
 from discreet.release.parts_values import StatisticsPart
 from discreet.release.sheets import Preview, Sheet
+from discreet.schema.column import identifier
 
 __all__ = ["RegressionPart", "aggregates_for", "nearest_covariance", "solved"]
 
 _REPEATS = 200
 
 
-def aggregates_for(columns: Sequence[str]) -> list[str]:
-    """The SQL aggregates behind means and covariances of these columns, with their names.
+def aggregates_for(columns: Sequence[str]) -> dict[str, str]:
+    """The SQL aggregates behind means and covariances of these columns, by their names.
 
     Privacy: none (touches no data).
-    >>> aggregates_for(["a", "b"])[-1]
-    'COVAR_POP(b, a) AS c_1_0'
+    >>> aggregates_for(["a", "b"])["c_1_0"]
+    'COVAR_POP(b, a)'
     """
-    found = [f"AVG({name}) AS m_{place}" for place, name in enumerate(columns)]
-    found += [f"VAR_POP({name}) AS c_{place}_{place}" for place, name in enumerate(columns)]
-    found += [
-        f"COVAR_POP({columns[second]}, {columns[first]}) AS c_{second}_{first}"
-        for first, second in combinations(range(len(columns)), 2)
-    ]
+    named = [identifier(each, "a column of a regression") for each in columns]
+    found = {f"m_{place}": f"AVG({name})" for place, name in enumerate(named)}
+    found |= {f"c_{place}_{place}": f"VAR_POP({name})" for place, name in enumerate(named)}
+    found |= {
+        f"c_{second}_{first}": f"COVAR_POP({named[second]}, {named[first]})"
+        for first, second in combinations(range(len(named)), 2)
+    }
     return found
 
 

@@ -1,0 +1,154 @@
+"""The SQL texts of a release's specification: each is read alone, as one expression, and what is
+made of several must read as just these. Owns that check; no text may change what another means.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue
+from discreet.query.algebra import Expression, Key, Output, Query
+from discreet.query.parse import parse
+from discreet.query.text import tokens
+from discreet.rationals import Number, probability
+from discreet.schema.column import identifier
+
+__all__ = ["Texts", "fraction_text"]
+
+_COUNTED = "rows_counted"
+_DIGITS = 18
+
+
+def fraction_text(value: Number, what: str) -> str:
+    """A fraction between 0 and 1 as SQL writes it; numbers only, never a text.
+
+    Privacy: none (touches no data).
+    >>> fraction_text(0.25, "a fraction"), fraction_text(1, "a fraction")
+    ('0.25', '1')
+    """
+    scaled = probability(value, what) * Fraction(10) ** _DIGITS
+    if scaled.denominator != 1:
+        raise InvalidValue(f"{what} is {value}; write at most {_DIGITS} decimals.")
+    whole, rest = divmod(scaled.numerator, 10**_DIGITS)
+    return f"{whole}.{rest:0{_DIGITS}d}".rstrip("0").rstrip(".")
+
+
+class Texts:
+    """Reads the texts about one table, each by itself.
+
+    Privacy: none (touches no data).
+    >>> Texts.__name__
+    'Texts'
+    """
+
+    __slots__ = ("_session", "_source", "_table")
+
+    def __init__(self, session: Session, table: str) -> None:
+        self._session = session
+        self._table = identifier(table, "a release's table")
+        self._source = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {table}").source
+
+    def condition(self, text: str) -> Expression | None:
+        """What a WHERE says; None where it is empty.
+
+        Privacy: none (touches no data).
+        >>> Texts.condition.__name__
+        'condition'
+        """
+        if not text:
+            return None
+        _plain(text, "where")
+        made = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table} WHERE {text}")
+        counted = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table}").outputs
+        found = Query(self._source, made.where, (), counted, (_COUNTED,))
+        return self._same(made, found, "where", text).where
+
+    def key(self, name: str, text: str) -> Key:
+        """A column of the release, by its name and its expression.
+
+        Privacy: none (touches no data).
+        >>> Texts.key.__name__
+        'key'
+        """
+        identifier(name, "a column of a release")
+        _plain(text, name)
+        count = f"COUNT(*) AS {_COUNTED}"
+        made = self._read(f"SELECT {text} AS {name}, {count} FROM {self._table} GROUP BY {text}")
+        counted = self._read(f"SELECT {count} FROM {self._table}").outputs
+        keys = tuple(Key(name, each.expression) for each in made.keys[:1])
+        found = Query(self._source, None, keys, counted, (name, _COUNTED))
+        return self._same(made, found, name, text).keys[0]
+
+    def output(self, name: str, text: str) -> Output:
+        """A statistic, by its name and its expression.
+
+        Privacy: none (touches no data).
+        >>> Texts.output.__name__
+        'output'
+        """
+        identifier(name, "a statistic")
+        _plain(text, "a statistic")
+        made = self._read(f"SELECT {text} AS {name} FROM {self._table}")
+        outputs = tuple(Output(name, each.expression) for each in made.outputs[:1])
+        found = Query(self._source, None, (), outputs, (name,))
+        return self._same(made, found, "a statistic", text).outputs[0]
+
+    def question(
+        self, *, where: str, keys: Mapping[str, str], outputs: Mapping[str, str]
+    ) -> tuple[str, Query]:
+        """The statement of these texts, and what it has to mean: each of them as read alone.
+
+        Who plans the statement compares its query with this one, by `agreed`.
+        Privacy: none (touches no data).
+        >>> Texts.question.__name__
+        'question'
+        """
+        found = Query(
+            source=self._source,
+            where=self.condition(where),
+            keys=tuple(self.key(name, text) for name, text in keys.items()),
+            outputs=tuple(self.output(name, text) for name, text in outputs.items()),
+            columns=(*keys, *outputs),
+        )
+        listed = [f"{text} AS {name}" for name, text in (*keys.items(), *outputs.items())]
+        sql = f"SELECT {', '.join(listed)} FROM {self._table}"
+        sql += f" WHERE {where}" if where else ""
+        return sql + (f" GROUP BY {', '.join(keys.values())}" if keys else ""), found
+
+    def _read(self, sql: str) -> Query:
+        return parse(sql, self._session._warehouse.tables())
+
+    @staticmethod
+    def _same(made: Query, found: Query, name: str, text: str) -> Query:
+        if made != found:
+            raise InvalidValue(
+                f"{name} is {text!r:.200}; write one expression over the columns of the release's "
+                "table, without FROM, OPTIONS or further clauses. Nothing was run or charged."
+            )
+        return made
+
+    @staticmethod
+    def agreed(made: Query, found: Query, name: str) -> None:
+        """Refuse a statement that does not mean what its texts mean alone.
+
+        Privacy: none (touches no data).
+        >>> from discreet.query.algebra import Scan
+        >>> Texts.agreed(*[Query(Scan("t"), None, (), (), ())] * 2, "n")
+        """
+        if made != found:
+            raise InvalidValue(
+                f"{name}: the texts of the specification mean something else together than each of "
+                "them alone, or two columns are the same. Name each column once, and write plain "
+                "expressions. Nothing was run or charged."
+            )
+
+
+def _plain(text: str, name: str) -> None:
+    """Refuse what is no text, and comments: they could hide what stands beside them."""
+    given: object = text
+    if not isinstance(given, str):
+        raise InvalidValue(f"{name} is {text!r:.200}; write an SQL expression, as a text.")
+    if any(each.comments for each in tokens(f"SELECT {text}")):
+        raise InvalidValue(
+            f"{name} is {text!r:.200}; leave out the comment. Nothing was run or charged."
+        )
