@@ -255,3 +255,24 @@ def test_one_person_moves_a_count_by_no_more_than_was_paid_for(session):
 def test_refusals_name_the_text():
     with pytest.raises(DiscreetError, match="FROM singles"):
         Declared("quantiles", "mid", {"column": "age FROM singles"}).needs()
+
+
+def test_a_coarse_step_with_missing_values_fails_for_nobody(tmp_path, monkeypatch):
+    """A place for missing values makes the axis finer than its column: the lattices are matched."""
+    coarse = vaults.SCHEMA.replace("upper = 200000, step = 0.5", "upper = 200000, step = 1000")
+    monkeypatch.setattr(vaults, "SCHEMA", coarse)
+    rows = people(240)
+    with curator_of(tmp_path, rows, budget="epsilon = 1000000") as curator:
+        curator.grant("ana", epsilon=10**6)
+        tables = [
+            {"kind": "quantiles", "name": "mid", "column": "income", "fractions": [0.5]},
+            statistics(n="COUNT(*)", by=["income"]),
+        ]
+        found = specification(*tables, epsilon=10**5).plan(curator.session("ana")).run().tables
+    known = sorted(row[2] for row in rows if row[2] is not None)
+    middle = len(known) // 2
+    assert known[middle - 6] <= found["mid"].columns["q1"][0] <= known[middle + 6]
+    columns = found["stats"].columns
+    counts = dict(zip(columns["income"], columns["n"], strict=True))
+    for value, count in Counter(known).items():
+        assert counts[value] == pytest.approx(count, abs=0.5)

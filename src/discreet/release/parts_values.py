@@ -4,6 +4,7 @@ and quantiles, by public groups. Each is a priced question of its own that share
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
@@ -17,11 +18,12 @@ from discreet.plan.aggregates import aggregates_of
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import estimates, picked, values_of
 from discreet.plan.explain import error_of, noise_of
+from discreet.plan.expressions import bounded, scope
 from discreet.plan.measures import noticeable
 from discreet.plan.picks import Pick
 from discreet.plan.released import Released
 from discreet.query.algebra import Options, Statistic
-from discreet.release.frame import Cells, Frame
+from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.sheets import Preview, Sheet
 from discreet.release.texts import Texts
 
@@ -205,10 +207,15 @@ class StatisticsPart:
         size = 1
         group = np.zeros(len(exact.counts), dtype=np.int64)
         outside = np.zeros(len(group), dtype=bool)
-        for name, domain in zip(self.by, self.plan.domains, strict=True):
-            axis = self.frame.axis(name)
+        columns = scope(self.plan.table, self.plan.dialect)
+        keys = zip(self.by, self.plan.query.keys, self.plan.domains, strict=True)
+        for name, key, domain in keys:
+            step = bounded(key.expression, columns).step
             place = {code: index for index, code in enumerate(domain.codes)}
-            known = np.array([place.get(code, -1) for code in axis.codes], dtype=np.int64)
+            codes = _codes_on(step, self.frame.axis(name))
+            known = np.array(
+                [-1 if code is None else place.get(code, -1) for code in codes], dtype=np.int64
+            )
             found = known[exact.places(name)]
             outside |= found < 0
             group = group * len(domain.codes) + found
@@ -286,15 +293,31 @@ def _axis_of(frame: Frame, pick: Pick) -> str:
     )
 
 
+def _codes_on(step: Fraction, axis: Axis) -> list[int | None]:
+    """The codes of an axis on another lattice; None for those that are not on it, and for rows
+    without a value. The place of such rows can make an axis finer than its column.
+    """
+    ratio = axis.step / step
+    found: list[int | None] = []
+    for code in axis.codes:
+        whole, rest = divmod(code * ratio.numerator, ratio.denominator)
+        found.append(None if rest else whole)
+    if axis.missing:
+        found[0] = None
+    return found
+
+
 def _histograms(
     exact: Cells, frame: Frame, pick: Pick, group: NDArray[np.int64], count: int
 ) -> list[NDArray[np.int64]]:
     """How many rows of each group have each candidate."""
     name = _axis_of(frame, pick)
     axis = frame.axis(name)
-    candidates = np.array(axis.codes, dtype=np.int64) // pick.width - pick.first
-    if axis.missing:
-        candidates[0] = -1
+    codes = _codes_on(pick.step, axis)
+    candidates = np.array(
+        [-1 if code is None else code // pick.width - pick.first for code in codes], dtype=np.int64
+    )
+    candidates[(candidates < 0) | (candidates >= pick.candidates)] = -1
     found = candidates[exact.places(name)]
     kept = (group >= 0) & (found >= 0)
     table = np.zeros((count, pick.candidates), dtype=np.int64)
