@@ -48,7 +48,10 @@ def test_no_arguments_print_every_command():
     names = typer.main.get_command(cli.app).commands
     custodian = {"add", "bounds", "grant", "import", "init", "inspect", "refresh"}
     proofs = {"attack", "audit"}
-    assert set(names) == custodian | proofs | {"demo", "explain", "ledger", "query", "verify"}
+    services = {"monitor", "release", "survey", "synopsis", "synth", "verify-release"}
+    server = {"account", "serve"}
+    asked = {"demo", "explain", "ledger", "query", "verify"}
+    assert set(names) == custodian | proofs | services | server | asked
     assert [name for name in names if name not in printed] == []
 
 
