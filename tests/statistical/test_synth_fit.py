@@ -124,4 +124,4 @@ def test_a_grade_has_the_noise_it_is_priced_for():
     )
     for noise_of, variance in zip((sums - exact).T, step.variances, strict=True):
         assert check_fit(noise_of, gaussian(float(variance)), name="noise of a grade") > 0
-    assert rejects(check_fit, noise_of, gaussian(float(variance) / 2), name="less noise")
+    assert rejects(check_fit, noise_of, gaussian(float(variance) / 8), name="less noise")

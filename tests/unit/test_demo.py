@@ -74,6 +74,9 @@ def test_the_folder_holds_what_was_promised(printed, folder):
 
 def test_what_to_type_next_can_be_typed(printed):
     lines = re.findall(r"^  (discreet .*)$", printed[0], flags=re.MULTILINE)
+    (served,) = [line for line in lines if " --serve " in line]
+    assert run(*shlex.split(served)[1:], "--help").status == 0  # it would serve for ever
+    lines.remove(served)
     assert len(lines) == 6
     outcomes = [run(*shlex.split(line)[1:]) for line in lines]
     assert [outcome.status for outcome in outcomes] == [0] * 6
