@@ -22,7 +22,7 @@ help: ## list the targets
 
 .venv/.demo: pyproject.toml requirements.lock | .venv/.made
 	@echo "installing discreet with the demo's packages into .venv ..."
-	@$(BIN)/python $(PIP_INSTALL) --no-compile -c requirements.lock -e '.[plots]' # saves 20 MB
+	@$(BIN)/python $(PIP_INSTALL) --no-compile -c requirements.lock -e '.[plots,server]' # saves 20 MB
 	@touch $@
 
 .venv/.setup: pyproject.toml requirements.lock | .venv/.made

@@ -220,7 +220,7 @@ def _next_steps(folder: Path, program: str, console: Console) -> None:
         "asked before, so it is free": ("query", *asked),
         "the custodian's record of all charges, and whether it is whole": ("ledger", *vault),
         "": ("verify", *vault),
-        "all of it in a browser, for analyst and custodian (pip install 'discreet[server]')": (
+        "all of it in a browser, for analyst and custodian": (
             *("demo", "--serve", "--output", str(folder)),
         ),
         "a table of your own: write its schema file, fill it in, add it": (
