@@ -227,3 +227,17 @@ def test_an_unforeseen_failure_says_nothing(house, monkeypatch):
 def test_settings_are_checked(wrong):
     with pytest.raises(InvalidValue, match=next(iter(wrong))):
         Settings(**wrong)
+
+
+def test_the_server_logs_a_failure_without_its_text(caplog):
+    from discreet.server.running import without_traceback
+
+    logger = logging.getLogger("uvicorn.error.test")
+    for shown in (True, False):
+        caplog.clear()
+        try:
+            raise RuntimeError("secret 417")
+        except RuntimeError:
+            logger.exception("Exception in ASGI application")
+        assert ("417" in caplog.text) is shown
+        logger.addFilter(without_traceback)
