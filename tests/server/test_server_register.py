@@ -17,15 +17,13 @@ TYPED = {
 
 
 @pytest.fixture
-def server(postgresql_folder):
-    """A table on a server, and the address by which a role that can only read finds it."""
-    url = "postgresql://{}@/postgres?host={}"
-    with psycopg.connect(url.format("postgres", postgresql_folder), autocommit=True) as admin:
+def server(ledger_url):
+    """A table in a database of its own, by the address of a role that can only read."""
+    with psycopg.connect(ledger_url, autocommit=True) as admin:
         admin.execute("CREATE TABLE stays (guest BIGINT, nights INTEGER, city TEXT)")
         admin.execute("INSERT INTO stays SELECT n / 2, n % 9, 'Graz' FROM generate_series(1, 40) n")
         admin.execute("GRANT SELECT ON stays TO reader")
-        yield url.format("reader", postgresql_folder)
-        admin.execute("DROP TABLE stays")
+    return ledger_url.replace("postgres@", "reader@")
 
 
 class Custodian:
