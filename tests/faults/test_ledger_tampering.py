@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.display.tables import entry_table
+from discreet.display.values import entry_values
 from discreet.errors import Unavailable, UnprovableRequest
 from discreet.ledger import _place, _tables
 from discreet.ledger.account import Holder
@@ -302,6 +304,9 @@ def test_adoption_is_an_entry_and_forgives_nothing_it_can_see(folder):
         assert vault.ledger.verify().bad == 4
         vault.ledger.adopt({"why": "again"})
         assert vault.ledger.account("analyst", "ana").spent == Fraction(6, 10)
+        entries = vault.ledger.entries()
+        assert entry_table(entries).row_count == len(entries)  # it can still be looked at
+        assert [entry_values(entry)["memo"] for entry in entries if entry.memo == "x"] == [{}]
     assert sound(folder)
 
 

@@ -1,6 +1,5 @@
 """Plans, answers and the ledger as tables for a terminal. Prints nothing itself."""
 
-import json
 from collections.abc import Iterable, Mapping
 from textwrap import shorten
 from typing import Any
@@ -164,8 +163,7 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
         grid.add_column(name, overflow="fold", no_wrap=name in ("#", "date", "act"))
     for entry in entries:
         who = ", ".join(name for name in (entry.analyst, entry.population) if name)
-        memo = json.loads(entry.memo)
-        asked = shorten(str(memo.get("question") or ""), _LONGEST_QUESTION, placeholder=" ...")
+        asked = shorten(entry.said.get("question", ""), _LONGEST_QUESTION, placeholder=" ...")
         day, what = entry.time[:10], entry.act.value
         grid.add_row(str(entry.sequence), day, what, Text(who), _event(entry), Text(asked))
     return grid

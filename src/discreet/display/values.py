@@ -87,5 +87,5 @@ def entry_values(entry: Entry) -> dict[str, Any]:
         "population": entry.population,
         "analyst": entry.analyst,
         "event": json.loads(entry.event),
-        "memo": json.loads(entry.memo),
+        "memo": entry.said,
     }

@@ -233,6 +233,21 @@ class Entry:
         return loss_of(self.event)
 
     @property
+    def said(self) -> dict[str, str]:
+        """The memo read; empty for an adopted entry whose text another hand has changed.
+
+        Privacy: none (touches no data).
+        >>> Entry(1, "", Act.OPEN, None, "ana", "{}", '{"why":"asked"}', FIRST).said
+        {'why': 'asked'}
+        >>> Entry(1, "", Act.OPEN, None, "ana", "{}", "x", FIRST).said
+        {}
+        """
+        try:
+            return _read(self.memo)
+        except InvalidValue:
+            return {}
+
+    @property
     def receipt(self) -> "Receipt":
         """What the one who was charged may keep and cite.
 
@@ -241,7 +256,7 @@ class Entry:
         >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).receipt.sequence
         2
         """
-        return self.receipt_for(self.hash, self.loss, json.loads(self.memo))
+        return self.receipt_for(self.hash, self.loss, self.said)
 
     def receipt_for(self, seal: str, loss: Loss, memo: Mapping[str, str]) -> "Receipt":
         """The same receipt by one who has its hash, loss and memo at hand.

@@ -99,9 +99,8 @@ def check_entries(manifest: Mapping[str, Any], entries: list[Entry]) -> list[str
     wanted = manifest["receipt"]["id"]
     for entry in entries:
         if entry.act is Act.CHARGE and entry.hash.startswith(wanted):
-            memo = json.loads(entry.memo)
             facts = {name: manifest[name] for name in _FACTS if name in manifest}
-            if memo.get("release") != digest_of(facts):
+            if entry.said.get("release") != digest_of(facts):
                 return [f"receipt {wanted} was for another release, or the manifest was changed"]
             return []
     return [f"receipt {wanted} is not in the ledger"]
