@@ -15,7 +15,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.plan.draft import Plan
 from discreet.plan.expressions import bounded, scope
-from discreet.plan.keys import Label
+from discreet.plan.keys import Label, label
 from discreet.release.allocation import Unit
 from discreet.release.texts import Texts
 from discreet.schema.column import nearest
@@ -153,10 +153,11 @@ class Frame:
         found = scope(made.table, made.dialect)
         axes = []
         for domain, key, name in zip(made.domains, made.query.keys, columns, strict=True):
-            labels = domain.labels
-            if name in missing:
-                labels = (MISSING, *labels[1:])
-            step = bounded(key.expression, found).step
+            labels, step = domain.labels, bounded(key.expression, found).step
+            if name in missing:  # codes count steps, from one below the least
+                step = missing[name]
+                known = (label("number", (), step, code) for code in domain.codes[1:])
+                labels = (MISSING, *known)
             axes.append(Axis(name, columns[name], domain.codes, labels, step, name in missing))
         return cls(session, table, where, tuple(axes), made)
 
@@ -226,23 +227,23 @@ def _planned(
     return made
 
 
-def _with_missing(plan: Plan, columns: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
-    """Numbers that may not be known get a value of their own, one step below the least."""
+def _with_missing(
+    plan: Plan, columns: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Fraction]]:
+    """Numbers that may not be known get a value of their own, one step below the least.
+
+    They are counted in steps, so that the value has the lattice of the others whatever the step:
+    a literal such as -10 beside steps of 10 would stand on the integers, and so would all.
+    """
     found = scope(plan.table, plan.dialect)
-    rewritten, missing = dict(columns), set()
+    rewritten: dict[str, str] = dict(columns)
+    missing: dict[str, Fraction] = {}
     for key, name in zip(plan.query.keys, columns, strict=True):
         value = bounded(key.expression, found)
         if value.missing == "never" or value.kind != "number":
             continue
-        below = (value.lower - 1) * value.step
-        if below.denominator not in _decimals():
-            continue
-        text = f"{below.numerator / below.denominator:.6f}" if below.denominator > 1 else str(below)
-        sql = columns[name]
-        rewritten[name] = f"CASE WHEN {sql} IS NULL THEN {text} ELSE {sql} END"
-        missing.add(name)
+        sql, step = columns[name], value.step
+        counted = f"FLOOR(({sql}) / ({step.numerator} / {step.denominator}))"
+        rewritten[name] = f"CASE WHEN {sql} IS NULL THEN {value.lower - 1} ELSE {counted} END"
+        missing[name] = step
     return rewritten, missing
-
-
-def _decimals() -> set[int]:
-    return {2**a * 5**b for a in range(7) for b in range(7) if max(a, b) <= 6}

@@ -295,7 +295,7 @@ def _axis_of(frame: Frame, pick: Pick) -> str:
 
 def _codes_on(step: Fraction, axis: Axis) -> list[int | None]:
     """The codes of an axis on another lattice; None for those that are not on it, and for rows
-    without a value. The place of such rows can make an axis finer than its column.
+    without a value.
     """
     ratio = axis.step / step
     found: list[int | None] = []
