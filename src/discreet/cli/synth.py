@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.publisher import publishing_session
 from discreet.cli.shared import (
     Json,
     VaultFolder,
@@ -92,11 +93,11 @@ def _synth(
 ) -> None:
     if output.suffix not in (".csv", ".parquet"):
         raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
-    curator = existing_vault(vault)
-    session = _session(curator, table, analyst)
-    made = _made(session, table, epsilon, columns, method, name)
-    made.write(output, rows)
-    pages = [] if report is None else _pages(curator, made, rows, report, target)
+    with existing_vault(vault) as curator:
+        session = publishing_session(curator, table, analyst)
+        made = _made(session, table, epsilon, columns, method, name)
+        made.write(output, rows)
+        pages = [] if report is None else _pages(curator, made, rows, report, target)
     values = _values(made, rows, output, pages)
     if as_json:
         print_json(values)
@@ -111,23 +112,6 @@ def _synth(
         )
     for page in pages:
         console.print(f"wrote {page}", markup=False)
-
-
-def _session(curator: "Curator", table: str, analyst: str | None) -> "Session":
-    """The analyst's session; without one, that of a publisher with the population's own budget."""
-    from discreet.ledger.account import Holder
-
-    if table not in curator.tables:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
-    if analyst is not None:
-        return curator.session(analyst)
-    population = curator.tables[table].population
-    publisher = f"publisher-{population}"
-    known = {(account.holder, account.name) for account in curator.ledger.accounts()}
-    if (Holder.ANALYST, publisher) not in known:
-        budget = curator.ledger.account(Holder.POPULATION, population).budget
-        curator.grant(publisher, epsilon=budget.epsilon, delta=budget.delta)
-    return curator.session(publisher)
 
 
 def _made(

@@ -19,6 +19,7 @@ from discreet.noise.bits import BitSource
 from discreet.plan.explain import noise_of
 from discreet.rationals import Number, positive, probability
 from discreet.release.frame import Axis, Cells, Frame
+from discreet.release.parts_counts import NORMAL
 from discreet.release.sheets import Preview, Sheet
 
 __all__ = ["CountingPart", "crossover", "direct_error", "histogram_error"]
@@ -244,8 +245,7 @@ class CountingPart:
         >>> CountingPart.release.__name__
         'release'
         """
-        table = np.zeros([axis.cells for axis in self.axes], dtype=np.int64)
-        np.add.at(table, tuple(exact.places(axis.name) for axis in self.axes), exact.counts)
+        table = exact.table(self.axes)
         if self.way == "one by one":
             noise = self.noise(self.overlap)
             noisy = noise.release(_sums(table, self.masks), bits)
@@ -258,8 +258,8 @@ class CountingPart:
             "query": list(self.queries),
             "count": noisy.tolist(),
             "standard_error": spread.tolist(),
-            "low": (noisy - 1.96 * spread).tolist(),
-            "high": (noisy + 1.96 * spread).tolist(),
+            "low": (noisy - NORMAL * spread).tolist(),
+            "high": (noisy + NORMAL * spread).tolist(),
         }
         words = f"Counting queries answered {self.way}."
         return [Sheet(self.name, words, columns, ("query",), "count", "low", "high")]

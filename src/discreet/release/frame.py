@@ -3,7 +3,7 @@ how exact cells are counted. The exact half lives inside a program only.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +57,18 @@ class Axis:
         """
         return len(self.codes)
 
+    @property
+    def known(self) -> "Axis":
+        """The axis without the place of rows whose value is not known.
+
+        Privacy: none (touches no data).
+        >>> Axis("age", "age", (-1, 0), ("missing", 0), Fraction(1), missing=True).known.labels
+        (0,)
+        """
+        if not self.missing:
+            return self
+        return replace(self, codes=self.codes[1:], labels=self.labels[1:], missing=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -109,6 +121,26 @@ class Cells:
         'places'
         """
         return self._places[:, self.frame.place(name)]
+
+    def table(self, axes: Sequence[Axis]) -> NDArray[np.int64]:
+        """The exact counts over these axes. Of one without the frame's place for rows whose value
+        is not known, such rows are left out.
+
+        Privacy: NONE; the result is exact.
+        >>> Cells.table.__name__
+        'table'
+        """
+        exact_counts = self.counts
+        places = [
+            self.places(axis.name) - (self.frame.axis(axis.name).cells - axis.cells)
+            for axis in axes
+        ]
+        kept = np.ones(len(exact_counts), dtype=bool)
+        for place in places:
+            kept &= place >= 0
+        exact = np.zeros([axis.cells for axis in axes], dtype=np.int64)
+        np.add.at(exact, tuple(place[kept] for place in places), exact_counts[kept])
+        return exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from discreet.release.measure import tabulated
 from discreet.release.settle import settled
 from discreet.release.sheets import Preview, Sheet
 
-__all__ = ["FINISHES", "MarginalPart", "NORMAL", "checked_finish", "counted_columns"]
+__all__ = ["FINISHES", "MarginalPart", "NORMAL", "checked_finish", "counted_sheet"]
 
 FINISHES = ("least-squares", "non-negative")
 """How tables of counts are finished: unbiased and consistent, or also without negative cells."""
@@ -44,15 +44,22 @@ def checked_finish(value: str) -> str:
     return value
 
 
-def counted_columns(
-    axes: Sequence[Axis], table: NDArray[np.float64], *, error: float, finish: str
-) -> dict[str, NDArray[Any]]:
-    """The columns of a table of counts: labels, the estimate, its error and interval.
+def counted_sheet(
+    name: str,
+    words: str,
+    axes: Sequence[Axis],
+    table: NDArray[np.float64],
+    *,
+    error: float,
+    finish: str,
+) -> Sheet:
+    """A table of counts as it is written: labels, the estimate, its error and interval.
 
     Privacy: post-processing.
     >>> from fractions import Fraction
     >>> yes = Axis("smoker", "smoker", (0, 1), (False, True), Fraction(1), missing=False)
-    >>> found = counted_columns([yes], np.array([3.0, 5.0]), error=1.0, finish="least-squares")
+    >>> noisy = np.array([3.0, 5.0])
+    >>> found = counted_sheet("n", "", [yes], noisy, error=1.0, finish="least-squares").columns
     >>> list(found), found["high"].tolist()
     (['smoker', 'count', 'standard_error', 'low', 'high'], [4.96, 6.96])
     """
@@ -68,7 +75,8 @@ def counted_columns(
     low = flat - NORMAL * error
     columns["low"] = low if finish == "least-squares" else np.maximum(low, 0.0)
     columns["high"] = flat + NORMAL * error
-    return columns
+    keys = tuple(axis.name for axis in axes)
+    return Sheet(name, words, columns, keys, "count", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +213,9 @@ class MarginalPart:
         sheets = []
         for columns, cut in self.sets.items():
             axes = [self.axes[axis] for axis, _ in cut]
-            found = counted_columns(
-                axes, finished(cut), error=sqrt(self.family.variance(cut)), finish=self.finish
+            error = sqrt(self.family.variance(cut))
+            title = self._title(columns)
+            sheets.append(
+                counted_sheet(title, words, axes, finished(cut), error=error, finish=self.finish)
             )
-            keys = tuple(axis.name for axis in axes)
-            sheets.append(Sheet(self._title(columns), words, found, keys, "count", "low", "high"))
         return sheets

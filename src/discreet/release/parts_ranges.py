@@ -3,7 +3,7 @@ and adaptive blocks to public axes; the noise is theirs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -17,7 +17,7 @@ from discreet.plan.explain import noise_of
 from discreet.release.adaptive import Adaptive
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.ordered import OrderedEstimate, ordered
-from discreet.release.parts_counts import NORMAL, checked_finish, counted_columns
+from discreet.release.parts_counts import NORMAL, checked_finish, counted_sheet
 from discreet.release.ranges import Trees
 from discreet.release.running import Running
 from discreet.release.settle import to_simplex
@@ -60,7 +60,7 @@ class RangePart:
         >>> RangePart.planned.__name__
         'planned'
         """
-        axes = tuple(_known(frame.axis(each)) for each in columns)
+        axes = tuple(frame.axis(each).known for each in columns)
         if workload not in list(Workload):
             raise InvalidValue(f"{name}: workload is {workload!r}; write ranges or prefixes.")
         asked = Workload(workload)
@@ -154,29 +154,18 @@ class RangePart:
         >>> RangePart.release.__name__
         'release'
         """
-        shape = tuple(axis.cells for axis in self.axes)
-        counts = exact.counts
-        kept = np.ones(len(counts), dtype=bool)
-        places = []
-        for axis in self.axes:
-            place = exact.places(axis.name) - (exact.frame.axis(axis.name).cells - axis.cells)
-            kept &= place >= 0
-            places.append(place)
-        table = np.zeros(shape, dtype=np.int64)
-        np.add.at(table, tuple(place[kept] for place in places), counts[kept])
-        found = self.plan.release(table, bits)
+        found = self.plan.release(exact.table(self.axes), bits)
         cells = found.histogram()
         if self.finish == "non-negative":
             cells = to_simplex(cells, float(cells.sum()))
-        if len(shape) > 1:
+        if len(self.axes) > 1:
             assert isinstance(self.plan, Trees)
-            error = sqrt(self.plan.box_variance([(0, 1)] * len(shape)))
-            columns = counted_columns(self.axes, cells, error=error, finish=self.finish)
+            error = sqrt(self.plan.box_variance([(0, 1)] * len(self.axes)))
             words = "Least squares over all levels; add cells up for any rectangle."
-            keys = tuple(axis.name for axis in self.axes)
-            drawing = "grid" if len(keys) == 2 else "bars"
-            ends = ("count", "low", "high")
-            return [Sheet(self.name, words, columns, keys, *ends, drawing=drawing)]
+            sheet = counted_sheet(
+                self.name, words, self.axes, cells, error=error, finish=self.finish
+            )
+            return [replace(sheet, drawing="grid" if len(self.axes) == 2 else "bars")]
         return [self._single(cells, found)]
 
     def _single(self, cells: NDArray[np.float64], found: OrderedEstimate) -> Sheet:
@@ -202,10 +191,3 @@ class RangePart:
             )
         ends = ("cumulative", "low", "high")
         return Sheet(self.name, words, columns, (axis.name,), *ends, drawing="line")
-
-
-def _known(axis: Axis) -> Axis:
-    """The axis without the place of rows whose value is missing."""
-    if not axis.missing:
-        return axis
-    return Axis(axis.name, axis.sql, axis.codes[1:], axis.labels[1:], axis.step, missing=False)
