@@ -14,6 +14,7 @@ from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
+from discreet.plan.picks import Way
 from discreet.plan.price import Price
 from discreet.plan.released import Released
 from discreet.plan.target import counting
@@ -26,12 +27,15 @@ __all__ = ["recall", "receipt_of", "release_body", "release_key"]
 def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """What makes two questions the same: the canonical query, its prices, schema and data version.
 
+    And the ways in which quantiles are picked, where they are not the usual one.
     Privacy: none (touches no data).
     >>> release_key.__name__
     'release_key'
     """
     versions = tuple(table.version for table in plan.tables)
-    parts = (plan.query, plan.prices, plan.delta, versions, data_versions)
+    parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
+    if any(way is not Way.RANKED for way in plan.ways):
+        parts = (*parts, [way.value for way in plan.ways])
     return sha256(repr(parts).encode()).hexdigest()
 
 
@@ -74,6 +78,8 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
         "prices": [_written(price) for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
+        "ways": [way.value for way in plan.ways],
+        "supposed": plan.supposed,
         "groups": None if plan.selection is None else released.groups,
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": data_versions,
@@ -96,6 +102,8 @@ def recall(release: Release) -> Answer:
         price=tuple(_read(price) for price in body["prices"]),
         delta=None if body["delta"] is None else Fraction(body["delta"]),
         limit=body.get("limit", GROUP_LIMIT),
+        ways=tuple(map(Way, body.get("ways", ()))),  # releases of old were all chosen by rank
+        supposed=body.get("supposed"),
         others=tuple((table, f'"{table.name}"') for table in others),
         question=body["question"],
     )

@@ -22,7 +22,7 @@ from discreet.display.words import (
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, account_of
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import picked
+from discreet.plan.evaluate import ranked
 from discreet.plan.explain import explained
 from discreet.query.algebra import Expression, IntervalEnd
 
@@ -71,7 +71,7 @@ def _ends(
     plan: Plan, expression: Expression, intervals: list[tuple[float, float]]
 ) -> tuple[int, list[str]]:
     """The decimals of a noisy column, and what stands beside its values."""
-    chosen = picked(plan, expression)
+    chosen = ranked(plan, expression)
     if chosen is None:
         places = decimals(intervals)
         return places, [interval_text(each, places) for each in intervals]
@@ -105,7 +105,7 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     label = "error, 95%"
     for name, error in facts["error"].items():
         depends = plan.error[name] is None
-        chosen = picked(plan, outputs[name])
+        chosen = ranked(plan, outputs[name])
         said = _error(error, count if depends else None)
         if chosen is not None and error is not None:
             said = off_text(error, chosen.statistic)

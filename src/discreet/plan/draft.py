@@ -14,7 +14,7 @@ from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
 from discreet.plan.keys import check_groups, domain
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
-from discreet.plan.picks import Pick, choice_loss, chooser, fraction_of, moved_counts, pick
+from discreet.plan.picks import Pick, choice_loss, fraction_of, moved_counts, pick
 from discreet.plan.price import Price, choose, paid, shared
 from discreet.plan.selection import (
     Selection,
@@ -27,6 +27,7 @@ from discreet.plan.selection import (
 from discreet.plan.sources import MOST_ROWS, limited_rows, rowset
 from discreet.plan.split import Errors, least_product
 from discreet.plan.values import GROUP_LIMIT, Draft, Plan
+from discreet.plan.ways import decided
 from discreet.query.algebra import Aggregate, Scan, Statistic
 from discreet.query.naming import free_name
 from discreet.schema.table import Table
@@ -258,14 +259,15 @@ def choose_mechanism(draft: Draft) -> Draft:
         price = tuple(shared(price, share) for share in least_product(errors, count))
     measured, picked = len(draft.measures), len(draft.picks)
     noises = tuple(map(choose, draft.measures, price[:measured]))
-    choices = tuple(map(chooser, draft.picks, price[measured : measured + picked]))
-    draft = replace(draft, prices=price, noises=noises, choices=choices)
+    draft = decided(draft, price[measured : measured + picked])
+    draft = replace(draft, prices=price, noises=noises)
     selection = _selection(draft, price[-1])
     losses: list[Loss] = [
         noise.loss(noticeable(each.sensitivity))
         for noise, each in zip(noises, draft.measures, strict=True)
     ]
-    losses += [choice_loss(*pair, price[0]) for pair in zip(draft.picks, choices, strict=True)]
+    pairs = zip(draft.picks, draft.choices, strict=True)
+    losses += [choice_loss(*pair, price[0]) for pair in pairs]
     if selection is not None:
         losses.append(selection_loss(selection, draft.measures, price[0]))
     return replace(draft, selection=selection, cost=paid(losses, price[0]))
@@ -379,6 +381,8 @@ def remade(
             limit=limit,
             question=made.question,
             behind=made.behind,
+            ways=made.ways,
+            supposed=made.supposed,
             dialect=dialect,
         )
     )

@@ -26,6 +26,7 @@ from discreet.plan.intervals import (
 from discreet.plan.keys import Label
 from discreet.plan.measures import Chosen, Estimator
 from discreet.plan.pairs import paired
+from discreet.plan.picks import Way
 from discreet.plan.released import Released
 from discreet.query.algebra import (
     Aggregate,
@@ -42,7 +43,15 @@ from discreet.query.algebra import (
 )
 from discreet.rationals import Number, probability
 
-__all__ = ["Estimate", "estimates", "kept_rows", "picked", "simple_measure", "values_of"]
+__all__ = [
+    "Estimate",
+    "estimates",
+    "kept_rows",
+    "picked",
+    "ranked",
+    "simple_measure",
+    "values_of",
+]
 
 
 def simple_measure(plan: Plan, expression: Expression) -> int | None:
@@ -69,6 +78,17 @@ def picked(plan: Plan, expression: Expression) -> Chosen | None:
     """
     found = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
     return found if isinstance(found, Chosen) else None
+
+
+def ranked(plan: Plan, expression: Expression) -> Chosen | None:
+    """The picked value that a column is, if its error is told in ranks or rows.
+
+    Privacy: none (touches no data).
+    >>> ranked.__name__
+    'ranked'
+    """
+    found = picked(plan, expression)
+    return None if found is None or plan.ways[found.pick] is Way.SMOOTH else found
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:

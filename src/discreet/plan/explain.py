@@ -14,12 +14,14 @@ from discreet.mechanisms.quantiles import Quantiles
 from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.plan.aggregates import ordering
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import picked, simple_measure
+from discreet.plan.evaluate import picked, ranked, simple_measure
 from discreet.plan.measures import Estimator
 from discreet.plan.pairs import VARYING, error_of_pair
-from discreet.plan.picks import Choice
+from discreet.plan.picks import Choice, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Kept, Leading, Selection, Shown
+from discreet.plan.smoothed import Smoothed
+from discreet.plan.ways import expected_error, forms
 from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.rationals import ceil_decimal
 
@@ -33,7 +35,8 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 
     The error of an average, a variance or a covariance depends on how many rows a group has, which
     is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
-    case over all values the bounds allow. That of a correlation or a line is not known.
+    case over all values the bounds allow. That of a correlation, a line or a quantile with smooth
+    noise is not known.
     Privacy: none (touches no data).
     >>> error_of.__name__
     'error_of'
@@ -44,9 +47,9 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 
 
 def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
-    chosen = picked(plan, expression)
-    if chosen is not None:
-        return plan.choices[chosen.pick].error(_LEVEL)
+    if picked(plan, expression) is not None:
+        chosen = ranked(plan, expression)
+        return None if chosen is None else plan.choices[chosen.pick].error(_LEVEL)
     place = simple_measure(plan, expression)
     if place is not None:
         return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
@@ -117,10 +120,18 @@ def noise_of(noise: Noise | Choice | Selection) -> str:
             return f"exponential mechanism on rank distances, scale {float(noise.scale):.6g}"
         case NestedQuantiles():
             return f"nested choices on rank distances, scale {float(noise.scale):.6g}"
+        case Smoothed():
+            return f"smooth sensitivity, {noise.words}"
         case Exponential():
             return f"exponential mechanism on counts, scale {float(noise.scale):.6g}"
         case PermuteAndFlip():
             return f"permute-and-flip on counts, scale {float(noise.scale):.6g}"
+        case Shown() | Kept() | Leading():
+            return _selection_words(noise)
+
+
+def _selection_words(selection: Selection) -> str:
+    match selection:
         case Shown(threshold):
             return f"keys from a noisy number of units of {threshold.threshold} on"
         case Kept(rule):
@@ -189,8 +200,15 @@ def _about_groups(plan: Plan) -> list[str]:
 
 def _about_picks(plan: Plan) -> list[str]:
     said = []
-    for pick in plan.picks:
-        if pick.fractions:
+    for place, pick in enumerate(plan.picks):
+        if plan.ways[place] is not Way.RANKED:
+            said.append(_about_way(plan, place))
+        if plan.ways[place] is Way.SMOOTH:
+            said.append(
+                "How far off it is here depends on the gaps between the rows around it, which are "
+                "secret: no interval but the bounds can be promised."
+            )
+        elif pick.fractions:
             said.append(
                 "The error of a quantile is the number of rows by which its rank may be off; "
                 f"it is one of {pick.candidates:,} public values."
@@ -205,6 +223,24 @@ def _about_picks(plan: Plan) -> list[str]:
                 "The error of a mode is the number of rows by which another value may be ahead."
             )
     return list(dict.fromkeys(said))
+
+
+def _about_way(plan: Plan, place: int) -> str:
+    """Why a quantile is not chosen by rank from the usual list."""
+    means = {
+        Way.FINE: f"chosen by rank from a finer list of {plan.picks[place].candidates:,} values",
+        Way.SMOOTH: "the exact one with noise by smooth sensitivity",
+    }
+    said = f"The quantile is {means[plan.ways[place]]}"
+    if plan.supposed is None:
+        return f"{said}, as was asked for."
+    known = forms(plan, place, plan.prices[len(plan.measures) + place])
+    usual = expected_error(*known[Way.RANKED], plan.supposed)
+    here = expected_error(plan.picks[place], plan.choices[place], plan.supposed)
+    return (
+        f"{said}: if {plan.supposed:,} rows were spread evenly between the bounds, it would be off "
+        f"by {here:.3g} on average, a choice from the usual list by {usual:.3g}."
+    )
 
 
 def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ One engine pass counts rows by candidate; the choice is an exponential mechanism
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,7 @@ from discreet.plan.expressions import bounded
 from discreet.plan.keys import Label, label
 from discreet.plan.measures import Contribution, noticeable
 from discreet.plan.price import Price
+from discreet.plan.smoothed import Smoothed
 from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.rationals import ceil_decimal, sqrt_up
 from discreet.schema.column import Column
@@ -29,6 +31,7 @@ __all__ = [
     "Choice",
     "MOST_CELLS",
     "Pick",
+    "Way",
     "choice_loss",
     "chooser",
     "coarse",
@@ -38,8 +41,8 @@ __all__ = [
     "width_of",
 ]
 
-Choice = Quantiles | NestedQuantiles | Exponential | PermuteAndFlip
-"""The mechanisms that choose a value."""
+Choice = Quantiles | NestedQuantiles | Exponential | PermuteAndFlip | Smoothed
+"""The mechanisms that choose a value, or make one up near it."""
 
 MOST_CELLS = 65_536
 """How many counts one histogram has, over all groups: wider columns are coarsened."""
@@ -49,6 +52,19 @@ _UNKNOWN_GROUPS = 64  # what private keys count as: how many are shown is not kn
 _MANY_PURE, _MANY = 5, 16  # fractions from which recursion is usually better, by simulation
 _ORDERED = ("number", "date", "datetime")
 _COUNTABLE = ("number", "category", "boolean", "date")
+
+
+class Way(StrEnum):
+    """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise.
+
+    Privacy: none (touches no data).
+    >>> Way.SMOOTH.value
+    'smooth'
+    """
+
+    RANKED = "ranked"
+    FINE = "fine"
+    SMOOTH = "smooth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +151,7 @@ class Pick:
         >>> Pick.release.__name__
         'release'
         """
-        if isinstance(choice, Quantiles | NestedQuantiles):
+        if isinstance(choice, Quantiles | NestedQuantiles | Smoothed):
             return choice.release(exact, bits)
         return [choice.release(exact, bits)]
 
@@ -176,10 +192,11 @@ def pick(
     *,
     groups: int | None,
     sensitivity: Sensitivity,
+    finest: int = _FINEST,
 ) -> Pick:
     """What to count for these quantiles of one expression, or for its mode.
 
-    `groups` is None where keys are private.
+    `groups` is None where keys are private; `finest` is how many candidates one may have.
     Privacy: none (touches no data).
     >>> pick.__name__
     'pick'
@@ -192,7 +209,7 @@ def pick(
         wanted = "a category, a boolean, a number or a date" if mode else "a number or a date"
         raise UnsafeQuery(f"{first.statistic.upper()} needs {wanted}, not a {value.kind}.")
     known = groups or _UNKNOWN_GROUPS
-    most = max(_COARSEST, min(_FINEST, MOST_CELLS // known))
+    most = max(_COARSEST, min(finest, MOST_CELLS // known))
     width = width_of(value.lower, value.upper, most)
     if mode and width > 1:
         raise UnsafeQuery(
@@ -275,12 +292,14 @@ def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
     one row at a time; l1 rows spread over groups make the log-likelihood ratios add up to at most
     those of l1 rows in one group, and the sum of squares to at most its square.
     Privacy: (l1/scale)-DP by permute-and-flip [MS20, Thm. 1], (l1/scale)-bounded range by the
-    exponential mechanism [DR19, Lemma 4.1]; quantiles as `Quantiles` says.
+    exponential mechanism [DR19, Lemma 4.1]; quantiles as `Quantiles` or `Smoothed` says.
     >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
     >>> choice_loss(one, chooser(one, Pure(epsilon=0.5)), Pure(epsilon=1))
     Pure(epsilon=Fraction(1, 2))
     """
     sensitivity = noticeable(pick.sensitivity)
+    if isinstance(choice, Smoothed):
+        return choice.loss(price)
     if isinstance(choice, Quantiles | NestedQuantiles):
         if isinstance(price, Pure):
             return choice.pure_loss(sensitivity)

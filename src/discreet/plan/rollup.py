@@ -120,6 +120,8 @@ def histogram_for(query: Query, table: Table, pick: Pick) -> tuple[str, str, str
         return None
     # Widths are powers of two, so candidates of the kept histogram make up those of the pick.
     width = width_of(column.lower, column.upper)
+    if pick.width < width:
+        return None
     low, high = column.lower // width, column.upper // width
     code = Bounded('"$c"', "number", Fraction(1), low, high, (), "possible")
     return f'"{_histogram(table, column)}"', coarse(code, pick.width // width), 'SUM("$n")'

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.plan.keys import Domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
-from discreet.plan.picks import Choice, Pick
+from discreet.plan.picks import Choice, Pick, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Ranking, Selection
 from discreet.query.algebra import Aggregate, Query
@@ -25,7 +25,8 @@ class Plan:
 
     `table` describes the rows that are aggregated: a registered table, or what joins and
     subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
-    then the selection if it has one of its own.
+    then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
+    group to have; with it, `ways` were decided, one for each pick.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
     >>> from discreet.plan.draft import RULES
     >>> [rule.__name__ for rule in RULES][:4]
@@ -44,6 +45,8 @@ class Plan:
     prices: tuple[Price, ...]
     noises: tuple[Noise, ...]
     choices: tuple[Choice, ...]
+    ways: tuple[Way, ...]
+    supposed: int | None
     selection: Selection | None
     cost: Price
     delta: Fraction | None
@@ -83,7 +86,8 @@ class Draft:
 
     `table` and `relation` are those of the first table the question reads, `kept` says
     whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
-    tables whose unit is an integer in the engine. `delta` is what private keys may cost.
+    tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
+    `ways` are kept where they are proved; without them `supposed` rows of a group decide.
     Privacy: none (touches no data).
     >>> Draft.__name__
     'Draft'
@@ -111,6 +115,8 @@ class Draft:
     prices: tuple[Price, ...] = ()
     noises: tuple[Noise, ...] = ()
     choices: tuple[Choice, ...] = ()
+    ways: tuple[Way, ...] = ()
+    supposed: int | None = None
     selection: Selection | None = None
     cost: Price | None = None
     engine_columns: tuple[str, ...] = ()
