@@ -19,6 +19,7 @@ from discreet.plan.evaluate import (
     estimates,
     kept_rows,
     picked,
+    ranked,
     simple_measure,
     values_of,
 )
@@ -164,7 +165,7 @@ class Answer:
         >>> Answer.in_ranks.fget is not None
         True
         """
-        found = {each.name: picked(self.plan, each.expression) for each in self.plan.query.outputs}
+        found = {each.name: ranked(self.plan, each.expression) for each in self.plan.query.outputs}
         return {name: chosen.pick for name, chosen in found.items() if chosen is not None}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,13 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.price import Price
-from discreet.plan.target import COUNTED, count_behind, priced_for_error, supposed_count
+from discreet.plan.target import (
+    COUNTED,
+    checked_count,
+    count_behind,
+    priced_for_error,
+    supposed_count,
+)
 from discreet.query.parse import parse
 from discreet.rationals import Number, rational
 
@@ -79,8 +85,9 @@ class Session:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
-        column); `count` supposes how many rows a group has, for averages; `delta` is what keys
-        that are not public may cost, a tenth of what the accounts keep for such steps by default.
+        column); `count` supposes how many rows a group has, for averages, and for the way in which
+        a quantile is picked; `delta` is what keys that are not public may cost, a tenth of what the
+        accounts keep for such steps by default.
         Privacy: none (touches no data).
         >>> Session.explain.__name__
         'explain'
@@ -91,7 +98,8 @@ class Session:
             if epsilon is not None or rho is not None:
                 raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
             return priced_for_error(draft, error, kind, count)
-        return plan(replace(draft, price=price_of(analyst, kind, epsilon=epsilon, rho=rho)))
+        price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
+        return plan(replace(draft, price=price, supposed=checked_count(count)))
 
     def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
