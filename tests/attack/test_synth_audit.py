@@ -11,6 +11,7 @@ import numpy as np
 from discreet.audit.blackbox import audit
 from discreet.audit.pairs import Pair
 from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise import system
 from discreet.release.synth_mwem import Worst
 from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Round, coded
@@ -71,7 +72,8 @@ def chosen(step, rows):
 
 
 def step(variance):
-    return Round(SIZES, (0, 1), GROUPS, CANDIDATES[:2], 1, Fraction(2 * SCORE_STEPS), variance)
+    noise = DiscreteGaussian.of_variance(variance)
+    return Round(SIZES, (0, 1), GROUPS, CANDIDATES[:2], 1, Fraction(2 * SCORE_STEPS), noise)
 
 
 PAIRS = [Pair(((0, 0),) * 3, ((0, 0),) * 4), Pair((), ((1, 1),))]

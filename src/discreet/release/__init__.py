@@ -15,6 +15,7 @@ from discreet.release.settle import settled
 from discreet.release.specification import read_release
 from discreet.release.synth import synthesize
 from discreet.release.synth_result import Synthesis
+from discreet.release.synth_stages import Stages
 from discreet.release.verification import check_folder
 from discreet.release.workload import Workload
 
@@ -26,6 +27,7 @@ __all__ = [
     "Release",
     "ReleasePlan",
     "Running",
+    "Stages",
     "Synthesis",
     "Trees",
     "Unit",

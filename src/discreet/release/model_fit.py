@@ -4,6 +4,7 @@ quasi-Newton method that starts where the last fit ended. It sees released numbe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from discreet.release.junction import Clique
 from discreet.release.model import Beliefs, Network
 from discreet.release.model_agree import agreeing
 
-__all__ = ["Fitted", "Measured", "combine", "fit"]
+__all__ = ["Fit", "Fitted", "Measured", "combine", "fit"]
 
 Table = NDArray[np.float64]
 
@@ -61,6 +62,33 @@ class Fitted:
     factors: Mapping[Clique, Table] = field(repr=False)
     beliefs: Beliefs = field(repr=False)
     steps: int = 0
+
+
+class Fit(Protocol):
+    """How a model is fitted to noisy marginals; it is handed released numbers and nothing else.
+
+    Privacy: post-processing.
+    >>> Fit.__name__
+    'Fit'
+    """
+
+    def __call__(
+        self,
+        network: Network,
+        measured: Iterable[Measured],
+        *,
+        strength: float,
+        start: Mapping[Clique, Table] | None = None,
+        steps: int = 100,
+        tolerance: float = 1e-3,
+    ) -> Fitted:
+        """The model; `start` holds log factors of an earlier fit.
+
+        Privacy: post-processing.
+        >>> Fit.__call__.__name__
+        '__call__'
+        """
+        ...
 
 
 def combine(measured: Iterable[Measured]) -> dict[Clique, Measured]:

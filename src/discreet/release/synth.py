@@ -35,6 +35,7 @@ from discreet.release.synth_model import Synthetic
 from discreet.release.synth_mwem import reweigh
 from discreet.release.synth_result import Synthesis
 from discreet.release.synth_rounds import Cells, Noisy, Step
+from discreet.release.synth_stages import Stages
 from discreet.release.synth_state import Course, Spec
 
 __all__ = ["exact_codes", "synthesize"]
@@ -53,6 +54,7 @@ def synthesize(
     rho: Number | None = None,
     columns: Sequence[str] | None = None,
     method: str = "marginals",
+    stages: Stages | None = None,
     name: str | None = None,
     on_progress: Report = lambda _: None,
 ) -> Synthesis:
@@ -62,7 +64,8 @@ def synthesize(
     charged again; a `name` of your own tells two syntheses of the same thing apart. Of two that run
     at once, the one that is overtaken ends with `Stale`, its next step not run. The method
     "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
-    of values, for few small columns and for pure budgets.
+    of values, for few small columns and for pure budgets. `stages` replaces how "marginals"
+    selects, measures, fits or draws.
     Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
     filter [WRRW23, Sec. 3], charged before the first.
     >>> synthesize.__name__
@@ -70,6 +73,13 @@ def synthesize(
     """
     if method not in _METHODS:
         raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")
+    if stages is not None and method != "marginals":
+        raise InvalidValue(
+            f"the method {method} has no stages to replace; leave out stages=, or use marginals. "
+            "Nothing was run or charged."
+        )
+    parts = stages or Stages()
+    way = f"{method}; {parts.said}" if parts.said else method
     known = session._warehouse.tables()
     if table not in known:
         raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
@@ -80,9 +90,9 @@ def synthesize(
     )
     cost = _cost(session, made, method, epsilon, rho)
     amount = cost.epsilon if isinstance(cost, Pure) else cost.rho
-    spec = Spec(made.question, str(amount), method, versions_of(session, made))
+    spec = Spec(made.question, str(amount), way, versions_of(session, made))
     source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
-    model = _developed(source, fields, on_progress)
+    model = _developed(source, fields, parts, on_progress)
     source.finish()
     return Synthesis(
         table=table,
@@ -94,7 +104,7 @@ def synthesize(
         receipt=source.course.receipt,
         analyst=session.name,
         question=made.question,
-        method=method,
+        method=way,
     )
 
 
@@ -121,7 +131,9 @@ def _said(cost: Pure | ZCDP, epsilon: Number | None) -> str:
     return f"{asked}rho = {float(cost.rho):.6g}"
 
 
-def _developed(source: "_Taken", fields: tuple[Field, ...], on_progress: Report) -> Synthetic:
+def _developed(
+    source: "_Taken", fields: tuple[Field, ...], stages: Stages, on_progress: Report
+) -> Synthetic:
     attributes = [each.attribute for each in fields]
     if isinstance(source.cost, Pure):
         return reweigh(
@@ -136,6 +148,7 @@ def _developed(source: "_Taken", fields: tuple[Field, ...], on_progress: Report)
         source,
         rho=source.cost.rho,
         sensitivity=source.sensitivity,
+        stages=stages,
         on_progress=on_progress,
     )
 

@@ -8,26 +8,27 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive, sqrt_up
 from discreet.release.junction import Clique, tree_cells
-from discreet.release.model import network
-from discreet.release.model_fit import Measured, fit
+from discreet.release.model import Network, network
+from discreet.release.model_fit import Fitted, Measured
 from discreet.release.synth_domain import Attribute, binned
 from discreet.release.synth_grade import grading
 from discreet.release.synth_model import Synthetic
 from discreet.release.synth_ones import estimate_counts
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noisy, Ones, Round, Step
+from discreet.release.synth_rounds import SCORE_STEPS, Noise, Noisy, Ones, Round, Step
 from discreet.release.synth_schedule import Schedule, schedule
+from discreet.release.synth_stages import MEAN_SIZE, Offer, Stages
 
 __all__ = ["Progress", "Source", "develop"]
 
 _MOST_TRIPLES = 1500
-_FACTOR = math.sqrt(2 / math.pi)  # the mean size of Gaussian noise over its deviation
 
 
 class Source(Protocol):
@@ -75,10 +76,29 @@ class _Course:
     rho: Fraction
     plan: Schedule
     source: Source
+    stages: Stages
     on_progress: Callable[[Progress], None]
 
-    def variance(self, rho: Fraction) -> Fraction:
-        return ceil_decimal(self.sensitivity.l2_squared / (2 * rho), 12)
+    def noise(self, rho: Fraction) -> Noise:
+        """The mechanism that measures for so much, which may cost less and not more."""
+        found = self.stages.measure(rho=rho, sensitivity=self.sensitivity)
+        cost = found.loss(self.sensitivity).zcdp().rho
+        if not 0 < cost <= rho:
+            raise InvalidValue(
+                f"the measuring costs rho = {float(cost):.6g}; it must cost something, and at "
+                f"most the {float(rho):.6g} that it is given. The step was not run."
+            )
+        return found
+
+    def fitted(self, structure: Network, given: tuple[Measured, ...], **more: Any) -> Fitted:
+        """The model of the stage that fits, which must be one of this structure."""
+        found = self.stages.fit(structure, given, **more)
+        if not isinstance(found, Fitted) or found.network is not structure:
+            raise InvalidValue(
+                f"the fit gave {type(found).__name__}; it must give a Fitted of the network that "
+                "it is handed. What was measured is kept and paid for."
+            )
+        return found
 
 
 def develop(
@@ -88,11 +108,12 @@ def develop(
     rho: Number,
     sensitivity: Sensitivity,
     plan: Schedule | None = None,
+    stages: Stages | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Synthetic:
     """A model of a table from noisy answers that cost at most rho together.
 
-    Select, measure, generate with annealing, after [MMSM22, Alg. 1].
+    Select, measure, generate with annealing, after [MMSM22, Alg. 1]; each stage is replaceable.
     Privacy: post-processing of the source's answers, whose losses add up to at most rho
     [WRRW23, Sec. 3].
     >>> develop.__name__
@@ -105,17 +126,18 @@ def develop(
         budget,
         plan or schedule(signal=1, attributes=1),
         source,
+        stages or Stages(),
         on_progress,
     )
     left = budget
-    first = Ones((), ((),), (course.variance(budget / 100),))
+    first = Ones((), ((),), (course.noise(budget / 100),))
     left -= first.loss(sensitivity).rho
     counted = source.take(first)
     guess = max(1.0, float(counted[0].counts[0])) if counted else 1000.0
     if plan is None:
-        signal = guess / math.sqrt(float(course.variance(budget)))
+        signal = guess / math.sqrt(course.noise(budget).variance)
         plan = schedule(signal=signal, attributes=len(attributes))
-    course = _Course(course.attributes, sensitivity, budget, plan, source, on_progress)
+    course = replace(course, plan=plan)
     ones: tuple[Noisy, ...] | None = None
     while ones is None:  # what was lost is paid for; the rest is shared out again
         step = _ones(course, floor_decimal(left * Fraction(plan.ones), 12))
@@ -129,7 +151,7 @@ def develop(
 def _graded(course: _Course, model: Synthetic, rho: Fraction) -> Synthetic:
     """The model with its own noisy marks."""
     sizes = tuple(attribute.size for attribute in model.attributes)
-    rows = model.codes(min(200_000, max(10_000, math.ceil(model.total))), None)
+    rows = model.codes(min(200_000, max(10_000, math.ceil(model.total))))
     step = grading(sizes, rows, total=model.total, rho=rho, sensitivity=course.sensitivity)
     found = course.source.take(step)
     return model if found is None else replace(model, marks=step.marks(found))
@@ -140,17 +162,15 @@ def _ones(course: _Course, rho: Fraction) -> Ones:
     sizes = [attribute.size for attribute in course.attributes]
     parts = [Fraction(round(1000 * min(size, 100) ** (2 / 3))) for size in sizes]
     shares = [part / sum(parts) for part in parts]
-    variances = tuple(course.variance(rho * share) for share in shares)
-    return Ones(tuple(sizes), tuple((at,) for at in range(len(sizes))), variances)
+    noises = tuple(course.noise(rho * share) for share in shares)
+    return Ones(tuple(sizes), tuple((at,) for at in range(len(sizes))), noises)
 
 
 def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Synthetic:
     """Independent attributes, binned for the noise that measurements will have."""
     plan = course.plan
     deviation = math.sqrt(
-        float(course.sensitivity.l2_squared)
-        * plan.measurements
-        / (2 * float(left) * (1 - plan.choosing))
+        course.noise(left * (1 - Fraction(plan.choosing)) / plan.measurements).variance
     )
     weights = [1 / (len(each.counts) * float(each.variance)) for each in ones]
     sums = [float(each.counts.sum()) for each in ones]
@@ -170,7 +190,7 @@ def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Syntheti
     order = sorted(range(len(binnings)), key=lambda at: (binnings[at].count, at))
     sizes = tuple(binnings[at].count for at in order)
     given = tuple(Measured((place,), *measured[at]) for place, at in enumerate(order))
-    fitted = fit(network(sizes, []), given, strength=plan.strength * total)
+    fitted = course.fitted(network(sizes, []), given, strength=plan.strength * total)
     sorted_binnings = tuple(binnings[at] for at in order)
     return Synthetic(
         course.attributes,
@@ -180,6 +200,8 @@ def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Syntheti
         fitted,
         given,
         plan.strength * total,
+        refit=course.stages.fit,
+        draw=course.stages.draw,
     )
 
 
@@ -220,41 +242,28 @@ def _round(
     course: _Course, model: Synthetic, pool: tuple[Clique, ...], each: Fraction, spent: float
 ) -> Round:
     plan, sizes = course.plan, model.sizes
-    variance = course.variance(each * (1 - Fraction(plan.choosing)))
-    deviation = math.sqrt(float(variance))
+    choosing = Fraction(plan.choosing)
     held = tuple({one.clique: None for one in model.measured if len(one.clique) > 1})
     most = plan.cells * max(0.1, spent)
-    allowed = [
+    allowed = tuple(
         clique for clique in pool if clique in held or tree_cells(sizes, (*held, clique)) <= most
-    ]
-    expected = model.expected(allowed, min(1_000_000, max(20_000, math.ceil(4 * model.total))))
-    count = len(course.attributes)
-    candidates = tuple(
-        Candidate(
-            clique,
-            np.rint(table * (model.total * SCORE_STEPS)).astype(np.int64),
-            _weight(len(clique), count),
-            math.ceil(_FACTOR * deviation * len(table) * SCORE_STEPS),
-        )
-        for clique, table in expected.items()
     )
-    heaviest = max((one.weight for one in candidates), default=1)
-    # rho = epsilon^2/8 and scale = 2 linf/epsilon, so scale^2 = linf^2/(2 rho).
-    moved = SCORE_STEPS * heaviest * course.sensitivity.l1
-    scale = ceil_decimal(sqrt_up(moved**2 / (2 * each * Fraction(plan.choosing))), 12)
-    groups = [binning.groups for binning in model.binnings]
-    return Round(
-        sizes, model.places, tuple(groups), candidates, plan.picks, scale, variance, held, most
-    )
-
-
-def _weight(size: int, count: int) -> int:
-    """How much a marginal of this size overlaps all triples of attributes, summed [MMSM22]."""
-    width = min(3, count)
-    return sum(
-        shared * math.comb(size, shared) * math.comb(count - size, width - shared)
-        for shared in range(1, min(size, width) + 1)
-    )
+    noise = course.noise(each * (1 - choosing))
+    offer = Offer(model, allowed, math.sqrt(noise.variance))
+    candidates = tuple(course.stages.select(offer))
+    strangers = [one.clique for one in candidates if one.clique not in allowed]
+    if strangers:
+        raise InvalidValue(f"the selection proposes {strangers[0]}, which is not on offer.")
+    heaviest = max((one.weight for one in candidates), default=0)
+    scale = Fraction(1)
+    if heaviest:
+        # rho = epsilon^2/8 and scale = 2 linf/epsilon, so scale^2 = linf^2/(2 rho).
+        moved = SCORE_STEPS * heaviest * course.sensitivity.l1
+        scale = ceil_decimal(sqrt_up(moved**2 / (2 * each * choosing)), 12)
+    else:  # chance chooses: nothing to pay for, so all goes into measuring
+        noise = course.noise(each)
+    groups = tuple(binning.groups for binning in model.binnings)
+    return Round(sizes, model.places, groups, candidates, plan.picks, scale, noise, held, most)
 
 
 def _refitted(course: _Course, model: Synthetic, found: tuple[Noisy, ...], steps: int) -> Synthetic:
@@ -262,7 +271,7 @@ def _refitted(course: _Course, model: Synthetic, found: tuple[Noisy, ...], steps
     new = tuple(_as_measured(each, sizes, total) for each in found)
     measured = (*model.measured, *new)
     structure = network(sizes, [each.clique for each in measured])
-    fitted = fit(
+    fitted = course.fitted(
         structure,
         measured,
         strength=course.plan.strength * total,
@@ -287,7 +296,7 @@ def _movement(before: Synthetic, after: Synthetic, found: tuple[Noisy, ...]) -> 
     moved = np.mean([np.abs(old[clique] - new[clique]).sum() / 2 for clique in cliques])
     noise = np.mean(
         [
-            _FACTOR * math.sqrt(float(each.variance)) * each.counts.size / (2 * after.total)
+            MEAN_SIZE * math.sqrt(float(each.variance)) * each.counts.size / (2 * after.total)
             for each in found
         ]
     )

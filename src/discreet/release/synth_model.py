@@ -5,6 +5,7 @@ Made of released numbers only.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,66 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.release.junction import Clique
-from discreet.release.model_fit import Fitted, Measured
+from discreet.release.model_fit import Fit, Fitted, Measured, fit
 from discreet.release.model_folds import fold
 from discreet.release.synth_domain import Attribute, Binning
 from discreet.release.synth_grade import Mark
 from discreet.release.synth_rounds import coded
-from discreet.release.synth_rows import draw_rows, spread
+from discreet.release.synth_rows import Take, draw_rows, spread, thrown
 
-__all__ = ["Synthetic"]
+__all__ = ["Draw", "Synthetic", "draw_evenly", "draw_independently"]
 
 Table = NDArray[np.float64]
+
+
+class Draw(Protocol):
+    """How a model's rows are drawn; it is handed the model and nothing else.
+
+    Privacy: post-processing.
+    >>> Draw.__name__
+    'Draw'
+    """
+
+    def __call__(self, model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
+        """Rows of value numbers, a column for each attribute; without bits the same every time.
+
+        Privacy: post-processing.
+        >>> Draw.__call__.__name__
+        '__call__'
+        """
+        ...
+
+
+def draw_evenly(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
+    """Rows that meet every conditional share almost exactly.
+
+    Privacy: post-processing.
+    >>> draw_evenly.__name__
+    'draw_evenly'
+    """
+    return _drawn(model, rows, bits, spread)
+
+
+def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
+    """Rows that know nothing of each other, as a sample of people would be.
+
+    Privacy: post-processing.
+    >>> draw_independently.__name__
+    'draw_independently'
+    """
+    return _drawn(model, rows, bits, thrown)
+
+
+def _drawn(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) -> NDArray[np.int64]:
+    grouped = draw_rows(model.fitted.network, model.fitted.beliefs, rows, bits, take)
+    found = np.empty((rows, len(model.attributes)), dtype=np.int64)
+    order = np.zeros(rows, dtype=np.int64)
+    for place, column in enumerate(grouped.T):
+        order = (order * model.sizes[place] + column) % (1 << 40)
+    for place, at in enumerate(model.places):
+        found[:, at] = take(model.binnings[place].table(), grouped[:, place], order, bits)
+        order = (order * model.attributes[at].size + found[:, at]) % (1 << 40)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +95,8 @@ class Synthetic:
     """The weight of the entropy in its fit, in rows."""
     marks: tuple[Mark, ...] = ()
     """How far it is from the data, told with noise."""
+    refit: Fit = fit
+    draw: Draw = draw_evenly
 
     def __post_init__(self) -> None:
         if not len(self.attributes) == len(self.places) == len(self.binnings):
@@ -110,15 +163,16 @@ class Synthetic:
         >>> Synthetic.codes.__name__
         'codes'
         """
-        grouped = draw_rows(self.fitted.network, self.fitted.beliefs, rows, bits)
-        found = np.empty((rows, len(self.attributes)), dtype=np.int64)
-        order = np.zeros(rows, dtype=np.int64)
-        for place, column in enumerate(grouped.T):
-            order = (order * self.sizes[place] + column) % (1 << 40)
-        for place, at in enumerate(self.places):
-            found[:, at] = spread(self.binnings[place].table(), grouped[:, place], order, bits)
-            order = (order * self.attributes[at].size + found[:, at]) % (1 << 40)
-        return found
+        found = np.asarray(self.draw(self, rows, bits))
+        sizes = np.array([attribute.size for attribute in self.attributes])
+        whole = found.shape == (rows, len(sizes)) and np.issubdtype(found.dtype, np.integer)
+        if not whole or (found < 0).any() or (found >= sizes).any():
+            raise InvalidValue(
+                f"the drawing gave {found.dtype} of shape {found.shape}, or values out of bounds; "
+                f"it must give {rows:,} rows of value numbers, a column for each of "
+                f"{len(sizes)} attributes. Nothing was charged."
+            )
+        return found.astype(np.int64, copy=False)
 
     def count(self, chosen: Mapping[int, Table]) -> float:
         """Expected rows, each value of an attribute weighted by a share between 0 and 1.

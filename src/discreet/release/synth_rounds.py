@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource
 from discreet.release.junction import Clique, tree_cells
 
-__all__ = ["Candidate", "Cells", "Noisy", "Ones", "Round", "SCORE_STEPS", "Step", "coded"]
+__all__ = ["Candidate", "Cells", "Noise", "Noisy", "Ones", "Round", "SCORE_STEPS", "Step", "coded"]
 
 SCORE_STEPS = 256
 """Expected counts enter scores as integers in 1/256 rows, so that scores are exact."""
@@ -55,6 +54,44 @@ class Cells:
         return exact.astype(np.int64)
 
 
+class Noise(Protocol):
+    """A mechanism that adds noise to integers and knows the noise's variance.
+
+    Privacy: `release` costs at most `loss`: that is the mechanism's own claim.
+    >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+    >>> DiscreteGaussian(sigma=3).variance
+    9.0
+    """
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise.
+
+        Privacy: none (touches no data).
+        >>> Noise.variance.fget is not None
+        True
+        """
+        ...
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+        """What one release costs.
+
+        Privacy: none (touches no data).
+        >>> Noise.loss.__name__
+        'loss'
+        """
+        ...
+
+    def release(self, exact: Any, bits: BitSource) -> Any:
+        """The exact integers with noise.
+
+        Privacy: `loss`.
+        >>> Noise.release.__name__
+        'release'
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Noisy:
     """A released marginal: which attributes, its noisy counts, and the variance of the noise.
@@ -75,39 +112,40 @@ class Ones:
 
     Without attributes' sizes for a clique the total is counted.
     Privacy: `loss` [CKS20, Thm. 4], [BS16, Lemma 1.7].
-    >>> Ones((2,), ((0,),), (Fraction(8),)).loss(Sensitivity.single(1)).rho
-    Fraction(1, 16)
+    >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+    >>> Ones((2,), ((0,),), (DiscreteGaussian(sigma=4),)).loss(Sensitivity.single(1)).rho
+    Fraction(1, 32)
     """
 
     sizes: tuple[int, ...]
     cliques: tuple[Clique, ...]
-    variances: tuple[Fraction, ...]
+    noises: tuple[Noise, ...]
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """What the step costs.
 
         Privacy: the sum of its releases [BS16, Lemma 1.7].
-        >>> Ones((), ((),), (Fraction(2),)).loss(Sensitivity.single(1)).rho
-        Fraction(1, 4)
+        >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+        >>> Ones((), ((),), (DiscreteGaussian(sigma=2),)).loss(Sensitivity.single(1)).rho
+        Fraction(1, 8)
         """
-        rho = sum((sensitivity.l2_squared / (2 * each) for each in self.variances), Fraction(0))
-        return ZCDP(rho=rho)
+        losses = (each.loss(sensitivity).zcdp() for each in self.noises)
+        return ZCDP(rho=sum((loss.rho for loss in losses), Fraction(0)))
 
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """Noisy counts of every clique.
 
         Privacy: `loss`.
+        >>> from discreet.mechanisms.gaussian import DiscreteGaussian
         >>> exact = Cells(np.array([[0], [1]]), np.array([3, 4]))
-        >>> step = Ones((2,), ((0,),), (Fraction(1, 10**6),))
+        >>> step = Ones((2,), ((0,),), (DiscreteGaussian(sigma=Fraction(1, 1000)),))
         >>> step.release(exact, __import__("discreet").noise.system)[0].counts.tolist()
         [3, 4]
         """
         found = []
-        for clique, variance in zip(self.cliques, self.variances, strict=True):
+        for clique, noise in zip(self.cliques, self.noises, strict=True):
             codes, size = coded(exact.places, clique, self.sizes)
-            counts = exact.marginal(codes, size)
-            noise = DiscreteGaussian.of_variance(variance)
-            found.append(Noisy(clique, _integers(noise.release(counts, bits)), variance))
+            found.append(_measured(clique, noise, exact.marginal(codes, size), bits))
         return tuple(found)
 
 
@@ -126,6 +164,16 @@ class Candidate:
     weight: int
     handicap: int
     """What the noise would cost, in 1/256 rows."""
+
+    def __post_init__(self) -> None:
+        whole = np.issubdtype(np.asarray(self.expected).dtype, np.integer)
+        weight: object = self.weight
+        if not whole or not isinstance(weight, int) or isinstance(weight, bool) or weight < 0:
+            raise InvalidValue(
+                f"the candidate {self.clique} has weight {self.weight!r} and expects "
+                f"{np.asarray(self.expected).dtype}; weights are integers of at least 0, expected "
+                "counts integers in 1/256 rows. Nothing was run."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,30 +196,42 @@ class Round:
     picks: int
     scale: Fraction
     """Of the exponential mechanism, on scores in 1/256 rows times weights."""
-    variance: Fraction
+    noise: Noise
     held: tuple[Clique, ...] = ()
     """What the model holds already."""
     most_cells: float = math.inf
     """How large the model may become with what is chosen; public, as the choices are."""
 
+    def __post_init__(self) -> None:
+        for each in self.candidates:
+            cells = math.prod(self.sizes[at] for at in each.clique)
+            if each.expected.shape != (cells,):
+                raise InvalidValue(
+                    f"the candidate {each.clique} expects counts of shape {each.expected.shape}; "
+                    f"its table has {cells:,} cells. Nothing was run."
+                )
+
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """What the round costs at most.
 
         Privacy: the sum over picks of a selection and a measurement [BS16, Lemma 1.7].
-        >>> Round((), (), (), (), 1, Fraction(1), Fraction(2)).loss(Sensitivity.single(1)).rho
-        Fraction(1, 4)
+        >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+        >>> step = Round((), (), (), (), 1, Fraction(1), DiscreteGaussian(sigma=2))
+        >>> step.loss(Sensitivity.single(1)).rho
+        Fraction(1, 8)
         """
         heaviest = max((each.weight for each in self.candidates), default=0)
         # One unit moves the distance of a table from a fixed one by at most its l1.
         moved = Sensitivity.single(SCORE_STEPS * heaviest * sensitivity.l1) if heaviest else None
         choice = Exponential(scale=self.scale).loss(moved).zcdp().rho if moved else Fraction(0)
-        return ZCDP(rho=self.picks * (choice + sensitivity.l2_squared / (2 * self.variance)))
+        return ZCDP(rho=self.picks * (choice + self.noise.loss(sensitivity).zcdp().rho))
 
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The chosen marginals with noise.
 
         Privacy: `loss`.
-        >>> step = Round((), (), (), (), 0, Fraction(1), Fraction(2))
+        >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+        >>> step = Round((), (), (), (), 0, Fraction(1), DiscreteGaussian(sigma=2))
         >>> step.release(Cells(np.zeros((1, 0), dtype=np.int64), np.array([1])), None)
         ()
         """
@@ -193,12 +253,10 @@ class Round:
         left = list(range(len(self.candidates)))
         found: list[Noisy] = []
         choice = Exponential(scale=self.scale)
-        noise = DiscreteGaussian.of_variance(self.variance)
         while left and len(found) < self.picks:
             place = left[choice.release(_scores([scores[at] for at in left]), bits)]
             clique = self.candidates[place].clique
-            noisy = _integers(noise.release(tables[place], bits))
-            found.append(Noisy(clique, noisy, self.variance))
+            found.append(_measured(clique, self.noise, tables[place], bits))
             left = [at for at in left if not _near(self.candidates[at].clique, clique)]
             held = (*self.held, *(each.clique for each in found))
             left = [at for at in left if self._fits((*held, self.candidates[at].clique))]
@@ -259,5 +317,6 @@ def _near(one: Clique, other: Clique) -> bool:
     return len(set(one) & set(other)) >= 2
 
 
-def _integers(noisy: object) -> Integers:
-    return np.asarray(noisy, dtype=np.int64)
+def _measured(clique: Clique, noise: Noise, exact: Integers, bits: BitSource) -> Noisy:
+    noisy = np.asarray(noise.release(exact, bits), dtype=np.int64)
+    return Noisy(clique, noisy, Fraction(noise.variance))

@@ -1,6 +1,8 @@
-"""Draws rows from a fitted model, spread evenly: each conditional share is met almost exactly.
-Works on a released model only.
+"""Draws rows from a fitted model: spread evenly, so that each conditional share is met almost
+exactly, or independently. Works on a released model only.
 """
+
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +10,38 @@ from numpy.typing import NDArray
 from discreet.noise.bits import BitSource, system
 from discreet.release.model import Beliefs, Network
 
-__all__ = ["draw_rows", "spread"]
+__all__ = ["Take", "draw_rows", "spread", "thrown"]
 
 Codes = NDArray[np.int64]
 _GOLDEN = 0.6180339887498949  # consecutive multiples are spread evenly over the unit interval
 
 
+class Take(Protocol):
+    """How rows take values: for each row a column of `shares[given]`.
+
+    Privacy: post-processing.
+    >>> Take.__name__
+    'Take'
+    """
+
+    def __call__(
+        self, shares: NDArray[np.float64], given: Codes, order: Codes, bits: BitSource | None
+    ) -> Codes:
+        """The columns; `order` puts rows together that agree in many values.
+
+        Privacy: post-processing.
+        >>> Take.__call__.__name__
+        '__call__'
+        """
+        ...
+
+
 def draw_rows(
-    network: Network, beliefs: Beliefs, count: int, bits: BitSource | None = system
+    network: Network,
+    beliefs: Beliefs,
+    count: int,
+    bits: BitSource | None = system,
+    take: Take | None = None,
 ) -> Codes:
     """`count` rows of attribute values, one column for each attribute; the same without bits.
 
@@ -37,7 +63,7 @@ def draw_rows(
         inner = [tree.sizes[at] for at in fresh]
         given = _codes(rows, separator, outer)
         shares = shares.reshape(int(np.prod(outer, initial=1)), -1)
-        drawn = spread(shares, given, _earlier(rows, tree.sizes), bits)
+        drawn = (take or spread)(shares, given, _earlier(rows, tree.sizes), bits)
         for at, size in zip(reversed(fresh), reversed(inner), strict=True):
             drawn, rows[:, at] = np.divmod(drawn, size)
     return rows
@@ -55,16 +81,39 @@ def spread(
     >>> abs(int(spread(np.array([[1.0, 3.0]]), given, given, system).sum()) - 750) < 10
     True
     """
+    sequence = np.lexsort((order, given))
+    points = np.empty(len(given))
+    # One golden sequence through all groups: every run of neighbouring rows is spread evenly.
+    points[sequence] = np.mod(np.arange(len(given)) * _GOLDEN + _phase(bits), 1.0)
+    return _columns(shares, given, points)
+
+
+def thrown(
+    shares: NDArray[np.float64], given: Codes, order: Codes, bits: BitSource | None
+) -> Codes:
+    """For each row a column of `shares[given]`, independently of all other rows.
+
+    Privacy: post-processing.
+    >>> given = np.zeros(1000, dtype=np.int64)
+    >>> 400 < int(thrown(np.array([[1.0, 3.0]]), given, given, system).sum()) < 1000
+    True
+    """
+    if bits is None:  # the same rows every time, which no independent draw can be
+        return spread(shares, given, order, bits)
+    words = np.empty(len(given), dtype=np.uint64)
+    bits.fill(words.view(np.uint8))
+    points = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return _columns(shares, given, points)
+
+
+def _columns(shares: NDArray[np.float64], given: Codes, points: NDArray[np.float64]) -> Codes:
+    """Where each point of the unit interval lies among the shares of its row."""
     cumulative = np.cumsum(shares, axis=1)
     ends = cumulative[:, -1:]
     cumulative = np.divide(
         cumulative, ends, out=np.tile(_steps(shares.shape[1]), (len(shares), 1)), where=ends > 0
     )
     cumulative[:, -1] = 1.0
-    sequence = np.lexsort((order, given))
-    points = np.empty(len(given))
-    # One golden sequence through all groups: every run of neighbouring rows is spread evenly.
-    points[sequence] = np.mod(np.arange(len(given)) * _GOLDEN + _phase(bits), 1.0)
     lifted = cumulative + np.arange(len(shares))[:, None]
     found = np.searchsorted(lifted.ravel(), points + given, side="right")
     drawn: Codes = np.minimum(found - given * shares.shape[1], shares.shape[1] - 1)

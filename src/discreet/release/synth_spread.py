@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_gaussian
-from discreet.release.model_fit import Measured, fit
+from discreet.release.model_fit import Measured
 from discreet.release.synth_model import Synthetic
 
 __all__ = ["Replicas", "replicas"]
@@ -53,7 +53,7 @@ def replicas(model: Synthetic, count: int, bits: BitSource = system) -> Replicas
     found = []
     for _ in range(count):
         given = tuple(_again(model, each, bits) for each in model.measured)
-        fitted = fit(
+        fitted = model.refit(
             model.fitted.network,
             given,
             strength=model.strength,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
+from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise import SeededBits, system
 from discreet.release.synth_domain import Attribute
 from discreet.release.synth_grade import grading
@@ -26,6 +27,10 @@ SIZES = (2, 3, 4)
 ATTRIBUTES = tuple(
     Attribute(name, size, ordered=size == 4) for name, size in zip("abc", SIZES, strict=True)
 )
+
+
+TINY = Fraction(1, 99)
+gaussian = DiscreteGaussian.of_variance
 
 
 def cells(rows):
@@ -87,7 +92,7 @@ def test_scores_move_by_at_most_what_a_round_is_priced_for(rows, unit):
     moved = np.abs(scores(cells(rows + unit), made) - scores(cells(rows), made)).max()
     heaviest = max(each.weight for each in made)
     assert moved <= SCORE_STEPS * heaviest * sensitivity.l1
-    step = Round(SIZES, (0, 1, 2), (), made, 1, Fraction(10), Fraction(10**9))
+    step = Round(SIZES, (0, 1, 2), (), made, 1, Fraction(10), gaussian(10**9))
     priced = 2 * SCORE_STEPS * heaviest * sensitivity.l1 / Fraction(10)
     noise = sensitivity.l2_squared / (2 * 10**9)
     assert step.loss(sensitivity).rho == priced**2 / 8 + noise
@@ -126,14 +131,14 @@ def test_exact_cells_are_not_shown():
 
 
 def test_a_step_costs_what_its_noise_costs():
-    step = Ones(SIZES, ((0,), (1,)), (Fraction(8), Fraction(2)))
+    step = Ones(SIZES, ((0,), (1,)), (gaussian(8), gaussian(2)))
     assert step.loss(Sensitivity.single(2)).rho == Fraction(4, 16) + Fraction(4, 4)
 
 
 def test_a_round_measures_what_it_chose_and_nothing_near_it():
     made = tuple(each for each in candidates() if len(each.clique) == 2)
     step = Round(
-        SIZES, (0, 1, 2), tuple(np.arange(s) for s in SIZES), made, 3, Fraction(1), Fraction(1, 99)
+        SIZES, (0, 1, 2), tuple(np.arange(s) for s in SIZES), made, 3, Fraction(1), gaussian(TINY)
     )
     exact = table()
     found = step.release(exact, system)
@@ -148,7 +153,7 @@ def test_a_round_measures_what_it_chose_and_nothing_near_it():
         candidates(),
         9,
         Fraction(1),
-        Fraction(1, 99),
+        gaussian(TINY),
     )
     chosen = [set(each.clique) for each in triples.release(exact, system)]
     assert all(len(a & b) < 2 for a, b in itertools.combinations(chosen, 2))
@@ -157,7 +162,7 @@ def test_a_round_measures_what_it_chose_and_nothing_near_it():
 def test_a_round_keeps_the_model_within_its_limit():
     made = tuple(each for each in candidates() if len(each.clique) == 2)
     groups = tuple(np.arange(size) for size in SIZES)
-    step = Round(SIZES, (0, 1, 2), groups, made, 3, Fraction(1), Fraction(1), (), 20.0)
+    step = Round(SIZES, (0, 1, 2), groups, made, 3, Fraction(1), gaussian(1), (), 20.0)
     assert len(step.release(table(), system)) == 2  # all three would need 24 cells
 
 
@@ -283,7 +288,7 @@ def test_every_signal_has_a_schedule(signal, attributes):
 
 
 def test_noisy_answers_keep_their_variance():
-    (found,) = Ones((), ((),), (Fraction(9),)).release(table(), system)
+    (found,) = Ones((), ((),), (gaussian(9),)).release(table(), system)
     assert isinstance(found, Noisy)
     assert found.variance == 9
 
