@@ -25,8 +25,10 @@ def postgresql(postgresql_folder: Path) -> Iterator[PostgreSQLHouse]:
 
 @pytest.fixture(scope="session")
 def spark_present() -> None:
-    """Skips where there is no Java or no Spark."""
-    from discreet.engines.spark_session import java
+    """Skips where there is no Java or no Spark; else Spark runs, which a busy machine may take
+    longer to start than an engine gives to a statement.
+    """
+    from discreet.engines.spark_session import java, new_session
     from discreet.errors import InvalidValue
 
     try:
@@ -34,6 +36,7 @@ def spark_present() -> None:
     except InvalidValue as reason:
         pytest.skip(f"no Spark: {reason}")
     pytest.importorskip("pyspark", reason="no Spark: the package pyspark is not installed")
+    new_session().sql("SELECT id % 2, COUNT(*) FROM range(9) GROUP BY 1").collect()
 
 
 @pytest.fixture(scope="session")

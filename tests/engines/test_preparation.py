@@ -63,7 +63,7 @@ def children(parent: int) -> list[int]:
     return found
 
 
-def wait_for(condition: object, seconds: float = 30) -> None:
+def wait_for(condition: object, seconds: float = 300) -> None:
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition():
@@ -88,15 +88,22 @@ def test_prepare_makes_a_private_file_and_nothing_else(source: str, vault: Path)
     assert all(0 <= share <= 1 for share in shares)
 
 
+class Enough(Exception):
+    """What was waited for has been seen."""
+
+
 def test_progress_is_reported(source: str, vault: Path) -> None:
-    shares: list[float] = []
-    prepare(
-        source=source,
-        select_sql=SLOW.replace("30000", "1500"),
-        target=vault / "t.duckdb",
-        on_progress=shares.append,
-    )
-    assert len({share for share in shares if 0 < share < 1}) >= 2
+    """On however quick a machine: the work is long, and ended when it has told two shares."""
+    shares: set[float] = set()
+
+    def told(share: float) -> None:
+        shares.add(share)
+        if len({each for each in shares if 0 < each < 1}) >= 2:
+            raise Enough
+
+    with pytest.raises(Enough):
+        prepare(source=source, select_sql=SLOW, target=vault / "t.duckdb", on_progress=told)
+    assert list(vault.iterdir()) == []
 
 
 def test_prepare_replaces_whole(source: str, vault: Path) -> None:
@@ -153,11 +160,11 @@ def test_an_interrupted_caller_leaves_nothing(source: str, vault: Path) -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    before = children(os.getpid())
+    before = set(children(os.getpid()))
     with pytest.raises(KeyboardInterrupt):
         prepare(source=source, select_sql=SLOW, target=vault / "t.duckdb", on_progress=interrupt)
     assert list(vault.iterdir()) == []
-    assert children(os.getpid()) == before
+    assert set(children(os.getpid())) <= before  # one that had ended may have been reaped
 
 
 def test_a_killed_parent_leaves_nothing_after_the_next_preparation(

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(folder: Path):
-    with Spark({"source": f"spark:{folder}"}, time_limit_seconds=60) as made:
+    with Spark({"source": f"spark:{folder}"}, time_limit_seconds=300) as made:
         yield made
 
 
@@ -76,15 +76,15 @@ def test_everything_else_fails_with_one_message_and_no_row(engine, sql, caplog, 
 
 
 def test_a_statement_over_the_limit_is_cancelled(folder):
-    with Spark({"source": f"spark:{folder}"}, time_limit_seconds=60) as engine:
+    with Spark({"source": f"spark:{folder}"}, time_limit_seconds=300) as engine:
         engine.rows("SELECT 1")
         engine._seconds = 1.0
         start = time.monotonic()
         with pytest.raises(Unavailable):
             engine.rows("SELECT COUNT(*) FROM range(1000000000000) WHERE sqrt(id) < 0")
-        assert time.monotonic() - start < 60
+        assert time.monotonic() - start < 120
         assert "time limit" in engine.last_failure
-        engine._seconds = 60.0
+        engine._seconds = 300.0
         assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
 
 
@@ -103,7 +103,7 @@ def test_a_spark_that_hangs_does_not_hold_the_caller(engine, monkeypatch):
 
 def test_sessions_do_not_see_each_other(engine):
     assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
-    with Spark({}, time_limit_seconds=60) as other, pytest.raises(Unavailable):
+    with Spark({}, time_limit_seconds=300) as other, pytest.raises(Unavailable):
         other.rows("SELECT COUNT(*) FROM source")
 
 

@@ -162,7 +162,7 @@ class SparkHouse(House):
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__("spark", SPARK_TYPES)
-        self.engine = Spark({}, time_limit_seconds=120)
+        self.engine = Spark({}, time_limit_seconds=300)
         for name, value in settings.items():
             self.session.conf.set(f"spark.sql.{name}", value)
 
