@@ -16,7 +16,16 @@ from discreet.plan.draft import Plan
 from discreet.plan.picks import width_of
 from discreet.schema.column import Column
 
-__all__ = ["Axis", "Values", "axis_of", "counts_of", "rows_of", "values_of"]
+__all__ = [
+    "Axis",
+    "Values",
+    "another_question",
+    "axis_of",
+    "column_of",
+    "counts_of",
+    "rows_of",
+    "values_of",
+]
 
 _MOST_POINTS = {1: 1 << 17, 2: 1 << 12}  # public values of each column, by the number of columns
 _ORDERED = ("integer", "number")
@@ -113,12 +122,12 @@ def values_of(session: Session, table: str, columns: tuple[str, ...], where: str
     >>> values_of.__name__
     'values_of'
     """
-    made = [axis_of(_column(session, table, name), columns=len(columns)) for name in columns]
+    made = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
     plan = _counted(session, table, [key for _, key in made], where)
     axes = tuple(axis for axis, _ in made)
     ends = [(domain.codes[0], domain.codes[-1]) for domain in plan.domains]
     if ends != [(axis.lower, axis.upper) for axis in axes]:
-        raise _another_question(where)
+        raise another_question(where)
     return Values(plan, axes)
 
 
@@ -129,11 +138,17 @@ def counts_of(session: Session, table: str, column: str, where: str) -> Values:
     >>> counts_of.__name__
     'counts_of'
     """
-    plan = _counted(session, table, [_column(session, table, column).name], where)
+    plan = _counted(session, table, [column_of(session, table, column).name], where)
     return Values(plan, ())
 
 
-def _column(session: Session, table: str, name: str) -> Column:
+def column_of(session: Session, table: str, name: str) -> Column:
+    """What is publicly known about a column.
+
+    Privacy: none (touches no data).
+    >>> column_of.__name__
+    'column_of'
+    """
     known = session._warehouse.tables()
     if table not in known:
         raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
@@ -152,11 +167,17 @@ def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
     counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
     names = [domain.name for domain in plan.domains]
     if not counted or names != [f"v{place}" for place in range(len(keys))]:
-        raise _another_question(where)
+        raise another_question(where)
     return plan
 
 
-def _another_question(where: str) -> UnsafeQuery:
+def another_question(where: str) -> UnsafeQuery:
+    """The refusal of a condition that asks for more than a condition may.
+
+    Privacy: none (touches no data).
+    >>> another_question("x > 1 GROUP BY y").args[0][:40]
+    "the condition 'x > 1 GROUP BY y' changes"
+    """
     return UnsafeQuery(
         f"the condition {where!r:.200} changes what is counted; write one condition on the "
         "columns. Nothing was run or charged."

@@ -5,28 +5,33 @@ Owns the answer's type and the way through `programs`; which mechanism it is, ot
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from numpy.typing import NDArray
 
+from discreet.curator.answer import Receipt as Asked
 from discreet.curator.columns import Values, rows_of
 from discreet.curator.programs import Exact, Program, perform
 from discreet.curator.session import Session
 from discreet.errors import UnprovableRequest
 from discreet.ledger.entry import Receipt
-from discreet.loss import Loss
+from discreet.loss import Loss, Relation
 from discreet.noise.bits import BitSource
 from discreet.rationals import Number
+from discreet.robust.outcome import Outcome, Refused, Shown
+from discreet.robust.propose import ProposeTestRelease, ReachQuery
 
-__all__ = ["Estimated", "delta_for", "performed"]
+__all__ = ["Estimated", "Terms", "delta_for", "named", "performed", "proposed", "terms"]
 
 _Result = TypeVar("_Result")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated(Generic[_Result]):
     """A released estimate in the column's own terms, how it was made, and its charge.
 
+    What was asked in SQL has the receipt of its answer.
     Privacy: post-processing of one charged release.
     >>> from discreet.loss import Pure
     >>> Estimated(value=7, mechanism="a test", cost=Pure(epsilon=1), receipt=None).value
@@ -36,37 +41,100 @@ class Estimated(Generic[_Result]):
     value: _Result
     mechanism: str
     cost: Loss
-    receipt: Receipt | None
+    receipt: Receipt | Asked | None
+
+
+class Terms(TypedDict):
+    """What a mechanism that may refuse has to know: its price, who is protected, and how.
+
+    Privacy: none (touches no data).
+    >>> sorted(Terms.__annotations__)
+    ['delta', 'epsilon', 'relation', 'rows_per_unit']
+    """
+
+    epsilon: Number
+    delta: Fraction
+    relation: Relation
+    rows_per_unit: int
+
+
+def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> Terms:
+    """The terms of a release of these values.
+
+    Privacy: none (touches no data); refused under a pure budget.
+    >>> terms.__name__
+    'terms'
+    """
+    return {
+        "epsilon": epsilon,
+        "delta": delta_for(session, values, delta=delta),
+        "relation": values.relation,
+        "rows_per_unit": values.rows_per_unit,
+    }
 
 
 def performed(
     session: Session,
     values: Values,
     *,
+    of: str,
     cost: Loss,
     mechanism: str,
-    release: Callable[[NDArray[Any], BitSource], _Result],
+    release: Callable[[Exact, BitSource], _Result],
 ) -> Estimated[_Result]:
-    """Charge and run one program over the rows of the columns.
+    """Charge and run one program over counted values; `of` says of which columns.
 
     Privacy: `release` must cost at most `cost`; it is charged before the engine runs.
     >>> performed.__name__
     'performed'
     """
-
-    def released(exact: Exact, bits: BitSource) -> _Result:
-        return release(rows_of(values, exact), bits)
-
-    names = ", ".join(axis.name for axis in values.axes)
     program = Program(
         plan=values.plan,
         cost=cost,
-        label=f"The robust estimate of {values.plan.tables[0].name}.{names}",
-        release=released,
+        label=f"The robust estimate of {values.plan.tables[0].name}.{of}",
+        release=release,
         details={"mechanism": mechanism},
     )
     receipt, found = perform(session, program)
     return Estimated(found, mechanism, cost, receipt)
+
+
+def named(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
+    """What was shown in other terms; a refusal stays one.
+
+    Privacy: post-processing.
+    >>> named(Shown(3), lambda steps: steps * 10)
+    Shown(value=30)
+    """
+    return found if isinstance(found, Refused) else Shown(make(found.value))
+
+
+def proposed(
+    session: Session,
+    values: Values,
+    query: ReachQuery,
+    *,
+    bound: int,
+    what: str,
+    value: Callable[[int], Fraction],
+    mechanism: str = "propose-test-release",
+    epsilon: Number,
+    delta: Number | None,
+) -> Estimated[Outcome[Fraction]]:
+    """Propose-test-release of a query on the rows; `value` says what a number of steps stands for.
+
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    >>> proposed.__name__
+    'proposed'
+    """
+    test = ProposeTestRelease(bound=bound, **terms(session, values, epsilon=epsilon, delta=delta))
+
+    def release(exact: Exact, bits: BitSource) -> Outcome[Fraction]:
+        rows: NDArray[Any] = rows_of(values, exact)
+        return named(test.release(rows, query, bits, what=what), value)
+
+    of = ", ".join(axis.name for axis in values.axes)
+    return performed(session, values, of=of, cost=test.loss(), mechanism=mechanism, release=release)
 
 
 def delta_for(session: Session, values: Values, *, delta: Number | None) -> Fraction:

@@ -4,21 +4,17 @@ or two and releases one estimate. Owns how public facts become mechanisms; their
 """
 
 from fractions import Fraction
-from typing import Any
 
-from numpy.typing import NDArray
-
-from discreet.curator.columns import Axis, counts_of, values_of
-from discreet.curator.estimates import Estimated, delta_for, performed
-from discreet.curator.programs import Exact, Program, perform
+from discreet.curator.columns import counts_of, rows_of, values_of
+from discreet.curator.estimates import Estimated, named, performed, proposed, terms
+from discreet.curator.programs import Exact
 from discreet.curator.session import Session
 from discreet.noise.bits import BitSource
 from discreet.plan.keys import Label
 from discreet.rationals import Number, rational
-from discreet.robust.location import Location, LocationEstimate
-from discreet.robust.outcome import Outcome, Refused, Shown
+from discreet.robust.location import Location
+from discreet.robust.outcome import Outcome
 from discreet.robust.property import PropertyDistance, rows_outside_clusters
-from discreet.robust.propose import ProposeTestRelease
 from discreet.robust.reaches import SlopeReach, SpreadReach
 from discreet.robust.stable import StableValue
 
@@ -43,22 +39,17 @@ def spread(
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
     query = SpreadReach(lower=axis.lower, upper=axis.upper)
-    mechanism = ProposeTestRelease(
+    return proposed(
+        session,
+        values,
+        query,
         bound=1,
+        what=f"the spread of {column}",
+        value=lambda power: query.distance(min(power, len(query.edges))) * axis.unit,
+        mechanism="propose-test-release, powers of two",
         epsilon=epsilon,
-        delta=delta_for(session, values, delta=delta),
-        relation=values.relation,
-        rows_per_unit=values.rows_per_unit,
+        delta=delta,
     )
-
-    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[Fraction]:
-        found = mechanism.release(exact, query, bits, what=f"the spread of {column}")
-        if isinstance(found, Refused):
-            return found
-        return Shown(query.distance(min(found.value, len(query.edges))) * axis.unit)
-
-    name = "propose-test-release, powers of two"
-    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
 
 
 def slope(
@@ -90,20 +81,16 @@ def slope(
         step=rational(step) / scale,
         largest=rational(largest) / scale,
     )
-    mechanism = ProposeTestRelease(
+    return proposed(
+        session,
+        values,
+        query,
         bound=bound,
+        what=f"the slope of {y} over {x}",
+        value=lambda steps: steps * rational(step),
         epsilon=epsilon,
-        delta=delta_for(session, values, delta=delta),
-        relation=values.relation,
-        rows_per_unit=values.rows_per_unit,
+        delta=delta,
     )
-
-    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[Fraction]:
-        found = mechanism.release(exact, query, bits, what=f"the slope of {y} over {x}")
-        return found if isinstance(found, Refused) else Shown(found.value * rational(step))
-
-    name = "propose-test-release"
-    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
 
 
 def location(
@@ -123,23 +110,23 @@ def location(
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
-    mechanism = Location(
-        epsilon=epsilon,
-        delta=delta_for(session, values, delta=delta),
-        relation=values.relation,
-        rows_per_unit=values.rows_per_unit,
+    mechanism = Location(**terms(session, values, epsilon=epsilon, delta=delta))
+
+    def release(exact: Exact, bits: BitSource) -> Outcome[tuple[Fraction, Fraction]]:
+        rows = rows_of(values, exact)
+        return named(
+            mechanism.release(rows, bits, what=f"the location of {column}"),
+            lambda place: (axis.value(place.mean), place.variance * axis.unit**2),
+        )
+
+    return performed(
+        session,
+        values,
+        of=column,
+        cost=mechanism.loss(),
+        mechanism="stability histogram, then clipped sums",
+        release=release,
     )
-
-    def release(exact: NDArray[Any], bits: BitSource) -> Outcome[tuple[Fraction, Fraction]]:
-        found = mechanism.release(exact, bits, what=f"the location of {column}")
-        return found if isinstance(found, Refused) else Shown(_in_terms(found.value, axis))
-
-    name = "stability histogram, then clipped sums"
-    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
-
-
-def _in_terms(found: LocationEstimate, axis: Axis) -> tuple[Fraction, Fraction]:
-    return axis.value(found.mean), found.variance * axis.unit**2
 
 
 def clustered(
@@ -165,12 +152,18 @@ def clustered(
         epsilon=epsilon, relation=values.relation, rows_per_unit=values.rows_per_unit
     )
 
-    def release(exact: NDArray[Any], bits: BitSource) -> int:
-        outside = rows_outside_clusters(exact, clusters=clusters, width=steps)
-        return mechanism.release(outside, bits)
+    def release(exact: Exact, bits: BitSource) -> int:
+        rows = rows_of(values, exact)
+        return mechanism.release(rows_outside_clusters(rows, clusters=clusters, width=steps), bits)
 
-    name = "distance from a property"
-    return performed(session, values, cost=mechanism.loss(), mechanism=name, release=release)
+    return performed(
+        session,
+        values,
+        of=column,
+        cost=mechanism.loss(),
+        mechanism="distance from a property",
+        release=release,
+    )
 
 
 def mode(
@@ -189,24 +182,18 @@ def mode(
     'mode'
     """
     values = counts_of(session, table, column, where)
-    mechanism = StableValue(
-        epsilon=epsilon,
-        delta=delta_for(session, values, delta=delta),
-        relation=values.relation,
-        rows_per_unit=values.rows_per_unit,
-    )
+    mechanism = StableValue(**terms(session, values, epsilon=epsilon, delta=delta))
     labels = values.plan.domains[0].labels
 
     def release(exact: Exact, bits: BitSource) -> Outcome[Label]:
         found = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
-        return found if isinstance(found, Refused) else Shown(labels[found.value])
+        return named(found, labels.__getitem__)
 
-    program = Program(
-        plan=values.plan,
+    return performed(
+        session,
+        values,
+        of=column,
         cost=mechanism.loss(),
-        label=f"The robust estimate of {table}.{column}",
+        mechanism="stable value",
         release=release,
-        details={"mechanism": "stable value"},
     )
-    receipt, found = perform(session, program)
-    return Estimated(found, "stable value", mechanism.loss(), receipt)

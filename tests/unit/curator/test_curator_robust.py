@@ -7,12 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.curator.columns import rows_of, values_of
-from discreet.curator.medians import (
-    median,
-    prefers_smooth,
-    proposed_median,
-    smooth_median,
-)
+from discreet.curator.medians import median, proposed_median, smooth_median
 from discreet.curator.programs import Program, perform
 from discreet.curator.robustly import clustered, location, mode, slope, spread
 from discreet.curator.sampled import sample_and_aggregate
@@ -25,6 +20,7 @@ from discreet.errors import (
 )
 from discreet.loss import Approximate, Pure, Relation
 from discreet.mechanisms.lattice import Lattice
+from discreet.plan.explain import cost_of
 from discreet.robust.outcome import Refused, Shown
 from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode
 from support.robust_estimators import mean_of_first, size
@@ -83,31 +79,24 @@ def test_a_program_sees_each_row_once_on_the_public_lattice(session):
 @pytest.mark.parametrize(
     ("ask", "column", "epsilon", "mechanism", "exact"),
     [
-        (median, "age", SURE, "SELECT QUANTILE", 40),
-        (median, "income", 12, "choice by rank", 54_000),
-        (median, "income", 5000, "smooth sensitivity", 54_000),
-        (smooth_median, "income", 12, "smooth sensitivity", 54_000),
+        (median, "age", SURE, "choice by rank", 40),
+        (median, "income", SURE, "choice by rank", 54_000),
+        (smooth_median, "income", SURE, "smooth sensitivity", 54_000),
     ],
 )
-def test_medians_by_three_mechanisms_agree(session, ask, column, epsilon, mechanism, exact):
+def test_medians_by_two_mechanisms_agree(session, ask, column, epsilon, mechanism, exact):
+    """Beyond 5% the smooth noise here is off with a probability below 1e-11, a choice far less."""
     before = session.remaining.epsilon
     found = ask(session, "visits", column, epsilon=epsilon)
     assert found.mechanism == mechanism
     assert abs(found.value - exact) <= 0.05 * exact
-    assert session.remaining.epsilon < before
-    if found.receipt is not None:
-        assert found.receipt.loss == found.cost
-        assert found.receipt.memo["mechanism"] == mechanism
-
-
-def test_public_facts_alone_prefer_smooth_sensitivity():
-    facts = {"relation": Relation.ADD_REMOVE, "rows_per_unit": 1}
-    rich, poor = Pure(epsilon=50), Pure(epsilon=1)
-    assert prefers_smooth(points=10**6, price=rich, **facts)
-    assert not prefers_smooth(points=111, price=rich, **facts)  # a choice can name every point
-    assert not prefers_smooth(points=10**6, price=poor, **facts)
-    crowded = {"relation": Relation.REPLACE, "rows_per_unit": 100}
-    assert not prefers_smooth(points=10**6, price=rich, **crowded)
+    left = session.remaining.epsilon
+    assert left < before
+    assert found.receipt.cost == cost_of(found.cost)
+    assert found.receipt.question.startswith(f"SELECT QUANTILE({column}, 0.500000) AS q FROM")
+    again = ask(session, "visits", column, epsilon=epsilon)  # an answer like any other
+    assert (again, session.remaining.epsilon) == (found, left)
+    assert session.transcript[-1].receipt == found.receipt
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -189,6 +178,8 @@ def test_pure_budgets_refuse_what_needs_a_delta_and_nothing_is_charged(house):
         ("visits", "wage", "", "no column 'wage'"),
         ("visits", "region", "", "needs numbers"),
         ("visits", "age", "age > 3 GROUP BY region --", "."),
+        ("visits", "age", "age > 3 GROUP BY region", "."),
+        ("visits", "age", "age > 3 LIMIT 1", "."),
         ("visits", "age", "1 = 1 UNION SELECT age, 1 FROM visits", "."),
         ("visits", "age", "nobody = 3", "nobody"),
     ],
@@ -197,6 +188,9 @@ def test_what_is_no_condition_or_column_is_refused(session, table, column, where
     before = session.remaining
     with pytest.raises((InvalidValue, UnsafeQuery), match=words):
         clustered(session, table, column, clusters=1, width=1, where=where, epsilon=1)
+    for ask in (median, smooth_median):
+        with pytest.raises((InvalidValue, UnsafeQuery), match=words):
+            ask(session, table, column, where=where, epsilon=1)
     assert session.remaining == before
 
 
@@ -227,6 +221,10 @@ def test_what_cannot_run_is_refused_before_the_charge(house, session):
         clustered(session, "visits", "age", clusters=0, width=1, epsilon=1)
     with pytest.raises(InvalidValue, match="fraction is 2"):
         proposed_median(session, "visits", "age", within=1, fraction=2, epsilon=1)
+    with pytest.raises(InvalidValue, match="fraction is 1e-07"):
+        smooth_median(session, "visits", "age", fraction=1e-7, epsilon=1)
+    with pytest.raises(InvalidValue, match="count is 0"):
+        median(session, "visits", "age", count=0, epsilon=1)
     assert session.remaining == before
 
 
