@@ -36,7 +36,7 @@ class Held:
         return self
 
     def until(self, count):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while len(self._groups._queue) < count:
             assert time.monotonic() < deadline
             time.sleep(0.001)
@@ -63,7 +63,7 @@ def together(vault, *works):
             threads[-1].start()
             held.until(place + 1)
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
         assert not thread.is_alive()
     return found
 
@@ -191,7 +191,7 @@ def test_an_interrupted_waiter_takes_its_work_back(vault, monkeypatch):
         monkeypatch.setattr(_groups._Item, "wait", strike)
         thread = threading.Thread(target=run)
         thread.start()
-        thread.join(30)
+        thread.join(300)
     assert finished == [0]
     assert pay(vault).sequence == 4
 
@@ -249,7 +249,7 @@ def test_a_child_leaves_the_waiting_to_its_parent(vault):
             os._exit(0 if pay(vault, 0.02).sequence == 4 else 1)
         assert os.waitpid(child, 0)[1] == 0
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     assert len(vault.ledger.entries()) == 7
     assert vault.ledger.account("analyst", "ana").spent * 100 == 5
     assert vault.ledger.verify().sound
@@ -270,7 +270,7 @@ def test_a_closed_vault_refuses_everyone_who_waits(vault):
             thread.start()
         vault.close()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     assert len(found) == 3
     assert all("is closed; open it again" in each for each in found)
 

@@ -320,11 +320,12 @@ def test_an_amended_schema_that_lets_people_count_for_more_stops_the_run(tmp_pat
 
 
 def test_nothing_secret_and_nothing_exact_shows(curator, session):
-    monitor = Monitor.open(session, COUNT, threshold=FAR, alarms=2, epsilon=0.00001, name="busy")
+    monitor = Monitor.open(session, COUNT, threshold=FAR, alarms=2, epsilon=1e-30, name="busy")
     monitor.check()
     watch = monitor._read()[1]
     noise = str(watch.standing.noise)
-    assert len(noise.strip("-")) > 2  # the scale is about 500,000
+    # The scale has 31 digits: fewer than 15, which another text might hold, once in 10**15.
+    assert len(noise.strip("-")) > 15
     shown = [repr(monitor), repr(watch), str(monitor.values()), repr(watch.standing)]
     shown += [repr(states_of(session).newest("busy", analyst="ana"))]
     shown += [f"{entry.memo} {entry.event}" for entry in curator.ledger.entries()]

@@ -155,10 +155,10 @@ def test_collect_serves_until_it_is_stopped(file):
         line = process.stdout.readline()
         address = re.search(r"http://\S+/", line).group()
         request = urllib.request.Request(f"{address}reports/{'0' * 32}", data=b"\1\0", method="PUT")
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             assert reply.status == 201
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()

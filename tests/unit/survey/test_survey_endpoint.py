@@ -35,7 +35,7 @@ def port(endpoint):
 
 
 def ask(endpoint, method, path, body=None, headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port(endpoint), timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port(endpoint), timeout=120)
     connection.request(method, path, body=body, headers=headers or {})
     reply = connection.getresponse()
     found = reply.status, dict(reply.getheaders()), reply.read()
@@ -118,13 +118,13 @@ def test_other_methods_are_not_there(method, endpoint, reports):
 
 def test_a_length_that_is_not_the_report_s_is_refused_before_reading(endpoint, reports):
     for length in ("99999999999", "-1", "2.0", "0x2", ""):
-        with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=20) as client:
+        with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=120) as client:
             request = (
                 f"PUT /reports/{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
             )
             client.sendall(request.encode())
             assert client.recv(1000).startswith(b"HTTP/1.1 400")
-    with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=120) as client:
         client.sendall(
             f"PUT /reports/{TOKEN} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
             "2\r\n\1\0\r\n0\r\n\r\n".encode()
@@ -134,7 +134,7 @@ def test_a_length_that_is_not_the_report_s_is_refused_before_reading(endpoint, r
 
 
 def test_a_report_that_breaks_off_is_not_kept(endpoint, reports):
-    with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port(endpoint)), timeout=120) as client:
         client.sendall(
             f"PUT /reports/{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n".encode()
         )
