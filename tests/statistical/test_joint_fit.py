@@ -56,7 +56,7 @@ def test_noise_is_the_one_of_the_theorem(readings, name, steps):
     found = errors(readings, name, steps)
     assert len(found) == 4 * 444
     check_fit(found, law(scale), name=f"noise of joint questions, {name}")
-    assert rejects(check_fit, found // 2, law(scale), name="half of it")
+    assert rejects(check_fit, found // 4, law(scale), name="a quarter of it")
 
 
 def test_widths_are_missed_as_often_as_they_say(readings):

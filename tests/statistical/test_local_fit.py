@@ -39,7 +39,7 @@ def asked(question, answer, many=MANY):
 def test_k_ary_fits():
     law = {x: (E if x == 2 else 1) / (E + 4) for x in range(5)}
     assert check_fit(asked(KaryResponse(epsilon=1, categories=5), 2), law, name="k-ary") > 0
-    wrong = asked(KaryResponse(epsilon=1.05, categories=5), 2)
+    wrong = asked(KaryResponse(epsilon=1.1, categories=5), 2)
     assert rejects(check_fit, wrong, law, name="k-ary at another epsilon")
 
 

@@ -119,6 +119,18 @@ def test_small_batches_use_the_same_law():
     check_fit(drawn, laplace_cdf(20.0), name="batches of 500")
 
 
+@pytest.mark.parametrize("scale", [Fraction(9), Fraction(100), Fraction(10**6)], ids=str)
+def test_a_few_draws_from_a_coarse_table(scale):
+    drawn = np.concatenate([discrete_laplace(scale=scale, size=50) for _ in range(2000)])
+    check_fit(drawn, laplace_cdf(float(scale)), name=f"batches of 50 at {scale}")
+
+
+@pytest.mark.parametrize("variance", [Fraction(81), Fraction(10**6)], ids=str)
+def test_a_few_gaussian_draws_from_a_coarse_table(variance):
+    drawn = np.concatenate([discrete_gaussian(variance=variance, size=50) for _ in range(2000)])
+    check_fit(drawn, gaussian_cdf(float(variance)), name=f"Gaussian batches of 50 at {variance}")
+
+
 def test_draws_are_independent_of_their_neighbours():
     first, second = discrete_laplace(scale=1000, size=800_000).reshape(-1, 2).T
     ratio = math.exp(-0.001)

@@ -59,7 +59,7 @@ def test_answers_follow_their_exact_law(name, draw):
     # Strictly above instead of at least, and less noise, are seen.
     for wrong in (
         law([margin - 1 for margin in MARGINS], *scales, mechanism.alarms),
-        law(MARGINS, scales[0], scales[1] * 0.7, mechanism.alarms),
+        law(MARGINS, scales[0], scales[1] * 0.5, mechanism.alarms),
         law(MARGINS, scales[0] * 0.5, scales[1], mechanism.alarms),
     ):
         planted = coded(wrong)[1]

