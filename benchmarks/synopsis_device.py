@@ -43,7 +43,7 @@ def placed(bits: int) -> dict[str, tuple[int, int, int]]:
 
 
 def measure(report: Report, device: str, bits: int, peak: float | None) -> None:
-    """A query of an eighth of the cells reads them; an update reads them twice and writes them.
+    """A query of an eighth of the cells reads them; an update reads them and writes them.
 
     Bytes moved are whole sectors: where cells lie alone, all of a sector is read for one of them.
     """
@@ -60,7 +60,7 @@ def measure(report: Report, device: str, bits: int, peak: float | None) -> None:
         works = {
             "query": (size, lambda p=[part, other]: weights.shares(p * (BATCH // 2))),
             "update": (
-                3 * size,
+                2 * size,
                 lambda p=part: [weights.scale(p, 1.0000001) for _ in range(BATCH)],
             ),
         }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.streams._boxes import Box
 
 
 def _torch(device: str) -> Any:
@@ -52,6 +53,25 @@ def to_numpy(array: Any) -> NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
     moved: NDArray[np.float64] = array.detach().cpu().numpy().astype(np.float64)
     return moved
+
+
+def fused(cells: Any) -> Any:
+    """The kernels that serve an array on a GPU in one pass, or None: torch alone is used then."""
+    if isinstance(cells, np.ndarray) or cells.device.type != "cuda":
+        return None
+    try:
+        from discreet.streams import _kernels
+    except ImportError:  # torch without triton
+        return None
+    return _kernels
+
+
+def boxed(cells: Any, box: Box) -> Any:
+    """A view of the cells in a box."""
+    if not isinstance(cells, np.ndarray):
+        return cells.as_strided(box.shape, box.strides, box.start)
+    strides = [each * cells.itemsize for each in box.strides]
+    return np.lib.stride_tricks.as_strided(cells[box.start :], box.shape, strides)
 
 
 def total(part: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.streams._boxes import Box, box_of
 from discreet.streams.universe import Universe
 
 __all__ = ["Predicate"]
@@ -26,6 +27,7 @@ class Predicate:
 
     axes: tuple[int, ...]
     mask: NDArray[np.bool_] = field(repr=False)
+    _placed: Any = field(default=(None, None), init=False, repr=False)  # in which universe, where
 
     def __post_init__(self) -> None:
         if list(self.axes) != sorted(set(self.axes)) or self.mask.ndim != len(self.axes):
@@ -82,6 +84,20 @@ class Predicate:
         found = np.nonzero(self.mask)
         box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in found)
         return box if self.mask[box].all() else None
+
+    def box(self, universe: Universe) -> Box | None:
+        """Where the cells lie that it counts, if they are a box; remembered for one universe.
+
+        Privacy: none (touches no data).
+        >>> Predicate.where({0: 1}, Universe.binary(3)).box(Universe.binary(3))
+        Box(start=4, shape=(4,), strides=(1,))
+        """
+        if self._placed[0] is not universe:
+            parts = self.slices
+            found = None if parts is None else box_of(universe.sizes, self.axes, parts)
+            object.__setattr__(self, "_placed", (universe, found))
+        placed: Box | None = self._placed[1]
+        return placed
 
     def counts(self, places: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows it counts; `places` has a column for every attribute of the universe.

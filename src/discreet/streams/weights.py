@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams._arrays import full, on_device, scale, to_numpy, total
+from discreet.streams._arrays import boxed, full, fused, on_device, scale, to_numpy, total
+from discreet.streams._boxes import Box
 from discreet.streams.predicates import Predicate
 from discreet.streams.universe import Universe
 
@@ -35,7 +36,7 @@ class Weights:
     0.25
     """
 
-    __slots__ = ("_cells", "_scaled", "_seen", "_tables", "_total", "universe")
+    __slots__ = ("_cells", "_kernels", "_scaled", "_seen", "_tables", "_total", "universe")
 
     def __init__(self, universe: Universe, cells: Any) -> None:
         if math.prod(cells.shape) != universe.cells:
@@ -47,7 +48,8 @@ class Weights:
         self._tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self._seen: tuple[Predicate, Any] | None = None  # the slice that was summed last
         self._scaled = 0  # updates since the sum was last looked at
-        self._total = total(self._cells)  # where the cells are, so that updates need not wait
+        self._kernels = fused(self._cells)
+        self._total = self._whole()  # where the cells are, so that updates need not wait
         if not 0 < float(self._total) < math.inf:
             raise InvalidValue("the weights' sum is not a number above 0; give other weights.")
 
@@ -102,8 +104,9 @@ class Weights:
         >>> weights.shares([Predicate.where({0: value}, weights.universe) for value in (0, 1)])
         [0.25, 0.75]
         """
-        found = [self._counted(each) / self._total for each in predicates]
-        return [min(1.0, max(0.0, float(each))) for each in found]
+        counted = self._together if self._kernels else self._each
+        found, whole = counted(predicates), float(self._total)
+        return [min(1.0, max(0.0, float(each) / whole)) for each in found]
 
     def table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
         """The shares of all combinations of some attributes.
@@ -127,15 +130,18 @@ class Weights:
             raise InvalidValue(f"the factor is {factor}; it must lie between 2^-90 and 2^90.")
         if not predicate.axes:
             return  # all cells, or none: their shares stay as they are
-        before = self._counted(predicate)
-        part = self._slice(predicate)
-        if part is not None:
-            scale(part, factor)
-        elif predicate.mask.any():
-            self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
+        box = predicate.box(self.universe)
+        if box is not None and self._kernels and len(box.shape) <= self._kernels.DIMENSIONS:
+            self._kernels.box_scale(self._cells, box, factor, self._total)
+        else:
+            before = self._counted(predicate)
+            if box is not None:
+                scale(boxed(self._cells, box), factor)
+            elif predicate.mask.any():
+                self._scale_by_table(np.where(predicate.mask, factor, 1.0), predicate.axes)
+            self._total = self._total + (factor - 1) * before
         self._tables.clear()
         self._seen = None
-        self._total = self._total + (factor - 1) * before
         self._scaled += 1
         if abs(math.log2(factor)) > 1 or self._scaled >= _UNSEEN:
             self._renew()
@@ -162,17 +168,37 @@ class Weights:
         if not _SMALL < float(self._total) < 1 / _SMALL:
             self._seen = None
             self._cells *= 1 / float(self._total)
-            self._total = total(self._cells)
+            self._total = self._whole()
 
-    def _slice(self, predicate: Predicate) -> Any:
-        """A view of what a box of values covers."""
-        box = predicate.slices
-        if box is None:
-            return None
-        index: list[slice] = [slice(None)]
-        for part in box:
-            index += [part, slice(None)]
-        return self._cells.reshape(self.universe.blocks(predicate.axes))[tuple(index)]
+    def _whole(self) -> Any:
+        if self._kernels:
+            return self._kernels.box_sums(self._cells, [Box(0, (self.universe.cells,), (1,))])[0]
+        return total(self._cells)
+
+    def _each(self, predicates: Sequence[Predicate]) -> list[Any]:
+        return [self._counted(each) for each in predicates]
+
+    def _together(self, predicates: Sequence[Predicate]) -> list[Any]:
+        """What they count: boxes that lie alike are read in one start."""
+        found: list[Any] = [None] * len(predicates)
+        alike: dict[Any, list[tuple[int, Box]]] = {}
+        for place, each in enumerate(predicates):
+            box = None if each.axes in self._tables else each.box(self.universe)
+            if box is None or len(box.shape) > self._kernels.DIMENSIONS:
+                found[place] = self._counted(each)
+            else:
+                alike.setdefault(box[1:], []).append((place, box))
+        started = [
+            (
+                [place for place, _ in of],
+                self._kernels.box_sums(self._cells, [box for _, box in of]),
+            )
+            for of in alike.values()
+        ]
+        for places, sums in started:  # nothing is waited for before all are started
+            for place, value in zip(places, sums.tolist(), strict=True):
+                found[place] = value
+        return found
 
     def _counted(self, predicate: Predicate) -> Any:
         if not predicate.axes:
@@ -180,9 +206,9 @@ class Weights:
         if self._seen is not None and self._seen[0] is predicate:
             return self._seen[1]
         if self.universe.cells > _LARGE and predicate.axes not in self._tables:
-            part = self._slice(predicate)  # reads only what is counted
-            if part is not None:
-                self._seen = (predicate, total(part))
+            box = predicate.box(self.universe)  # reads only what is counted
+            if box is not None:
+                self._seen = (predicate, total(boxed(self._cells, box)))
                 return self._seen[1]
         return float(self._table(predicate.axes)[predicate.mask].sum())
 

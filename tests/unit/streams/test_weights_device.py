@@ -1,5 +1,6 @@
 """Weights on another device are the same weights: numpy and torch's CPU run one code."""
 
+import importlib
 import importlib.util
 
 import numpy as np
@@ -13,7 +14,12 @@ from discreet.streams.weights import Weights
 
 UNIVERSE = Universe((*Universe.binary(8).names, "x"), (2,) * 8 + (5,))
 TORCH = importlib.util.find_spec("torch") is not None
-DEVICES = ["cpu", pytest.param("torch", marks=pytest.mark.skipif(not TORCH, reason="no torch"))]
+GPU = TORCH and importlib.import_module("torch").cuda.is_available()
+DEVICES = [
+    "cpu",
+    pytest.param("torch", marks=pytest.mark.skipif(not TORCH, reason="no torch")),
+    pytest.param("cuda", marks=pytest.mark.skipif(not GPU, reason="no GPU with torch")),
+]
 
 
 def drawn(count):
@@ -84,9 +90,13 @@ def test_arrays_keep_their_values(device):
     assert type(beside) is type(made)
 
 
-def test_what_cannot_be_is_refused():
+@pytest.mark.skipif(GPU, reason="there is a GPU")
+def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(InvalidValue, match=r"needs torch|sees none"):
         Weights.uniform(UNIVERSE, device="cuda")
+
+
+def test_what_cannot_be_is_refused():
     with pytest.raises(InvalidValue, match="one for each"):
         Weights(UNIVERSE, np.ones(3))
     with pytest.raises(InvalidValue, match="negative"):
