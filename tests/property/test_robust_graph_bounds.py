@@ -59,7 +59,7 @@ def test_a_private_bound_counts_the_triangles_of_a_ring(ring):
 
 def test_proposals_show_the_ring_and_refuse_a_star(ring):
     query = SmoothTriangles(nodes=200)
-    proposal = GrowthProposal(query=query, bound=60, epsilon=2, delta=1e-6)
+    proposal = GrowthProposal(query=query, bound=60, epsilon=2, delta=1e-12)
     assert abs(proposal.release(ring).value - count_triangles(ring)) < 25 * 60
     hubs = [(hub, node) for hub in (0, 1) for node in range(2, 200)]  # an edge makes 198 triangles
     star = Graph.from_edges(hubs, nodes=range(200))

@@ -50,7 +50,7 @@ def test_every_public_key_is_there_with_finite_numbers(session, key, count, wher
             low, high = interval[name]
             assert low <= row[name] <= high
         assert 0 <= row["a"] <= 200_000
-    # Noise of scale 10 makes seven counts equal less than once in 10**8, four once in 30,000.
+    # Noise of scale 8 makes seven counts equal once in 10**8, and four of them once in 16,000.
     assert len({row["n"] for row in rows}) > 1 or count < 7
 
 

@@ -49,7 +49,7 @@ def test_bins_are_aligned_and_nested():
 
 
 def test_a_location_of_nothing_is_a_refusal():
-    assert Location(epsilon=1, delta=1e-6).release([]) == Refused("the location")
+    assert Location(epsilon=1, delta=1e-12).release([]) == Refused("the location")
 
 
 def test_coinpress_starts_far_away_and_ends_near():
@@ -94,7 +94,7 @@ def test_the_spectral_error_covers_the_noise_of_many_matrices():
 
 def test_histograms_show_full_keys_in_order_and_count_in_lots():
     rows = [9] * 3000 + [-4] * 3000 + [2]
-    assert list(StabilityHistogram(epsilon=1, delta=1e-6).release(rows)) == [-4, 9]
+    assert list(StabilityHistogram(epsilon=1, delta=1e-12).release(rows)) == [-4, 9]
     lots = StabilityHistogram(epsilon=SURE, delta=1e-6, rows_per_unit=7).release(rows)
     assert lots == {-4: 3003, 9: 3003}
 
@@ -132,7 +132,7 @@ def test_a_slope_is_found_and_a_flat_cloud_is_refused():
     x = rng.integers(0, 1001, 200_000)
     y = np.clip(2 * x + rng.integers(-5, 6, len(x)), 0, 2000)
     query = SlopeReach(across=(0, 1000), up=(0, 2000), step=Fraction(1, 100), largest=10)
-    mechanism = ProposeTestRelease(bound=10, epsilon=2, delta=1e-6)
+    mechanism = ProposeTestRelease(bound=10, epsilon=2, delta=1e-12)
     found = mechanism.release(np.column_stack([x, y]), query)
     assert abs(found.value * query.step - 2) < 2
     still = np.column_stack([np.full(200_000, 7), y])
