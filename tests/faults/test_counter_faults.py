@@ -80,7 +80,7 @@ def vault(tmp_path):
 
 def killed(vault, service, moment):
     words = [sys.executable, "-c", SETUP + ASKED[service] + "print('said')", str(vault), moment]
-    result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == -signal.SIGKILL, result.stderr
     return result.stdout
 

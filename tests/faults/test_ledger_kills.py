@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from discreet.loss import Pure
 from discreet.schema import Budget
 
 PROCESSES, THREADS = 2, 3
-RESTART_SECONDS = 2.0
+RESTART_SECONDS = 20.0  # a lock that is stuck is waited for longer
 
 ASK = """
 import os, sys, threading, time
@@ -47,8 +48,8 @@ def ask(question):
 CHARGE_AFTER_RELEASE = """
 def ask(question):
     show(question)
-    receipt = pay(question)
-    vault.releases.store(question, receipt, question.encode())
+    time.sleep(0.01)
+    pay(question)
 """
 GO = """
 def work(thread):
@@ -78,27 +79,32 @@ def folder(tmp_path):
 def shot(folder: Path, script: str) -> set[str]:
     """Let some processes work and kill them all; the answers that went out."""
     words = [sys.executable, "-c", script, str(folder), str(THREADS)]
-    children = [
-        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(PROCESSES)
-    ]
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("ready-*"))) < len(children):
-        assert time.monotonic() < deadline
-        assert all(child.poll() is None for child in children), children[0].communicate()
-        time.sleep(0.002)
+    shown = [folder.with_name(f"shown-{number}") for number in range(PROCESSES)]
+    children = []
+    for path in shown:
+        with path.open("w") as out:
+            children.append(subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE, text=True))
+    until(children, lambda: len(list(folder.glob("ready-*"))) == len(children))
     (folder / "gun").touch()
+    until(children, lambda: all(path.stat().st_size for path in shown))
     time.sleep(random.uniform(0.005, 0.12))
     for child in children:
         child.kill()
-    answers = set()
     for child in children:
-        out, error = child.communicate(timeout=60)
+        _, error = child.communicate(timeout=240)
         assert child.returncode == -signal.SIGKILL, error
-        answers |= {line for line in out.split("\n")[:-1] if line}
     for mark in [*folder.glob("ready-*"), folder / "gun"]:
         mark.unlink()
-    return answers
+    return {line for path in shown for line in path.read_text().split("\n")[:-1] if line}
+
+
+def until(children: list[subprocess.Popen], true: Callable[[], bool]) -> None:
+    """Wait for something that the children do."""
+    deadline = time.monotonic() + 240
+    while not true():
+        assert time.monotonic() < deadline
+        assert all(child.poll() is None for child in children), children[0].communicate()
+        time.sleep(0.002)
 
 
 def uncharged(folder: Path, answers: set[str]) -> set[str]:
