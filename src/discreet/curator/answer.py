@@ -65,7 +65,7 @@ class Answer:
     'Answer'
     """
 
-    __slots__ = ("_released", "_rows", "bought", "free", "plan", "receipt")
+    __slots__ = ("_released", "_rows", "_usual", "bought", "free", "plan", "receipt")
 
     def __init__(self, released: Released, receipt: Receipt, *, free: bool) -> None:
         self.plan: Plan = released.plan
@@ -73,9 +73,18 @@ class Answer:
         self.free = free  # the stored release of the same question: nothing was charged
         self.bought: Answer | None = None  # the count that was bought first to reach an error
         self._released = released
+        self._usual: dict[str, Estimate] | None = None
         ranked = self.plan.query.having is not None or self.plan.query.order
-        columns = self._columns(estimates(released)) if ranked else {}
+        columns = self._columns(self._estimates()) if ranked else {}
         self._rows = kept_rows(released, columns)
+
+    def _estimates(self, confidence: Number = _CONFIDENCE) -> dict[str, Estimate]:
+        """Every column with its intervals; those that are asked for most are made once."""
+        if confidence != _CONFIDENCE:
+            return estimates(self._released, confidence)
+        if self._usual is None:
+            self._usual = estimates(self._released, _CONFIDENCE)
+        return self._usual
 
     def _columns(self, columns: dict[str, Estimate]) -> dict[str, NDArray[Any]]:
         """Every column before HAVING, ORDER BY and LIMIT, keys included."""
@@ -111,7 +120,7 @@ class Answer:
         >>> Answer.to_dicts.__name__
         'to_dicts'
         """
-        columns = self._columns(estimates(self._released))
+        columns = self._columns(self._estimates())
         lists = {name: columns[name][self._rows].tolist() for name in self.columns}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
@@ -124,7 +133,7 @@ class Answer:
         >>> Answer.intervals.__name__
         'intervals'
         """
-        columns = estimates(self._released, confidence)
+        columns = self._estimates(confidence)
         ranks = self.in_ranks
         off = {name: self.plan.choices[ranks[name]].error(confidence) for name in ranks}
         return [

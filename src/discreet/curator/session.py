@@ -29,7 +29,6 @@ from discreet.plan.target import (
     priced_for_error,
     supposed_count,
 )
-from discreet.query.parse import parse
 from discreet.rationals import Number, rational
 
 __all__ = ["Session"]
@@ -103,8 +102,13 @@ class Session:
 
     def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
-        query = parse(sql, self._warehouse.tables())
-        (table, relation), *others = read_tables(self._warehouse, query.tables)
+        with self._warehouse.glance():
+            tables = self._warehouse.tables()
+            query = self._warehouse.questions.read(sql, tables, analyst=self.name)
+            (table, relation), *others = read_tables(self._warehouse, query.tables)
+            kept = self._warehouse.kept(table.name)
+            integers = integer_units(self._warehouse, query.tables)
+            dialect = self._warehouse.dialect(query.tables[0])
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
         payer = paying((table, *(each for each, _ in others)))
         population = self._vault.ledger.account(Holder.POPULATION, payer.population)
@@ -116,11 +120,11 @@ class Session:
             delta=delta_of(analyst, population, delta=delta),
             limit=self._most_groups,
             relation=relation,
-            kept=self._warehouse.kept(table.name),
+            kept=kept,
             others=tuple(others),
-            integer_units=integer_units(self._warehouse, query.tables),
+            integer_units=integers,
             question=sql,
-            dialect=self._warehouse.dialect(query.tables[0]),
+            dialect=dialect,
         )
         return draft, analyst, Pure if pure else ZCDP
 

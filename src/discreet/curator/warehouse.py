@@ -4,13 +4,14 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.guarantee import check_same_guarantee
+from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
@@ -30,7 +31,6 @@ from discreet.schema.table import Table
 __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
-
 _REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 _WITH_TOTALS = ".kept.duckdb"
 
@@ -52,6 +52,8 @@ class Warehouse:
         self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
         self._relations: dict[str, tuple[int, str]] = {}
         self._opening = threading.Lock()
+        self._glance = threading.local()
+        self.questions = Questions()
 
     def add(
         self,
@@ -114,7 +116,7 @@ class Warehouse:
         content: Path | Iterable[bytes],
     ) -> None:
         catalogue = self._vault.catalogue
-        old = {known.name: known.prepared for known in catalogue.tables()}.get(table.name)
+        old = {each.name: each.prepared for each in catalogue.tables()}.get(table.name)
         try:
             check_same_guarantee(table, self.tables().values())
             catalogue.register(
@@ -209,6 +211,24 @@ class Warehouse:
     def _sweep(self) -> None:
         sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})
 
+    @contextmanager
+    def glance(self) -> Iterator[None]:
+        """Within it this thread sees the catalogue as it stands at the beginning, read once.
+
+        Privacy: none (touches no data); what runs compares the states of the data once more.
+        >>> Warehouse.glance.__name__
+        'glance'
+        """
+        try:
+            self._glance.seen = {known.name: known for known in self._vault.catalogue.tables()}
+            yield
+        finally:
+            self._glance.seen = None
+
+    def _known(self, name: str) -> Registration:
+        seen = getattr(self._glance, "seen", None) or {}
+        return seen.get(name) or self._vault.catalogue.table(name)
+
     def tables(self) -> dict[str, Table]:
         """Every registered table by name.
 
@@ -216,7 +236,9 @@ class Warehouse:
         >>> Warehouse.tables.__name__
         'tables'
         """
-        return {known.name: self._schema(known) for known in self._vault.catalogue.tables()}
+        seen = getattr(self._glance, "seen", None)
+        listed = seen.values() if seen is not None else self._vault.catalogue.tables()
+        return {known.name: self._schema(known) for known in listed}
 
     def _schema(self, known: Registration) -> Table:
         if known.schema not in self._schemas:
@@ -230,7 +252,7 @@ class Warehouse:
         >>> Warehouse.current.__name__
         'current'
         """
-        known = self._vault.catalogue.table(name)
+        known = self._known(name)
         table = self._schema(known)
         watched = table.source if known.source is not None else None
         if watched is not None and Origin.of(watched).stamp() != known.stamp:
@@ -247,7 +269,7 @@ class Warehouse:
         >>> Warehouse.relation.__name__
         'relation'
         """
-        known = self._vault.catalogue.table(name)
+        known = self._known(name)
         if known.prepared is not None:
             return '"prepared"'
         known = self.current(name)  # else a source that is gone would be named
@@ -263,7 +285,7 @@ class Warehouse:
         >>> Warehouse.kept.__name__
         'kept'
         """
-        file = self._vault.catalogue.table(name).prepared
+        file = self._known(name).prepared
         return TOTALS if file is not None and file.endswith(_WITH_TOTALS) else ""
 
     def _in_place(self, known: Registration, view: str) -> str:
@@ -294,7 +316,7 @@ class Warehouse:
         >>> Warehouse.dialect.__name__
         'dialect'
         """
-        known = self._vault.catalogue.table(name)
+        known = self._known(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
     def engine(

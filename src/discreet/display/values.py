@@ -2,11 +2,10 @@
 
 import json
 import math
-from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from discreet.curator.answer import Answer
+from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry
 
@@ -40,7 +39,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
         "in_ranks": list(answer.in_ranks),
         "confidence": 0.95,
         "free": answer.free,
-        "receipt": asdict(answer.receipt),
+        "receipt": {name: getattr(answer.receipt, name) for name in Receipt.__slots__},
     }
 
 

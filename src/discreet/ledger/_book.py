@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
@@ -218,6 +219,7 @@ def read_accounts(connection: Connection) -> Iterator[Account]:
     return map(_account_row, rows)
 
 
+@lru_cache(maxsize=1024)  # a question reads the same accounts several times
 def _account_row(row: tuple[str, ...]) -> Account:
     try:
         values = {name: Fraction(value) for name, value in zip(_NAMES[2:], row[2:], strict=True)}

@@ -2,6 +2,7 @@
 Bodies are noisy, released content only; nothing exact is ever stored here.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from discreet.ledger.entry import Act, Entry, Receipt
 
 __all__ = ["Release", "Releases"]
 
+_ID = re.compile("[0-9a-f]{20}")
 _SELECT = """
 SELECT r.key, r.body,
     e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
@@ -116,9 +118,18 @@ class Releases:
         ...     Vault.open(f"{folder}/vault").releases.cited("7f", analyst="ana") is None
         True
         """
-        query = f"{_SELECT} WHERE r.analyst = ? AND substr(e.hash, 1, 20) = ? ORDER BY r.number"
+        if not _ID.fullmatch(receipt):
+            return None
+        # By the index of the hashes first: a long history makes no question slower.
+        entries = "SELECT sequence FROM entries WHERE hash >= ? AND hash < ?"
+        query = f"{_SELECT} WHERE r.entry = ? AND r.analyst = ? ORDER BY r.number"
         with self._store.reading() as connection:
-            rows = connection.execute(query, (analyst, receipt)).fetchall()
+            found = connection.execute(entries, (receipt, f"{receipt}g")).fetchall()
+            rows = [
+                row
+                for (entry,) in found
+                for row in connection.execute(query, (entry, analyst)).fetchall()
+            ]
         return _release(rows[-1]) if rows else None
 
     def transcript(self, analyst: str) -> tuple[Release, ...]:

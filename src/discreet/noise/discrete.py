@@ -23,6 +23,7 @@ Integers = NDArray[np.int64]
 
 _CHUNK = 1 << 16
 _GUIDED = 1 << 12  # from this many draws on a guide and a finer table pay for themselves
+_TABLED = 1 << 6  # below this many a coarse table costs less than the rejections it brings
 _WIDE = 1 << 52  # spreads from here on leave 64-bit integers
 _TAYLOR = [(-1) ** i / factorial(i) for i in range(13)]
 
@@ -128,8 +129,9 @@ def draw(law: Law, size: int, bits: BitSource, margin: Margin = PROVED) -> Integ
 
 
 def _stride(law: Law, size: int) -> int:
-    """The power of two that divides the spread into 64 to 127 cells, 16 to 31 for few draws."""
-    return 1 << max(0, law.spread.bit_length() - (7 if size >= _GUIDED else 5))
+    """The power of two that divides the spread into 64 to 127 cells, fewer for few draws."""
+    width = 7 if size >= _GUIDED else 5 if size >= _TABLED else 3
+    return 1 << max(0, law.spread.bit_length() - width)
 
 
 def _one(law: Law, bits: BitSource) -> int:
