@@ -5,8 +5,10 @@ and three epsilons, against Laplace noise at the global sensitivity and against 
 mechanism, all at the same epsilon, held within the same bounds, on the same rows. An error below
 half a lattice step counts as half a step. Means: the smooth trimmed mean against Laplace noise for
 the whole range, where that is far too wide. Triangles: against Laplace noise at the n - 2 that one
-edge can change in the worst graph. Edges under node privacy: against the n - 1 of one node. The
-peers are the mechanisms of this package, at the price that the sensitivity they know costs.
+edge can change in the worst graph. SELECT MEDIAN: the mean distance from the nearest right value,
+by the way the plan takes when the number of rows is supposed, against the other ways. Edges under
+node privacy: against the n - 1 of one node. The peers are the mechanisms of this package, at the
+price that the sensitivity they know costs.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +19,10 @@ from numpy.typing import NDArray
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantiles import Quantiles
+from discreet.noise.bits import system
+from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.picks import Way
+from discreet.query.parse import parse
 from discreet.robust import (
     BoundedEdges,
     CauchyShape,
@@ -30,6 +36,8 @@ from discreet.robust import (
     StudentShape,
     count_triangles,
 )
+from discreet.schema.column import Column
+from discreet.schema.table import Table
 from harness import Report, cpu_seconds
 
 ROWS, UPPER, DRAWS, DATA_SETS = 2000, 100_000, 40, 5
@@ -144,6 +152,52 @@ def medians(report: Report) -> None:
                     report.faster(case, errors[ours], errors[peer], peer)
 
 
+def sql_plan(rows_per_unit: int, epsilon: float, count: int | None, *ways: Way) -> Plan:
+    """SELECT MEDIAN on ten times the benchmark's lattice, by the plan's own way or a given one."""
+    column = Column("x", "integer", lower=0, upper=10 * UPPER)
+    table = Table("t", unit="who", rows_per_unit=rows_per_unit, columns=(column,))
+    text = "SELECT MEDIAN(x) AS m FROM t"
+    return plan(
+        Draft(
+            query=parse(text, {"t": table}),
+            table=table,
+            price=Pure(epsilon=epsilon),
+            question=text,
+            supposed=count,
+            ways=ways,
+        )
+    )
+
+
+def sql_error(made: Plan, shape: str, count: int) -> float:
+    """The mean distance from the nearest value of the right rank, over several data sets."""
+    [pick], [choice] = made.picks, made.choices
+    errors = []
+    for seed in range(2 * DATA_SETS):  # odd and even numbers of rows in turn
+        size = count + seed % 2
+        ordered = np.sort(10 * rows_of(shape, size, seed))
+        low, high = ordered[(size - 1) // 2], ordered[size // 2]
+        codes = ordered // pick.width - pick.first
+        counts = np.bincount(codes, minlength=pick.candidates)
+        for _ in range(DRAWS // 2):
+            found = pick.lattice(pick.release(choice, counts, system)[0])
+            errors.append(max(0, low - found, found - high))
+    return max(0.5, float(np.mean(errors)))
+
+
+def sql_medians(report: Report) -> None:
+    """What the plan's rule takes where a count is supposed, and what it leaves."""
+    for rows_per_unit, epsilon, count in ((1, 1.0, 30_000), (1, 20.0, 3000), (100, 20.0, 30_000)):
+        taken = sql_plan(rows_per_unit, epsilon, count)
+        others = [way for way in Way if (way,) != taken.ways]
+        for shape in SHAPES:
+            ours = sql_error(taken, shape, count)
+            case = f"MEDIAN of {count:,} rows, {shape}, {rows_per_unit} a unit, epsilon {epsilon:g}"
+            for way in others:
+                peer = sql_error(sql_plan(rows_per_unit, epsilon, None, way), shape, count)
+                report.faster(f"{case}: {taken.ways[0].value}", ours, peer, way.value)
+
+
 def means(report: Report) -> None:
     """Rows of spread 1,000 in a declared range a hundred times as wide."""
     trimmed = SmoothTrimmedMean(share=0.1, lower=0, upper=UPPER, relation=Relation.REPLACE)
@@ -214,6 +268,7 @@ def times(report: Report) -> None:
 def main() -> None:
     report = Report("Beyond global sensitivity")
     medians(report)
+    sql_medians(report)
     means(report)
     graphs(report)
     times(report)
