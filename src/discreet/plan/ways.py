@@ -106,7 +106,8 @@ def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
     Off is the distance from the nearest value whose rank is right. A choice by rank takes the gap k
     ranks away in proportion to e^(-k/scale), a place in it evenly; it falls on the right gap itself
     for every other number of rows, and on a single row as one candidate among those of two gaps.
-    Smooth noise is off by its mean size. Both name the middle of a bucket.
+    Smooth noise is off by its mean size. Both name the middle of a bucket. Less than half a step
+    counts as half a step.
     Privacy: none (touches no data).
     >>> from fractions import Fraction
     >>> from discreet.loss import Pure, Sensitivity
@@ -125,4 +126,5 @@ def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
         ranks = math.exp(-1 / scale) / fall
         beside = 2 * gap / pick.width * math.exp(-1 / (2 * scale)) / fall
         off = ranks + beside / (1 + beside) / 4
-    return min(gap * off + (pick.width - 1) / 4, span / 2) * float(pick.step)
+    steps = min(gap * off + (pick.width - 1) / 4, span / 2)
+    return max(steps, 0.5) * float(pick.step)

@@ -1,0 +1,265 @@
+"""Ways to pick a quantile: what public facts prefer, what is proved, what it costs, and that the
+expected errors they go by are those of the mechanisms.
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.draft import Draft, plan, remade
+from discreet.plan.evaluate import ranked
+from discreet.plan.explain import explained
+from discreet.plan.picks import MOST_CELLS, Way, chooser
+from discreet.plan.smoothed import Smoothed
+from discreet.plan.target import priced_for_error
+from discreet.plan.ways import expected_error
+from discreet.query.parse import parse
+from discreet.robust.growth import smooth_bound
+from discreet.robust.quantile import SmoothQuantile
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+from support.smooth_laws import laplace_log_normal, student
+
+COLUMNS = (
+    Column("x", "integer", upper=1_000_000),
+    Column("half", "number", step=Fraction(1, 2), lower=-(10**6), upper=10**6),
+    Column("age", "integer", upper=110),
+    Column("one", "integer", lower=7, upper=7),
+    Column("day", "date", lower=0, upper=100_000),
+    Column("g", "category", keys=("a", "b"), upper=1),
+)
+MEDIAN = "SELECT MEDIAN(x) AS m FROM t"
+RICH, POOR = Pure(epsilon=20), Pure(epsilon=1)
+
+
+def draft(text=MEDIAN, *, rows=100, price=RICH, relation=Relation.ADD_REMOVE, **more):
+    table = Table("t", unit="who", rows_per_unit=rows, neighbours=relation, columns=COLUMNS)
+    return Draft(query=parse(text, {"t": table}), table=table, price=price, question=text, **more)
+
+
+def made(text=MEDIAN, **facts):
+    return plan(draft(text, **facts))
+
+
+@pytest.mark.parametrize(
+    ("way", "facts"),
+    [
+        (Way.RANKED, {}),  # nothing is known of the number of rows
+        (Way.SMOOTH, {"supposed": 30_000}),
+        (Way.SMOOTH, {"supposed": 30_000, "rows": 50, "relation": Relation.REPLACE}),
+        (Way.FINE, {"supposed": 30_000, "rows": 1}),
+        (Way.FINE, {"supposed": 30_000, "rows": 1, "price": POOR}),
+        (Way.RANKED, {"supposed": 30_000, "price": POOR}),
+        (Way.FINE, {"supposed": 10**9, "price": POOR}),
+        (Way.FINE, {"supposed": 30_000, "price": ZCDP(rho=200)}),  # there a choice costs half
+        (Way.RANKED, {"supposed": 3000, "price": ZCDP(rho=Fraction(1, 2))}),
+    ],
+)
+def test_public_facts_decide(way, facts):
+    assert made(**facts).ways == (way,)
+
+
+@pytest.mark.parametrize("way", Way)
+@pytest.mark.parametrize("price", [POOR, RICH, ZCDP(rho=Fraction(1, 3)), ZCDP(rho=50)])
+@pytest.mark.parametrize("relation", Relation)
+def test_every_way_costs_the_price(way, price, relation):
+    found = made(price=price, relation=relation, ways=(way,), rows=3)
+    assert found.ways == (way,)
+    if isinstance(price, Pure):
+        assert price.epsilon * (1 - Fraction(1, 10**9)) <= found.cost.epsilon <= price.epsilon
+    else:
+        assert price.rho * (1 - Fraction(1, 10**9)) <= found.cost.rho <= price.rho
+
+
+def test_a_way_that_is_given_is_kept_whatever_is_supposed():
+    for way in Way:
+        assert made(ways=(way,), supposed=30_000).ways == (way,)
+    assert made(ways=(Way.SMOOTH, Way.SMOOTH)) == made()  # not for these picks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT g, MEDIAN(age) AS m FROM t GROUP BY g",  # rows of a unit in several groups
+        "SELECT MEDIAN(day) AS m FROM t",
+        "SELECT MEDIAN(one) AS m FROM t",
+        "SELECT MIN(x) AS m FROM t",
+        "SELECT MAX(x) AS m FROM t",
+        "SELECT MODE(age) AS m FROM t",
+        "SELECT MEDIAN(x) AS m, QUANTILE(x, 0.9) AS q FROM t",
+        "SELECT QUANTILE(x, 0.12345678) AS m FROM t",  # finer than the proof's arithmetic
+    ],
+)
+def test_smooth_noise_only_where_it_is_proved(text):
+    asked = made(text, ways=(Way.SMOOTH,))
+    assert asked.ways == (Way.RANKED,)
+    assert asked == made(text)
+    assert made(text, supposed=30_000).ways in ((Way.RANKED,), (Way.FINE,))
+
+
+def test_each_pick_is_decided_by_its_own_share():
+    text = "SELECT COUNT(*) AS n, MEDIAN(x) AS m, MEDIAN(age) AS a FROM t WHERE age > 3"
+    found = made(text, price=Pure(epsilon=90), supposed=30_000)
+    assert found.ways == (Way.SMOOTH, Way.RANKED)
+    assert found.cost == Pure(epsilon=90)
+    outputs = {output.name: output.expression for output in found.query.outputs}
+    assert ranked(found, outputs["m"]) is None
+    assert ranked(found, outputs["a"]) is not None
+    assert found.error["m"] is None
+    assert found.error["a"] > 0
+    grouped = "SELECT g, MEDIAN(x) AS m FROM t GROUP BY g"
+    fine = made(grouped, supposed=10**8, price=POOR)
+    assert fine.ways == (Way.FINE,)
+    assert made(grouped).picks[0].candidates < fine.picks[0].candidates <= MOST_CELLS // 2
+
+
+def test_a_replaced_unit_moves_twice_its_rows_at_the_full_price():
+    [one] = made(ways=(Way.SMOOTH,), rows=50, relation=Relation.REPLACE).choices
+    [two] = made(ways=(Way.SMOOTH,), rows=100).choices
+    assert one == two
+    assert one.query == SmoothQuantile(
+        fraction=0.5, lower=0, upper=one.query.upper, rows_per_unit=100
+    )
+
+
+@pytest.mark.parametrize("fraction", [Fraction(1, 2), Fraction(9, 10)])
+@pytest.mark.parametrize("rows", [1, 2, 7, 50])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(10), Fraction(100)])
+def test_twice_the_rows_at_the_full_price_beat_two_steps_at_half(epsilon, rows, fraction):
+    """The other proof of a replaced unit: group privacy for two steps."""
+    known = {"fraction": fraction, "candidates": 1000}
+    full = Smoothed.of_price(**known, moved=2 * rows, price=Pure(epsilon=epsilon))
+    halved = Smoothed.of_price(**known, moved=rows, price=Pure(epsilon=epsilon / 2))
+    assert full.gaps < halved.gaps * (0.6 if epsilon < 1 else 1.000001)
+
+
+def test_an_error_that_is_wanted_is_promised_in_ranks():
+    for error in (1, 100):
+        found = priced_for_error(draft(supposed=None), error, Pure, 30_000)
+        assert found.ways == (Way.RANKED,)
+        assert found.error["m"] <= error
+
+
+def test_a_plan_is_remade_as_it_was_and_a_forged_one_is_not():
+    for way in Way:
+        found = made(ways=(way,), supposed=30_000)
+        again = remade(found, table=found.table, relation='"prepared"')
+        assert again == found
+    forged = replace(made("SELECT g, MEDIAN(age) AS m FROM t GROUP BY g"), ways=(Way.SMOOTH,))
+    assert remade(forged, table=forged.table, relation='"prepared"') != forged
+    cheaper = made(ways=(Way.SMOOTH,))
+    small = Smoothed.of_price(fraction=0.5, candidates=62_501, moved=1, price=RICH)
+    forged = replace(cheaper, choices=(small,))
+    assert remade(forged, table=forged.table, relation='"prepared"') != forged
+
+
+def test_finer_lists_do_not_read_coarse_histograms():
+    kept = made(kept="totals")
+    assert '"histogram_0"' in kept.sql
+    for way in (Way.FINE, Way.SMOOTH):
+        found = made(ways=(way,), kept="totals")
+        assert "histogram" not in found.sql
+        assert found.sql == made(ways=(way,)).sql
+
+
+def test_explain_says_which_way_and_why():
+    said = explained(made(supposed=30_000), 30_000)
+    assert said["measures"][0]["mechanism"].startswith("smooth sensitivity, Student's t with")
+    assert any("if 30,000 rows were spread evenly" in each for each in said["warnings"])
+    assert any("no interval but the bounds" in each for each in said["warnings"])
+    said = explained(made(supposed=30_000, rows=1))
+    assert any("by rank from a finer list of 62,501 values" in each for each in said["warnings"])
+    said = explained(made(ways=(Way.SMOOTH,)))
+    assert any("as was asked for" in each for each in said["warnings"])
+    assert not any("spread evenly" in each for each in explained(made())["warnings"])
+
+
+# The errors that the rule goes by, against the laws of the mechanisms on evenly spread rows.
+
+
+def even_counts(pick, rows):
+    """How many of so many evenly spread rows each candidate has, and the first and last median."""
+    codes = np.floor((np.arange(rows) + 0.37) * (pick.upper - pick.lower + 1) / rows).astype(int)
+    middle = codes[(rows - 1) // 2], codes[rows // 2]
+    return np.bincount(codes // pick.width, minlength=pick.candidates), middle
+
+
+def mean_off_by_rank(pick, choice, rows):
+    """The mean distance from the medians, by the exact probabilities of a choice."""
+    counts, (low, high) = even_counts(pick, rows)
+    upto = np.cumsum(counts)
+    distance = np.maximum(0, np.maximum(upto - counts - rows / 2, rows / 2 - upto))
+    weights = np.exp(-distance / float(choice.scale))
+    values = np.array([pick.lattice(place) for place in range(pick.candidates)])
+    off = np.maximum(0, np.maximum(low - values, values - high))
+    return float((weights * off).sum() / weights.sum())
+
+
+def mean_off_smoothly(pick, choice, rows):
+    """The same for smooth noise: the integral of its survival function on both sides."""
+    counts, (low, high) = even_counts(pick, rows)
+    growth = choice.query.growth_of_counts(counts)
+    bound = float(smooth_bound(growth, smoothing=choice.noise.smoothing).bounds(20)[1])
+    scale = pick.width * bound / float(choice.noise.sliding)
+    shape = choice.noise.shape
+    survival = (
+        student(shape.degrees)
+        if hasattr(shape, "degrees")
+        else laplace_log_normal(float(shape.sigma))
+    )
+    beyond = np.linspace(0, 400, 40_001)  # in scales; farther out lies less than 1% of the mean
+    below = float(np.trapezoid(survival(beyond), beyond)) * scale
+    above = float(np.trapezoid(survival(beyond + (high - low) / scale), beyond)) * scale
+    return below + above
+
+
+def mean_over_parities(mean_off, pick, choice, rows):
+    return sum(mean_off(pick, choice, rows + more) for more in (0, 1)) / 2
+
+
+CASES = [(1, 1, 3000), (1, 6, 300), (1, 8, 30), (20, 5, 3000), (100, 20, 30_000), (4, 0.5, 9000)]
+
+
+@pytest.mark.parametrize(("moved", "epsilon", "rows"), CASES)
+@pytest.mark.parametrize("way", [Way.RANKED, Way.FINE])
+def test_expected_errors_of_choices_are_those_of_their_law(way, moved, epsilon, rows):
+    found = made(ways=(way,), rows=moved, price=Pure(epsilon=epsilon))
+    form = found.picks[0], found.choices[0]
+    exact = mean_over_parities(mean_off_by_rank, *form, rows)
+    assert expected_error(*form, rows) == pytest.approx(exact, rel=0.2, abs=form[0].width / 3)
+
+
+@pytest.mark.parametrize("kind", ["pure", "zcdp"])
+@pytest.mark.parametrize(("moved", "epsilon", "rows"), CASES)
+def test_expected_errors_of_smooth_noise_are_those_of_its_law(kind, moved, epsilon, rows):
+    price = Pure(epsilon=epsilon) if kind == "pure" else ZCDP(rho=Fraction(epsilon) ** 2 / 2)
+    found = made(ways=(Way.SMOOTH,), rows=moved, price=price)
+    form = found.picks[0], found.choices[0]
+    exact = mean_over_parities(mean_off_smoothly, *form, rows)
+    # The rule counts what falls between two middle rows as an error: at most half is too much.
+    ratio = expected_error(*form, rows) / (exact + form[0].width / 4)
+    assert 0.9 <= ratio <= 1.5
+
+
+def test_more_to_pay_never_means_a_larger_expected_error():
+    for way in Way:
+        errors = []
+        for epsilon in (0.01, 0.1, 1, 3, 10, 30, 100, 1000):
+            found = made(ways=(way,), price=Pure(epsilon=epsilon))
+            errors.append(expected_error(found.picks[0], found.choices[0], 30_000))
+        assert errors == sorted(errors, reverse=True)
+        assert all(map(math.isfinite, errors))
+
+
+def test_prices_at_the_ends_of_the_ledger_have_an_expected_error():
+    for epsilon in (Fraction(1, 10**40), Fraction(10**40)):
+        for supposed in (1, 10**18):
+            found = made(price=Pure(epsilon=epsilon), supposed=supposed)
+            assert found.ways[0] in Way
+            pick = found.picks[0]
+            usual = expected_error(pick, chooser(pick, found.prices[0]), supposed)
+            assert 0 <= usual <= 500_001
