@@ -25,6 +25,7 @@ _CHUNK = 1 << 16
 _GUIDED = 1 << 12  # from this many draws on a guide and a finer table pay for themselves
 _TABLED = 1 << 6  # below this many a coarse table costs less than the rejections it brings
 _WIDE = 1 << 52  # spreads from here on leave 64-bit integers
+_WIDEST_CELL = 1 << 48  # places in a cell take 48 bits of a word, its coin the other 16
 _TAYLOR = [(-1) ** i / factorial(i) for i in range(13)]
 
 
@@ -118,7 +119,7 @@ def draw(law: Law, size: int, bits: BitSource, margin: Margin = PROVED) -> Integ
     [0, 0]
     """
     out = np.empty(size, dtype=np.int64)
-    stride = _stride(law, size)
+    stride = min(_stride(law, size), _WIDEST_CELL)
     for start in range(0, size, _CHUNK):
         chunk = out[start : start + _CHUNK]
         if stride == 1:

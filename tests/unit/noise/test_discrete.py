@@ -83,6 +83,25 @@ def test_the_widened_margin_skips_every_shortcut(law, monkeypatch):
     assert len(calls) < 20
 
 
+@pytest.mark.parametrize("size", [1, 63, 64, 4096])
+def test_a_place_in_a_cell_and_its_coin_share_no_bit(size, monkeypatch):
+    widest = Laplace(Fraction((1 << 52) - 1))
+    assert widest.spread < discrete._WIDE
+    assert widest.spread.bit_length() == 52
+    strides = []
+    original = discrete._fill_coarse
+    monkeypatch.setattr(
+        discrete,
+        "_fill_coarse",
+        lambda law, stride, *rest: strides.append(stride) or original(law, stride, *rest),
+    )
+    draw(widest, size, system)
+    assert strides
+    for stride in strides:
+        place = np.uint64((1 << 64) - 1) >> np.uint64(65 - stride.bit_length())
+        assert int(place).bit_length() + 16 <= 64
+
+
 def test_a_wrong_slope_would_be_seen():
     law = Gaussian(Fraction(10**6))
     stride = discrete._stride(law, 10**6)
