@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
         curator.grant("office", epsilon=2, delta=1e-6)
         session = curator.session("office")
         synopsis = Synopsis.open(
-            session, COLUMNS, table="survey", name="habits", alpha=0.1, epsilon=1, order=2
+            session, COLUMNS, table="survey", name="habits", alpha=0.05, epsilon=1, order=2
         )
         print(f"About {synopsis.snapshot.total:.0f} people, {synopsis.rounds_left} rounds left.")
         for where in (
