@@ -1,5 +1,6 @@
 """Who may speak to the server: accounts with roles, and tokens that are shown once.
-Keeps hashes of tokens only, in the vault's states, so that every process knows a revocation.
+Keeps hashes of tokens only, in the vault's states, so that every process knows a revocation and
+a logout.
 """
 
 import base64
@@ -23,8 +24,11 @@ _KIND = "account"
 _NAME = "account"
 _SWITCH = "service"
 _SERVER = "(server)"  # no account is called so: its states are out of analysts' reach
+_NOBODY = "(nobody)"  # nor is one called so: it is looked up for names that cannot be
 _MOST_TOKENS = 20
+_MOST_ENDED = 100  # logins of an account that are remembered one by one
 _ATTEMPTS = 20
+_NO_TOKEN = {"id": "", "hash": "0" * 64, "expires": ""}
 
 
 class Role(StrEnum):
@@ -117,7 +121,7 @@ class Accounts:
             if len(tokens) >= _MOST_TOKENS:
                 raise InvalidValue(f"{name!r} has {_MOST_TOKENS} tokens; revoke one first.")
             new = {"id": made.id, "hash": _hash(secret), "expires": made.expires}
-            return {"role": role, "tokens": [*tokens, new]}
+            return {**known, "role": role, "tokens": [*tokens, new]}
 
         self._change(name, add)
         return Issued(made.name, made.role, made.id, made.expires, text)
@@ -125,32 +129,58 @@ class Accounts:
     def identify(self, text: str) -> Identity | None:
         """Whose token this is, or None if it is unknown, wrong, expired or revoked.
 
-        Privacy: none (touches no data); compared in constant time.
+        Privacy: none (touches no data); compared in constant time, and a name that nobody has
+        takes the same way as one with many tokens: a look, a hash, as many comparisons.
         >>> Accounts.identify.__name__
         'identify'
         """
         encoded, _, rest = text.partition(".")
         token, _, secret = rest.partition(".")
         name = _decoded(encoded)
-        known = self._read(name) if name else {}
-        found = {"id": "", "hash": _hash(""), "expires": ""}
-        for each in known.get("tokens", []):
-            if hmac.compare_digest(each["id"].encode(), token.encode("utf-8", "replace")):
+        known = self._read(name)
+        tokens = known.get("tokens", [])
+        found, given = _NO_TOKEN, token.encode("utf-8", "replace")
+        for each in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
+            if hmac.compare_digest(each["id"].encode(), given):
                 found = each
         matches = hmac.compare_digest(found["hash"], _hash(secret))
         if not matches or not found["id"] or not self._valid(found):
             return None
         return Identity(name, Role(known["role"]), found["id"])
 
-    def holds(self, identity: Identity) -> bool:
-        """Whether the token behind an identity is still valid.
+    def holds(self, identity: Identity, *, login: str, until: float) -> bool:
+        """Whether a login until then is not over, and the token behind it still valid.
 
         Privacy: none (touches no data).
         >>> Accounts.holds.__name__
         'holds'
         """
-        tokens = self._read(identity.name).get("tokens", [])
+        known = self._read(identity.name)
+        if login in known.get("ended", {}) or until <= known.get("ended_until", 0):
+            return False
+        tokens = known.get("tokens", [])
         return any(each["id"] == identity.token and self._valid(each) for each in tokens)
+
+    def end(self, identity: Identity, *, login: str, until: float) -> None:
+        """End a login, for every process; a copy of its cookie is worthless from now on.
+
+        Where very many are to be remembered, all of the account's that are no newer end with it.
+        Privacy: none (touches no data).
+        >>> Accounts.end.__name__
+        'end'
+        """
+
+        def add(known: dict[str, Any]) -> dict[str, Any]:
+            now = self._now().timestamp()
+            ended = {each: end for each, end in known.get("ended", {}).items() if end > now}
+            ended[login] = until
+            if len(ended) <= _MOST_ENDED:
+                return {**known, "ended": ended}
+            last = max(known.get("ended_until", 0), *ended.values())
+            return {**known, "ended": {}, "ended_until": last}
+
+        if self._read(identity.name):
+            self._change(identity.name, add)
 
     def revoke(self, name: str, token: str | None = None) -> None:
         """Make a token, or all of an account, worthless at once.
@@ -271,9 +301,9 @@ def _encoded(name: str) -> str:
 def _decoded(text: str) -> str:
     padded = text.encode("utf-8", "replace") + b"=" * (-len(text) % 4)
     try:
-        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
-    except (ValueError, UnicodeDecodeError):
-        return ""
+        return account_name(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
+    except (ValueError, UnicodeDecodeError, InvalidValue):
+        return _NOBODY
 
 
 def _hash(secret: str) -> str:

@@ -1,5 +1,6 @@
 """Browser logins: a signed cookie that names an account and its token, and a CSRF token bound to
-it. Nothing is kept on the server, so that any process of a vault knows a login.
+it. Only those that were ended are remembered, with their accounts, so that any process of a vault
+knows a login and a logout.
 """
 
 import base64
@@ -8,6 +9,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from discreet.noise.bits import system
 from discreet.server.accounts import Accounts, Identity, Role
@@ -63,21 +65,39 @@ class Logins:
         return f"{encoded}.{self._code('cookie', encoded)}"
 
     def read(self, cookie: str) -> Login | None:
-        """The login of a cookie; None if it is forged, too old, or its token was revoked.
+        """The login of a cookie; None if it is forged, too old, ended, or its token was revoked.
 
         Privacy: none (touches no data).
         >>> Logins.read.__name__
         'read'
         """
+        found = self._opened(cookie)
+        if found is None:
+            return None
+        identity, until, mark = found
+        if until < self._clock() or not self._accounts.holds(identity, login=mark, until=until):
+            return None
+        return Login(identity, self._code("form", cookie.partition(".")[0]))
+
+    def end(self, cookie: str) -> None:
+        """End the login of a cookie on the server: copies of it are worthless, here and elsewhere.
+
+        Privacy: none (touches no data).
+        >>> Logins.end.__name__
+        'end'
+        """
+        found = self._opened(cookie)
+        if found is not None:
+            self._accounts.end(found[0], login=found[2], until=found[1])
+
+    def _opened(self, cookie: str) -> tuple[Identity, int, str] | None:
+        """What a cookie of ours says, and the mark under which it would be ended."""
         encoded, _, code = cookie.partition(".")
         made = self._code("cookie", encoded).encode()
         if not hmac.compare_digest(made, code.encode("utf-8", "replace")):
             return None
-        name, role, token, until, _ = json.loads(base64.urlsafe_b64decode(encoded))
-        identity = Identity(name, Role(role), token)
-        if until < self._clock() or not self._accounts.holds(identity):
-            return None
-        return Login(identity, self._code("form", encoded))
+        name, role, token, until, random = json.loads(base64.urlsafe_b64decode(encoded))
+        return Identity(name, Role(role), token), until, sha256(random.encode()).hexdigest()[:32]
 
     def _code(self, use: str, text: str) -> str:
         return hmac.digest(self._key, f"{use}:{text}".encode("utf-8", "replace"), "sha256").hex()

@@ -205,6 +205,7 @@ async def _sign_out(request: Request) -> Response:
     login = await run_in_threadpool(login_of, request)
     if login is not None:
         await form_of(request, Here(desk_of(request), login))
+        await run_in_threadpool(desk_of(request).logins.end, request.cookies[COOKIE])
     made = RedirectResponse("/login", 303)
     if COOKIE in request.cookies:  # another site's form comes without it, and must not remove it
         made.delete_cookie(COOKIE, httponly=True, samesite="strict")
