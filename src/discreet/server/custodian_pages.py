@@ -92,16 +92,12 @@ async def _shown_table(name: str, here: Here, counts: dict[str, Any] | None) -> 
 
 async def _inspect(request: Request, name: str, here: Custodian) -> Response:
     await form_of(request, here)
-    if name not in await here.run(lambda: here.desk.curator.tables):
-        raise Problem("not-found")
-    return await _shown_table(name, here, await here.run(lambda: here.desk.curator.inspect(name)))
+    return await _shown_table(name, here, await here.run(lambda: here.desk.inspect(name)))
 
 
 async def _refresh(request: Request, name: str, here: Custodian) -> Response:
     await form_of(request, here)
-    if name not in await here.run(lambda: here.desk.curator.tables):
-        raise Problem("not-found")
-    await here.run(lambda: here.desk.curator.refresh(name))
+    await here.run(lambda: here.desk.refresh(name))
     return RedirectResponse("/custodian", 303)
 
 

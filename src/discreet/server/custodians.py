@@ -91,8 +91,7 @@ async def _refresh(request: Request, name: _Name, who: _Custodian) -> dict[str, 
     desk = desk_of(request)
 
     def refresh() -> dict[str, Any]:
-        _known(desk, name)
-        desk.curator.refresh(name)
+        desk.refresh(name)
         return {"table": name, "refreshed": True}
 
     return await desk.gate.run(who.name, refresh)
@@ -102,15 +101,9 @@ async def _inspect(request: Request, name: _Name, who: _Custodian) -> dict[str, 
     desk = desk_of(request)
 
     def inspect() -> dict[str, Any]:
-        _known(desk, name)
-        return {"table": name, "not_for_release": True, "counts": desk.curator.inspect(name)}
+        return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
 
     return await desk.gate.run(who.name, inspect)
-
-
-def _known(desk: Desk, name: str) -> None:
-    if name not in desk.curator.tables:
-        raise Problem("not-found")
 
 
 async def _accounts(request: Request, who: _Custodian) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ from discreet.curator.recall import recall
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.values import answer_values
+from discreet.engines.origins import Origin
+from discreet.errors import InvalidValue
 from discreet.ledger.entry import describe_loss
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Loss, Pure
@@ -70,6 +72,42 @@ class Desk:
         if self.accounts.paused:
             raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
         return self.curator.remote_session(identity.name)
+
+    def refresh(self, name: str) -> None:
+        """Read a table's source again, if it is still at the place where it was added.
+
+        Privacy: none; new data is not new budget.
+        >>> Desk.refresh.__name__
+        'refresh'
+        """
+        self._unmoved(name)
+        self.curator.refresh(name)
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """What a table's bounds drop and clamp; reads the source, as `refresh` does.
+
+        Privacy: NONE: exact, for the custodian, not for release.
+        >>> Desk.inspect.__name__
+        'inspect'
+        """
+        self._unmoved(name)
+        return self.curator.inspect(name)
+
+    def _unmoved(self, name: str) -> None:
+        """Refuse an absent table, and a source that a link leads elsewhere now."""
+        table = self.curator.tables.get(name)
+        if table is None:
+            raise Problem("not-found")
+        known = self.curator.vault.catalogue.table(name).source
+        if known is None or table.source is None:
+            return  # it was added from memory; nothing is read
+        origin = Origin.of(table.source)
+        gone = origin.file is not None and not origin.file.is_file()
+        if gone or str(origin.place().resolve()) != known:
+            raise InvalidValue(
+                f"{name}: its source is not the file that was added, or a link leads elsewhere. "
+                "Nothing was read. Put it back, or let the server's operator run discreet refresh."
+            )
 
     def stored(self, identity: Identity, receipt: str) -> Release:
         """A release of this analyst's own; any other is not found.

@@ -1,0 +1,112 @@
+"""Files under a root are looked at again whenever they are read: a link that was put in place of
+one, or of its folder, leads nowhere.
+"""
+
+import shutil
+
+import pytest
+
+from support.vaults import people, write_source
+
+SCHEMA = """
+[table]
+name = "stays"
+population = "guests"
+unit = "patient"
+rows_per_unit = 2
+[columns]
+age = { type = "integer", lower = 0, upper = 110 }
+[budget]
+epsilon = 9
+"""
+SQL = "SELECT COUNT(*) AS n FROM stays"
+
+
+@pytest.fixture
+def placed(house, tmp_path):
+    """A file in a folder of the root, and a secret outside."""
+    folder = house.folder / "open"
+    folder.mkdir()
+    write_source(folder, people(40), "stays.parquet")
+    outside = tmp_path / "secrets"
+    outside.mkdir()
+    write_source(outside, people(400), "stays.parquet")
+    return folder, outside
+
+
+def register(house, **how):
+    body = {"schema_text": SCHEMA, "source": "open/stays.parquet", **how}
+    made = house.call("cora", "POST", "/custodian/tables", json=body)
+    assert made.status_code == 201, made.text
+
+
+def swap_file(folder, outside):
+    (folder / "stays.parquet").unlink()
+    (folder / "stays.parquet").symlink_to(outside / "stays.parquet")
+
+
+def swap_folder(folder, outside):
+    shutil.rmtree(folder)
+    folder.symlink_to(outside, target_is_directory=True)
+
+
+def make_pipe(folder, _):
+    import os
+
+    (folder / "stays.parquet").unlink()
+    os.mkfifo(folder / "stays.parquet")
+
+
+def version(house):
+    return house.curator.vault.catalogue.table("stays").data_version
+
+
+@pytest.mark.parametrize("swap", [swap_file, swap_folder, make_pipe])
+def test_what_was_put_in_place_of_a_file_is_not_read(house, placed, swap):
+    register(house)
+    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
+    assert house.call("cora", "GET", "/custodian/tables/stays/inspect").status_code == 200
+    before = version(house)
+    swap(*placed)
+    for method, path in (("POST", "refresh"), ("GET", "inspect")):
+        refused = house.call("cora", method, f"/custodian/tables/stays/{path}")
+        assert refused.status_code == 400
+        assert "Nothing was read" in refused.json()["detail"]
+        assert "secrets" not in refused.text
+    assert version(house) == before
+
+
+@pytest.mark.parametrize("swap", [swap_file, swap_folder])
+def test_without_the_look_the_secret_would_be_read(house, placed, swap):
+    """The attack is real: the operator's own command, which trusts the machine, follows it."""
+    register(house)
+    before = version(house)
+    swap(*placed)
+    house.curator.refresh("stays")
+    assert version(house) == before + 1
+    assert house.curator.inspect("stays")["rows kept"] == 400
+
+
+@pytest.mark.parametrize("swap", [swap_file, swap_folder])
+def test_a_question_to_a_table_in_place_does_not_follow_it(house, placed, swap):
+    register(house, in_place=True)
+    body = {"sql": SQL, "epsilon": 0.5}
+    assert house.call("ana", "POST", "/queries", json=body).status_code == 200
+    swap(*placed)
+    refused = house.call("ana", "POST", "/queries", json={**body, "epsilon": 0.25})
+    assert refused.status_code == 503
+    assert "Nothing was run or charged" in refused.json()["detail"]
+    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 400
+
+
+def test_new_rows_in_the_same_place_are_read(house, placed):
+    register(house)
+    before = version(house)
+    write_source(placed[0], people(50), "stays.parquet")
+    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
+    assert version(house) == before + 1
+
+
+def test_absent_tables_are_absent(house):
+    assert house.call("cora", "POST", "/custodian/tables/none/refresh").status_code == 404
+    assert house.call("cora", "GET", "/custodian/tables/none/inspect").status_code == 404
