@@ -78,7 +78,7 @@ def test_repeating_a_question_to_a_curator_is_free_and_tells_nothing_new(crowd):
 def test_linkage_finds_those_who_are_alone_with_what_is_known():
     crowd = made_up(40)
     assert linkage(crowd, exact(), targets=40).accuracy > 0.8
-    assert linkage(crowd, swapped(0.1), targets=40).accuracy > 0.7
+    assert linkage(crowd, swapped(0.1), targets=40).accuracy > 0.6
 
 
 @pytest.mark.parametrize("attack", [differencing, linkage])

@@ -16,6 +16,7 @@ from discreet.streams.counter import Counter
 from discreet.streams.factorisation import ONE, Factorisation
 from discreet.streams.holdout import Holdout
 from discreet.streams.joint import Joint
+from support.fit import counted
 from support.vaults import curator_of, people
 
 FEW, MANY = 100, 1500
@@ -80,8 +81,14 @@ def holdout(session):
     return round(20 * found.value), found.source.value
 
 
-def check(service, claim, sessions, samples):
-    return audit(lambda place: service(sessions[place]), claim, pairs=[(0, 1)], samples=samples)
+def check(service, claim, sessions, samples, false_alarm=1e-6):
+    return audit(
+        lambda place: service(sessions[place]),
+        claim,
+        pairs=[(0, 1)],
+        samples=samples,
+        false_alarm=false_alarm,
+    )
 
 
 def charged(session):
@@ -96,7 +103,8 @@ def test_the_ledger_says_the_claims(sessions):
 
 
 def test_a_counter_keeps_its_price(sessions):
-    assert not check(counter, ZCDP(rho=RHO), sessions, FEW).violated
+    rate = counted("audit of a counter")
+    assert not check(counter, ZCDP(rho=RHO), sessions, FEW, rate).violated
     assert charged(sessions[1]).rho <= RHO
 
 
@@ -128,4 +136,5 @@ def test_a_counter_with_a_hundredth_of_the_noise_is_caught(sessions):
     ids=["joint", "counter", "holdout"],
 )
 def test_services_keep_their_price_in_many_runs(sessions, service, claim):
-    assert not check(service, claim, sessions, MANY).violated
+    rate = counted("audit of a service")
+    assert not check(service, claim, sessions, MANY, rate).violated

@@ -84,7 +84,7 @@ def check_monitor(sessions, samples):
     assert samples <= runs <= samples + 1  # every run was charged, and nothing else
     for side, rows in enumerate((58, 60)):
         assert check_fit(drawn[side], law(rows, 2), name=f"a monitor of {rows} rows") > 0
-        assert rejects(check_fit, drawn[side], law(rows - 4, 2), name="two people fewer")
+        assert rejects(check_fit, drawn[side], law(rows - 12, 2), name="six people fewer")
 
 
 def test_a_monitor_keeps_its_charge(sessions):

@@ -30,7 +30,7 @@ from discreet.robust.reaches import QuantileReach, SlopeReach
 from discreet.robust.spectrum import AnalyzeGauss
 from discreet.robust.stable import StableValue, mode_distance
 from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting
-from support.fit import check_rate_at_most, rejects
+from support.fit import check_rate_at_most, counted, rejects
 from support.mechanism_laws import exponential_law, laplace_pmf, largest_ratio
 from support.robust_estimators import size
 from support.robust_laws import checked_law, one_move
@@ -177,9 +177,10 @@ def test_blocks_are_audited_and_half_the_noise_is_caught(summary):
     def drawn(price):
         return lambda exact: float(summary(price=price).release(exact, SETTING))
 
-    honest = audit(drawn(Pure(epsilon=1)), Pure(epsilon=1), pairs=pairs, samples=SAMPLES)
+    rate, claim = counted("audit of blocks"), Pure(epsilon=1)
+    honest = audit(drawn(claim), claim, pairs=pairs, samples=SAMPLES, false_alarm=rate)
     assert not honest.violated
-    bold = audit(drawn(Pure(epsilon=8)), Pure(epsilon=1), pairs=pairs, samples=SAMPLES)
+    bold = audit(drawn(Pure(epsilon=8)), claim, pairs=pairs, samples=SAMPLES)
     assert bold.violated
 
 
@@ -278,7 +279,13 @@ def samples(case):
 def test_end_to_end_audits_find_nothing_in_the_honest_mechanism(case):
     run, pairs, make, claim = CASES[case]
     mechanism = make(1)
-    found = audit(lambda rows: run(rows, mechanism), claim, pairs=pairs, samples=samples(case))
+    found = audit(
+        lambda rows: run(rows, mechanism),
+        claim,
+        pairs=pairs,
+        samples=samples(case),
+        false_alarm=counted(f"audit of {case}"),
+    )
     assert not found.violated
 
 

@@ -28,6 +28,7 @@ from discreet.robust.spanning import SmoothSpanningTree
 from discreet.robust.stars import SmoothStars
 from discreet.robust.triangles import SmoothTriangles
 from discreet.robust.trimmed import SmoothTrimmedMean
+from support.fit import counted
 from support.growth_brute import added_or_removed, data_sets, replaced
 from support.smooth_laws import (
     cauchy,
@@ -291,7 +292,8 @@ def test_every_mechanism_end_to_end(name):
     def planted(exact):
         return estimate(query, exact, Bare(mechanism)).noisy
 
-    assert not audit(released, claim, pairs=[pair], samples=500).violated
+    rate = counted(f"audit of {name}")
+    assert not audit(released, claim, pairs=[pair], samples=500, false_alarm=rate).violated
     assert audit(planted, claim, pairs=[pair], samples=500).violated
 
 
@@ -320,7 +322,8 @@ def test_triangles_by_the_ladder_end_to_end():
         return ladder.release(Growth(exact=query.growth(graph).exact, rungs=[], limit=1))
 
     claim = Pure(epsilon=0.5)
-    assert not audit(released, claim, pairs=[tuple(pair)], samples=400).violated
+    rate = counted("audit of a ladder")
+    assert not audit(released, claim, pairs=[tuple(pair)], samples=400, false_alarm=rate).violated
     assert audit(planted, claim, pairs=[tuple(pair)], samples=900).violated
 
 
@@ -337,14 +340,16 @@ def test_a_hub_leaves_no_trace_in_edges_and_degrees():
     claim, bare = Pure(epsilon=1), DiscreteLaplace(scale=4)
     edge_query, degree_query = BoundedEdges(degree=4), BoundedDegrees(degree=4)
 
-    def counted(graph):
+    def all_edges(graph):
         return edge_query.release(graph, epsilon=1).noisy
 
     def single(graph):
         return degree_query.release(graph, epsilon=1).noisy[1]
 
-    for honest in (counted, single):
-        assert not audit(honest, claim, pairs=[(WITH, WITHOUT)], samples=400).violated
+    for honest in (all_edges, single):
+        rate = counted(f"audit of {honest.__name__}")
+        pairs = [(WITH, WITHOUT)]
+        assert not audit(honest, claim, pairs=pairs, samples=400, false_alarm=rate).violated
     # Without the projection, at the noise of the projection.
     unprojected = lambda graph: bare.release(len(graph.edges))  # noqa: E731
     assert audit(unprojected, claim, pairs=[(WITH, WITHOUT)], samples=400).violated
@@ -365,5 +370,6 @@ def test_a_node_that_pushes_others_over_the_limit():
         growth = query.growth(graph)
         return noise.release(Growth(exact=growth.exact, rungs=[], limit=1))
 
-    assert not audit(released, Pure(epsilon=1), pairs=[pair], samples=300).violated
-    assert audit(as_if_edges, Pure(epsilon=1), pairs=[pair], samples=300).violated
+    claim, rate = Pure(epsilon=1), counted("audit of triangles of nodes")
+    assert not audit(released, claim, pairs=[pair], samples=300, false_alarm=rate).violated
+    assert audit(as_if_edges, claim, pairs=[pair], samples=300).violated
