@@ -57,7 +57,9 @@ _Delta = Annotated[
 _Count = Annotated[
     int | None,
     typer.Option(
-        "--count", metavar="N", help="Suppose that a group has N rows: for the error of averages."
+        "--count",
+        metavar="N",
+        help="Suppose that a group has N rows: for averages, and how to pick quantiles.",
     ),
 ]
 

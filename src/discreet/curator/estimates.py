@@ -21,7 +21,7 @@ from discreet.rationals import Number
 from discreet.robust.outcome import Outcome, Refused, Shown
 from discreet.robust.propose import ProposeTestRelease, ReachQuery
 
-__all__ = ["Estimated", "Terms", "delta_for", "named", "performed", "proposed", "terms"]
+__all__ = ["Estimated", "delta_for", "named", "performed", "proposed", "terms"]
 
 _Result = TypeVar("_Result")
 _Value = TypeVar("_Value")
@@ -44,13 +44,8 @@ class Estimated(Generic[_Result]):
     receipt: Receipt | Asked | None
 
 
-class Terms(TypedDict):
-    """What a mechanism that may refuse has to know: its price, who is protected, and how.
-
-    Privacy: none (touches no data).
-    >>> sorted(Terms.__annotations__)
-    ['delta', 'epsilon', 'relation', 'rows_per_unit']
-    """
+class _Terms(TypedDict):
+    """What a mechanism that may refuse has to know: its price, who is protected, and how."""
 
     epsilon: Number
     delta: Fraction
@@ -58,7 +53,7 @@ class Terms(TypedDict):
     rows_per_unit: int
 
 
-def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> Terms:
+def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> _Terms:
     """The terms of a release of these values.
 
     Privacy: none (touches no data); refused under a pure budget.
