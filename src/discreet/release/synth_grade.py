@@ -15,7 +15,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource
 from discreet.rationals import ceil_decimal
 from discreet.release.junction import Clique
-from discreet.release.synth_rounds import SCORE_STEPS, Cells, Noisy, coded
+from discreet.release.synth_rounds import SCORE_STEPS, Cells, Noisy, coded, in_steps
 
 __all__ = ["Grade", "Mark", "grading"]
 
@@ -74,12 +74,12 @@ class Grade:
         'release'
         """
         found = []
-        factor = self.total * SCORE_STEPS / len(self.rows)
+        factor = self.total / len(self.rows)
         for cliques, variance in zip(self.orders, self.variances, strict=True):
             distances = 0
             for clique in cliques:
                 codes, size = coded(self.rows, clique, self.sizes)
-                expected = np.rint(np.bincount(codes, minlength=size) * factor).astype(np.int64)
+                expected = in_steps(np.bincount(codes, minlength=size) * factor)
                 exact_codes, _ = coded(exact.places, clique, self.sizes)
                 counts = exact.marginal(exact_codes, size)
                 distances += int(np.abs(SCORE_STEPS * counts - expected).sum())

@@ -14,6 +14,8 @@ import numpy as np
 
 from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive, sqrt_up
 from discreet.release.junction import Clique, tree_cells
 from discreet.release.model import Network, network
@@ -22,13 +24,14 @@ from discreet.release.synth_domain import Attribute, binned
 from discreet.release.synth_grade import grading
 from discreet.release.synth_model import Synthetic
 from discreet.release.synth_ones import estimate_counts
-from discreet.release.synth_rounds import SCORE_STEPS, Noise, Noisy, Ones, Round, Step
+from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noise, Noisy, Ones, Round, Step
 from discreet.release.synth_schedule import Schedule, schedule
 from discreet.release.synth_stages import MEAN_SIZE, Offer, Stages
 
 __all__ = ["Progress", "Source", "develop"]
 
 _MOST_TRIPLES = 1500
+_PROVED = (DiscreteGaussian, DiscreteLaplace)  # whose claims are proved and tested here
 
 
 class Source(Protocol):
@@ -87,6 +90,11 @@ class _Course:
             raise InvalidValue(
                 f"the measuring costs rho = {float(cost):.6g}; it must cost something, and at "
                 f"most the {float(rho):.6g} that it is given. The step was not run."
+            )
+        if type(found) not in _PROVED:
+            raise InvalidValue(
+                f"the measuring names a {type(found).__name__}; it would see exact counts, so it "
+                "must be a DiscreteGaussian or a DiscreteLaplace. The step was not run."
             )
         return found
 
@@ -250,10 +258,7 @@ def _round(
     )
     noise = course.noise(each * (1 - choosing))
     offer = Offer(model, allowed, math.sqrt(noise.variance))
-    candidates = tuple(course.stages.select(offer))
-    strangers = [one.clique for one in candidates if one.clique not in allowed]
-    if strangers:
-        raise InvalidValue(f"the selection proposes {strangers[0]}, which is not on offer.")
+    candidates = tuple(_proposed(one, allowed) for one in course.stages.select(offer))
     heaviest = max((one.weight for one in candidates), default=0)
     scale = Fraction(1)
     if heaviest:
@@ -264,6 +269,15 @@ def _round(
         noise = course.noise(each)
     groups = tuple(binning.groups for binning in model.binnings)
     return Round(sizes, model.places, groups, candidates, plan.picks, scale, noise, held, most)
+
+
+def _proposed(given: object, allowed: tuple[Clique, ...]) -> Candidate:
+    """A copy of a proposal: what is charged is what will be scored, whoever holds the first."""
+    if type(given) is not Candidate:
+        raise InvalidValue(f"the selection gave {type(given).__name__}; it must give candidates.")
+    if given.clique not in allowed:
+        raise InvalidValue(f"the selection proposes {given.clique}, which is not on offer.")
+    return replace(given, clique=allowed[allowed.index(given.clique)])
 
 
 def _refitted(course: _Course, model: Synthetic, found: tuple[Noisy, ...], steps: int) -> Synthetic:

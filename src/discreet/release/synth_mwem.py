@@ -24,7 +24,7 @@ from discreet.release.model_folds import expand, sum_to
 from discreet.release.synth_domain import Attribute, Binning
 from discreet.release.synth_loop import Progress, Source
 from discreet.release.synth_model import Synthetic
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Noisy, coded
+from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Noisy, coded, in_steps
 
 __all__ = ["MOST_COMBINATIONS", "Worst", "reweigh"]
 
@@ -130,7 +130,7 @@ def reweigh(
         candidates = [
             Candidate(
                 clique,
-                np.rint(table.ravel() * (total * SCORE_STEPS)).astype(np.int64),
+                in_steps(table.ravel() * total),
                 1,
                 math.ceil(counting * table.size * SCORE_STEPS),
             )
@@ -159,7 +159,8 @@ def _updated(weights: Table, answers: Sequence[Noisy], total: float) -> Table:
     for _ in range(_PASSES):
         for answer in answers:
             expected = sum_to(weights, whole, answer.clique)
-            missed = answer.counts.reshape(expected.shape) / total - expected
+            # Shares differ by 1 at most; more is noise, and its exponential would be infinite.
+            missed = np.clip(answer.counts.reshape(expected.shape) / total - expected, -1, 1)
             # [HLM12, Fig. 1]: the exponent is the answer's error, in shares, over two.
             weights = weights * np.exp(expand(missed / 2, answer.clique, whole))
             weights /= weights.sum()

@@ -18,11 +18,23 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.noise.bits import BitSource
 from discreet.release.junction import Clique, tree_cells
 
-__all__ = ["Candidate", "Cells", "Noise", "Noisy", "Ones", "Round", "SCORE_STEPS", "Step", "coded"]
+__all__ = [
+    "Candidate",
+    "Cells",
+    "Noise",
+    "Noisy",
+    "Ones",
+    "Round",
+    "SCORE_STEPS",
+    "Step",
+    "coded",
+    "in_steps",
+]
 
 SCORE_STEPS = 256
 """Expected counts enter scores as integers in 1/256 rows, so that scores are exact."""
 
+_MOST_STEPS = 1 << 60  # of one table: beyond it distances would leave 64 bits and come back
 Integers = NDArray[np.int64]
 
 
@@ -166,14 +178,25 @@ class Candidate:
     """What the noise would cost, in 1/256 rows."""
 
     def __post_init__(self) -> None:
-        whole = np.issubdtype(np.asarray(self.expected).dtype, np.integer)
-        weight: object = self.weight
-        if not whole or not isinstance(weight, int) or isinstance(weight, bool) or weight < 0:
+        given = np.asarray(self.expected)
+        whole = np.issubdtype(given.dtype, np.integer)
+        # Of these very types: another kind of number could look at what it is subtracted from.
+        if not whole or type(self.weight) is not int or self.weight < 0:
             raise InvalidValue(
                 f"the candidate {self.clique} has weight {self.weight!r} and expects "
-                f"{np.asarray(self.expected).dtype}; weights are integers of at least 0, expected "
+                f"{given.dtype}; weights are integers of at least 0, expected "
                 "counts integers in 1/256 rows. Nothing was run."
             )
+        largest = max(abs(int(given.max())), abs(int(given.min()))) if given.size else 0
+        if type(self.handicap) is not int or largest * given.size > _MOST_STEPS:
+            raise InvalidValue(
+                f"the candidate {self.clique} expects up to {largest} in a cell, less "
+                f"{self.handicap!r:.40}; both are integers, the first of at most 2**60 over all "
+                "cells. Nothing was run."
+            )
+        kept = np.array(given, dtype=np.int64)  # nobody else's
+        kept.setflags(write=False)
+        object.__setattr__(self, "expected", kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +233,11 @@ class Round:
                     f"the candidate {each.clique} expects counts of shape {each.expected.shape}; "
                     f"its table has {cells:,} cells. Nothing was run."
                 )
+        kept = tuple(np.array(group, dtype=np.int64) for group in self.groups)
+        for size, group in zip(self.sizes, kept, strict=True):
+            if group.size and not 0 <= group.min() <= group.max() < size:
+                raise InvalidValue(f"a value is in no group of {size}. Nothing was run.")
+        object.__setattr__(self, "groups", kept)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """What the round costs at most.
@@ -307,6 +335,18 @@ def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integ
         codes = codes * sizes[at] + places[:, at]
         size *= sizes[at]
     return codes, size
+
+
+def in_steps(rows: NDArray[np.floating[Any]]) -> Integers:
+    """Expected rows in 1/256 rows, held where distances from them add up within 64 bits.
+
+    Privacy: post-processing.
+    >>> in_steps(np.array([1.0, 2.5])).tolist(), in_steps(np.array([1e30])).tolist() == [1 << 60]
+    ([256, 640], True)
+    """
+    most = _MOST_STEPS / max(1, rows.size)
+    held: Integers = np.rint(np.clip(np.nan_to_num(rows * SCORE_STEPS), 0, most)).astype(np.int64)
+    return held
 
 
 def _scores(scores: list[int]) -> list[int] | Integers:

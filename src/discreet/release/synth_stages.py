@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Protocol
 
-import numpy as np
-
 from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
 from discreet.mechanisms.gaussian import DiscreteGaussian
@@ -18,7 +16,7 @@ from discreet.rationals import ceil_decimal
 from discreet.release.junction import Clique
 from discreet.release.model_fit import Fit, fit
 from discreet.release.synth_model import Draw, Synthetic, draw_evenly
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noise
+from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noise, in_steps
 
 __all__ = ["MEAN_SIZE", "Measure", "Offer", "Select", "Stages", "gaussian", "worst_missed"]
 
@@ -62,7 +60,7 @@ class Offer:
         return tuple(
             Candidate(
                 clique,
-                np.rint(table * (total * SCORE_STEPS)).astype(np.int64),
+                in_steps(table * total),
                 weights[clique],
                 math.ceil(MEAN_SIZE * self.deviation * len(table) * SCORE_STEPS),
             )
