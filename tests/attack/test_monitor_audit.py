@@ -92,7 +92,7 @@ def test_a_monitor_keeps_its_charge(sessions):
 
 
 def test_a_charge_that_is_too_small_is_caught(sessions):
-    verdict, _ = examined(sessions, 12, 1, 100, 1e-3)
+    verdict, _ = examined(sessions, 40, 1, 100, 1e-3)
     assert verdict.violated, str(verdict)
 
 
