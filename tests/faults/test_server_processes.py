@@ -23,6 +23,7 @@ from support.vaults import curator_of, people, write_schema, write_source
 
 MAIN = ("-c", "from discreet.cli import main; main()")
 SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
+PATIENCE = 240  # seconds for what should take a moment
 
 
 def free_port():
@@ -33,36 +34,49 @@ def free_port():
 class Server:
     """A server process that can be killed and started again."""
 
-    def __init__(self, folder, port=None):
-        self.folder, self.port = folder, port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+    def __init__(self, folder):
+        self.folder, self.port = folder, free_port()
         self.start()
 
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
     def start(self):
+        """On its port, or on another one if somebody has taken that meanwhile."""
+        for _ in range(5):
+            if self._answers():
+                return
+            self.port = free_port()
+        raise AssertionError("the server ended")
+
+    def _answers(self):
         self.process = subprocess.Popen(
             [sys.executable, *MAIN, "serve", "--port", str(self.port), "--vault", str(self.folder)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.process.poll() is None:
             try:
-                with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as line:
+                line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+                with closing(line):
                     line.request("GET", "/health")
-                    if line.getresponse().status == 200:
-                        return
-            except OSError:
-                assert self.process.poll() is None, "the server ended"
-                time.sleep(0.05)
-        raise AssertionError("the server did not start")
+                    if line.getresponse().status == 200 and self.process.poll() is None:
+                        return True
+            except (OSError, http.client.HTTPException):
+                pass
+            time.sleep(0.05)
+        assert self.process.poll() is not None, "the server did not start"
+        return False
 
     def kill(self):
         os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
 
     def stop(self):
         self.process.terminate()
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE)
 
 
 @contextmanager
@@ -126,7 +140,7 @@ def test_a_client_sends_its_token_nowhere_in_the_clear(url):
 class Askers:
     """Clients that ask one question after the other until told to stop."""
 
-    def __init__(self, servers, token, count=6):
+    def __init__(self, servers, token, count):
         self.servers, self.token = servers, token
         self.received, self.refusals = [], []
         self.going = threading.Event()
@@ -140,7 +154,7 @@ class Askers:
         while self.going.is_set():
             number += 1
             server = self.servers[(asker + number) % len(self.servers)]
-            client = discreet.Client(server.url, self.token, seconds=15)
+            client = discreet.Client(server.url, self.token, seconds=60)
             sql = f"SELECT COUNT(*) AS n FROM visits WHERE age < {1 + asker}"
             try:
                 epsilon = 0.001 + number * 0.00001
@@ -149,11 +163,27 @@ class Askers:
                 self.refusals.append(str(refusal))
                 time.sleep(0.02)
 
+    def wait_for(self, more):
+        """Until so many answers more have come."""
+        enough, until = len(self.received) + more, time.monotonic() + PATIENCE
+        while len(self.received) < enough:
+            assert time.monotonic() < until, self.refusals[-3:]
+            time.sleep(0.02)
+
     def stop(self):
         self.going.clear()
         for thread in self.threads:
-            thread.join(30)
+            thread.join(PATIENCE)
         assert not any(thread.is_alive() for thread in self.threads), "a client is stuck"
+
+
+@contextmanager
+def asking(servers, token, count):
+    askers = Askers(servers, token, count)
+    try:
+        yield askers
+    finally:
+        askers.stop()
 
 
 def check_record(curator, received):
@@ -167,21 +197,12 @@ def check_record(curator, received):
 
 
 def test_killed_under_load_it_restarts_and_nothing_was_given_unpaid(folder, tokens):
-    with serving(folder) as server:
-        askers = Askers([server], tokens["ana"])
+    with serving(folder) as server, asking([server], tokens["ana"], 6) as askers:
         for _ in range(3):
-            seen = len(askers.received)
-            until = time.monotonic() + 30
-            while len(askers.received) < seen + 10 and time.monotonic() < until:
-                time.sleep(0.02)
+            askers.wait_for(10)
             server.kill()
             server.start()
-        seen = len(askers.received)
-        until = time.monotonic() + 30
-        while len(askers.received) < seen + 5 and time.monotonic() < until:
-            time.sleep(0.02)
-        askers.stop()
-        assert len(askers.received) > seen, askers.refusals[-3:]
+        askers.wait_for(5)
     with Curator.open(folder) as curator:
         check_record(curator, askers.received)
 
@@ -199,16 +220,14 @@ def test_two_servers_share_a_ledger_and_a_rolling_restart_loses_nothing(tmp_path
     shutil.copytree(folders[0].with_name("one.seal"), folders[1].with_name("two.seal"))
     with Curator.open(ledger_url, folder=folders[1]) as curator:
         assert curator.ledger.verify().sound
-    with serving(folders[0]) as first, serving(folders[1]) as second:
-        askers = Askers([first, second], token, count=4)
+    with (
+        serving(folders[0]) as first,
+        serving(folders[1]) as second,
+        asking([first, second], token, 4) as askers,
+    ):
         for server in (first, second):
-            seen = len(askers.received)
-            until = time.monotonic() + 30
-            while len(askers.received) < seen + 8 and time.monotonic() < until:
-                time.sleep(0.02)
+            askers.wait_for(8)
             assert server.stop() == 0
             server.start()
-        askers.stop()
-        assert len(askers.received) >= 16
     with Curator.open(ledger_url, folder=folders[0]) as curator:
         check_record(curator, askers.received)

@@ -118,7 +118,7 @@ def test_a_job_is_answered_later(house):
     started = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 1, "wait": False})
     assert started.status_code == 202
     path = started.headers["location"].removeprefix("/api/v1")
-    for _ in range(100):
+    for _ in range(2400):
         found = house.call("ana", "GET", path).json()
         if found["state"] in ("done", "failed"):
             break

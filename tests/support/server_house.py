@@ -62,4 +62,4 @@ def listening(app: Any) -> Iterator[str]:
             time.sleep(0.01)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
-        thread.join(20)
+        thread.join(240)
