@@ -22,6 +22,7 @@ __all__ = [
     "ENTRY",
     "Sealed",
     "find_account",
+    "newest_entries",
     "read_accounts",
     "read_entries",
     "required_account",
@@ -52,6 +53,7 @@ NOT_SOUND = (
 Sealed = tuple[Entry, str]
 """An entry and its hash."""
 
+_BEYOND = (1 << 63) - 1  # later than every entry
 _NAMES = [field.name for field in fields(Account)]
 
 
@@ -235,7 +237,18 @@ def _entry_row(row: tuple[Any, ...]) -> Entry:
     return Entry(row[0], row[1], Act(row[2]), *row[3:])
 
 
-def read_entries(connection: Connection) -> Iterator[Entry]:
-    """The record in order."""
-    rows = connection.execute(f"SELECT {ENTRY} FROM entries ORDER BY sequence")
-    return map(_entry_row, rows)
+def read_entries(
+    connection: Connection, *, after: int = 0, limit: int | None = None
+) -> Iterator[Entry]:
+    """The record in order, or a part of it."""
+    query = f"SELECT {ENTRY} FROM entries WHERE sequence > ? ORDER BY sequence"
+    if limit is None:
+        return map(_entry_row, connection.execute(query, (after,)))
+    return map(_entry_row, connection.execute(f"{query} LIMIT ?", (after, limit)))
+
+
+def newest_entries(connection: Connection, *, before: int | None, limit: int) -> Iterator[Entry]:
+    """The end of the record, or of what was before an entry, backwards."""
+    query = f"SELECT {ENTRY} FROM entries WHERE sequence < ? ORDER BY sequence DESC LIMIT ?"
+    first = _BEYOND if before is None else before
+    return map(_entry_row, connection.execute(query, (first, limit)))

@@ -11,7 +11,7 @@ from discreet.ledger._book import Book
 from discreet.ledger._store import Store
 from discreet.ledger.entry import Act, Entry, Receipt
 
-__all__ = ["Release", "Releases"]
+__all__ = ["Listed", "Release", "Releases"]
 
 _ID = re.compile("[0-9a-f]{20}")
 _SELECT = """
@@ -19,6 +19,26 @@ SELECT r.key, r.body,
     e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
 FROM releases r JOIN entries e ON e.sequence = r.entry
 """
+
+
+_LIST = """
+SELECT r.number, e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
+FROM releases r JOIN entries e ON e.sequence = r.entry WHERE r.analyst = ?
+"""
+_BEYOND = (1 << 63) - 1  # later than every release
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A release in a list: its number in the order of all, and the charge that paid for it.
+
+    Privacy: public parameters only.
+    >>> Listed.__slots__
+    ('number', 'receipt')
+    """
+
+    number: int
+    receipt: Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +152,36 @@ class Releases:
             ]
         return _release(rows[-1]) if rows else None
 
+    def listed_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
+        """The first so many releases to an analyst after one, oldest first, without their bodies.
+
+        Privacy: post-processing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(f"{folder}/vault").releases.listed_after(0, analyst="ana", limit=10)
+        ()
+        """
+        return self._listed("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
+
+    def listed_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Listed, ...]:
+        """The last so many before one, or of all, newest first, without their bodies.
+
+        Privacy: post-processing.
+        >>> from discreet.ledger.vault import Vault
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Vault.open(f"{folder}/vault").releases.listed_before(None, analyst="ana", limit=10)
+        ()
+        """
+        first = _BEYOND if number is None else number
+        return self._listed("AND r.number < ? ORDER BY r.number DESC", (analyst, first, limit))
+
+    def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
+        with self._store.reading() as connection:
+            rows = connection.execute(f"{_LIST} {part} LIMIT ?", values).fetchall()
+        return tuple(_listed(row) for row in rows)
+
     def transcript(self, analyst: str) -> tuple[Release, ...]:
         """Everything that was released to an analyst, in order.
 
@@ -160,6 +210,11 @@ def _keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
         "INSERT INTO releases (number, key, analyst, entry, body) VALUES (?, ?, ?, ?, ?)", row
     )
     book.seal("release", row)
+
+
+def _listed(row: tuple[Any, ...]) -> Listed:
+    number, sequence, time, act, *rest = row
+    return Listed(number, Entry(sequence, time, Act(act), *rest).receipt)
 
 
 def _release(row: tuple[Any, ...]) -> Release:

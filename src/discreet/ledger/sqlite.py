@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from discreet.errors import InvalidValue
-from discreet.ledger._book import Book, Sealed, read_accounts, read_entries, required_account
+from discreet.ledger._book import (
+    Book,
+    Sealed,
+    newest_entries,
+    read_accounts,
+    read_entries,
+    required_account,
+)
 from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder, Remaining, jointly, rounded_up
 from discreet.ledger.entry import (
@@ -235,6 +242,34 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         """
         with self._store.reading() as connection:
             return tuple(read_entries(connection))
+
+    def entries_after(self, sequence: int, *, limit: int) -> tuple[Entry, ...]:
+        """The first so many entries after one, oldest first.
+
+        Privacy: public parameters only.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
+        ...     [entry.analyst for entry in ledger.entries_after(0, limit=10)]
+        ['ana']
+        """
+        with self._store.reading() as connection:
+            return tuple(read_entries(connection, after=sequence, limit=limit))
+
+    def entries_before(self, sequence: int | None, *, limit: int) -> tuple[Entry, ...]:
+        """The last so many entries before one, or of all, newest first.
+
+        Privacy: public parameters only.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
+        ...     [entry.sequence for entry in ledger.entries_before(None, limit=10)]
+        [1]
+        """
+        with self._store.reading() as connection:
+            return tuple(newest_entries(connection, before=sequence, limit=limit))
 
     def verify(self) -> Verification:
         """Check the chain of hashes and recompute every account's totals from the entries.

@@ -22,6 +22,7 @@ from discreet.schema.table import Table
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.numbers import number_of
 from discreet.server.pages import Analyst, Form, Here, form_of
+from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
 from discreet.web.drawing import Bar, bars, curve
 from discreet.web.rendering import page
@@ -225,16 +226,26 @@ async def _asked(request: Request, here: Analyst) -> Response:
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 
-async def _history(here: Analyst) -> Response:
+async def _history(here: Analyst, before: str = "") -> Response:
+    first = number_in(before)
+
     def listed() -> list[dict[str, Any]]:
         return [
             {**each, "cost": " ".join(f"{name} {cost}" for name, cost in each["cost"].items())}
-            for each in reversed(here.desk.history(here.who))
+            for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
-    answers = await here.run(listed)
-    budget = await here.run(lambda: _budget(here))
-    return await here.page("history.html", title="History", answers=answers, budget=budget)
+    found = await here.run(listed)
+    answers = found[:PAGE]
+    older = answers[-1]["number"] if len(found) > PAGE else None
+    return await here.page(
+        "history.html",
+        title="History",
+        answers=answers,
+        older=older,
+        newer=first is not None,
+        budget=await here.run(lambda: _budget(here)),
+    )
 
 
 async def _answer(receipt: str, here: Analyst, free: str = "") -> Response:

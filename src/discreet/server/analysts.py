@@ -17,6 +17,7 @@ from discreet.server.desk import Desk, analyst, desk_of, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.forms import QueryForm, QuestionForm, prices_of
 from discreet.server.jobs import Jobs
+from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 
 __all__ = ["analyst_routes"]
@@ -134,9 +135,13 @@ async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
     )
 
 
-async def _answers(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+async def _answers(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
     desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: desk.history(who))
+    found = await desk.gate.run(who.name, lambda: desk.history(who, after=after, limit=limit + 1))
+    numbers = [each["number"] for each in found]
+    return with_next(response, "/api/v1/answers", found, numbers, limit)
 
 
 async def _answer(request: Request, receipt: _Receipt, who: _Analyst) -> dict[str, Any]:

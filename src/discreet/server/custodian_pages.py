@@ -17,6 +17,7 @@ from discreet.ledger.entry import Act, Entry
 from discreet.server.accounts import Role
 from discreet.server.numbers import number_of
 from discreet.server.pages import Custodian, Here, form_of
+from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
 from discreet.web.drawing import steps
 
@@ -174,15 +175,21 @@ async def _revoke(request: Request, here: Custodian) -> Response:
     return RedirectResponse("/custodian/accounts", 303)
 
 
-async def _ledger(here: Custodian) -> Response:
+async def _ledger(here: Custodian, before: str = "") -> Response:
+    first = number_in(before)
+
     def read() -> dict[str, Any]:
         ledger = here.desk.curator.ledger
         found, entries = ledger.verify(), ledger.entries()
+        part = ledger.entries_before(first, limit=PAGE + 1)
         return {
             "sound": found.sound,
             "problem": found.problem,
+            "count": len(entries),
             "burns": [_burn(each, entries) for each in ledger.accounts()],
-            "entries": [_row(each) for each in entries],
+            "entries": [_row(each) for each in part[:PAGE]],
+            "older": part[PAGE - 1].sequence if len(part) > PAGE else None,
+            "newer": first is not None,
         }
 
     return await here.page("ledger.html", title="Ledger", **await here.run(read))

@@ -14,6 +14,7 @@ from discreet.errors import InvalidValue, SchemaError
 from discreet.server.accounts import Identity, Issued, Role
 from discreet.server.desk import Desk, custodian, desk_of
 from discreet.server.forms import AccountForm, AuditForm, GrantForm, PauseForm, TableForm, TokenForm
+from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 
 __all__ = ["custodian_routes", "schema_of"]
@@ -211,14 +212,19 @@ async def _pause(request: Request, form: PauseForm, who: _Custodian) -> dict[str
     return {"paused": form.paused}
 
 
-async def _ledger(request: Request, who: _Custodian) -> dict[str, Any]:
+async def _ledger(
+    request: Request, response: Response, who: _Custodian, after: After = 0, limit: Limit = PAGE
+) -> dict[str, Any]:
     desk = desk_of(request)
 
     def read() -> dict[str, Any]:
         ledger = desk.curator.ledger
+        found = ledger.entries_after(after, limit=limit + 1)
+        numbers = [each.sequence for each in found]
+        part = with_next(response, "/api/v1/custodian/ledger", found, numbers, limit)
         return {
             "accounts": [account_values(each) for each in ledger.accounts()],
-            "entries": [entry_values(each) for each in ledger.entries()],
+            "entries": [entry_values(each) for each in part],
         }
 
     return await desk.gate.run(who.name, read)

@@ -18,7 +18,7 @@ from discreet.display.values import answer_values
 from discreet.engines.origins import Origin
 from discreet.errors import InvalidValue
 from discreet.ledger.entry import describe_loss
-from discreet.ledger.releases import Release
+from discreet.ledger.releases import Listed, Release
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.plan.explain import cost_of
 from discreet.server.accounts import Accounts, Identity, Role
@@ -121,23 +121,26 @@ class Desk:
             raise Problem("not-found")
         return found
 
-    def history(self, identity: Identity) -> list[dict[str, Any]]:
-        """What an analyst has paid for, oldest first, from receipts alone.
+    def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """The first so many of what an analyst has paid for, after a number; oldest first.
 
-        Privacy: post-processing; no answer is made again, so that a long list stays cheap.
+        Privacy: post-processing, from receipts alone: no answer is made again.
         >>> Desk.history.__name__
         'history'
         """
-        return [
-            {
-                "id": each.receipt.id,
-                "time": each.receipt.time,
-                "question": each.receipt.memo["question"],
-                "table": each.receipt.memo["table"],
-                "cost": _cost(each.receipt.loss),
-            }
-            for each in self.curator.vault.releases.transcript(identity.name)
-        ]
+        found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
+        return [_listed(each) for each in found]
+
+    def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
+        """The last so many of what an analyst has paid for, before a number; newest first.
+
+        Privacy: post-processing, from receipts alone.
+        >>> Desk.newest.__name__
+        'newest'
+        """
+        releases = self.curator.vault.releases
+        found = releases.listed_before(before, analyst=identity.name, limit=limit)
+        return [_listed(each) for each in found]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the release from which a client makes the same answer again.
@@ -158,6 +161,17 @@ class Desk:
         'recalled'
         """
         return recall(self.stored(identity, receipt))
+
+
+def _listed(each: Listed) -> dict[str, Any]:
+    return {
+        "number": each.number,
+        "id": each.receipt.id,
+        "time": each.receipt.time,
+        "question": each.receipt.memo["question"],
+        "table": each.receipt.memo["table"],
+        "cost": _cost(each.receipt.loss),
+    }
 
 
 def _cost(loss: Loss) -> dict[str, str]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 __all__ = ["Bar", "bars", "curve", "steps"]
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 220, 70, 40
+_MOST_STEPS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,8 @@ def steps(title: str, left: Sequence[float], total: float) -> Markup:
     True
     """
     span, high = _HEIGHT - _BOTTOM - 10, total or 1.0
+    if len(left) > _MOST_STEPS:  # more than there are points across: the first of each stretch
+        left = [*left[:: -(-len(left) // _MOST_STEPS)], left[-1]]
     width = (_WIDTH - _LEFT - 10) / max(len(left), 1)
     points = []
     for place, value in enumerate(left):

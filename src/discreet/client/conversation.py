@@ -1,0 +1,297 @@
+"""A session over HTTP: the same questions, prices and answers as with a curator at hand, and the
+analyst's services. What arrives here has been released.
+"""
+
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
+from discreet.client.wire import Wire, quoted
+from discreet.curator.answer import Answer
+from discreet.curator.recall import recall
+from discreet.errors import Unavailable
+from discreet.ledger.account import Remaining
+from discreet.ledger.entry import Receipt, loss_of
+from discreet.ledger.releases import Release
+from discreet.rationals import Number, rational
+
+__all__ = ["Client"]
+
+
+class Client:
+    """An analyst's conversation with a server.
+
+    Privacy: the server's; what arrives here has been released.
+    >>> Client("http://127.0.0.1:8642", "token")
+    Client('http://127.0.0.1:8642')
+    """
+
+    __slots__ = ("_wire",)
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        seconds: float = 60,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._wire = Wire(url, token, seconds=seconds, context=context)
+
+    def __repr__(self) -> str:
+        return f"Client({self._wire.url!r})"
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the analyst's own budget still admits.
+
+        Privacy: none (touches no data).
+        >>> Client.remaining.fget is not None
+        True
+        """
+        left = self._wire.call("GET", "/budget")["remaining"]
+        rho = None if left["rho"] is None else rational(left["rho"])
+        return Remaining(epsilon=rational(left["epsilon"]), delta=rational(left["delta"]), rho=rho)
+
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+        delta: Number | None = None,
+    ) -> dict[str, Any]:
+        """What a question would cost and how exact it would be. Costs nothing.
+
+        Privacy: none (touches no data).
+        >>> Client.explain.__name__
+        'explain'
+        """
+        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
+        return dict(self._wire.call("POST", "/explain", _body(sql, prices, count)))
+
+    def sql(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        count: int | None = None,
+        delta: Number | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Ask a question and pay for it; the same question again is free.
+
+        Privacy: `explain` with the same arguments shows the guarantee and its cost.
+        >>> Client.sql.__name__
+        'sql'
+        """
+        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
+        body = _body(sql, prices, count)
+        if key is not None:
+            body["key"] = key
+        found = self._wire.call("POST", "/queries", body)
+        answer = _answer(found)
+        if found.get("bought"):
+            answer.bought = self.answer(found["bought"])
+        return answer
+
+    def answer(self, receipt: str) -> Answer:
+        """An answer that was paid for before, by the id of its receipt.
+
+        Privacy: post-processing.
+        >>> Client.answer.__name__
+        'answer'
+        """
+        return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
+
+    @property
+    def transcript(self) -> list[Answer]:
+        """Everything this analyst paid for, in order.
+
+        Privacy: post-processing.
+        >>> Client.transcript.fget is not None
+        True
+        """
+        return [self.answer(each["id"]) for each in self.history()]
+
+    def history(self) -> Iterator[dict[str, Any]]:
+        """What this analyst paid for, oldest first, from receipts alone; asked for part by part.
+
+        Privacy: post-processing.
+        >>> Client.history.__name__
+        'history'
+        """
+        return self._wire.listed("/answers?limit=1000")
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """The public facts of every table.
+
+        Privacy: none (touches no data).
+        >>> Client.tables.fget is not None
+        True
+        """
+        return list(self._wire.call("GET", "/tables"))
+
+    @property
+    def monitors(self) -> list[RemoteMonitor]:
+        """The analyst's monitors.
+
+        Privacy: none (touches no data).
+        >>> Client.monitors.fget is not None
+        True
+        """
+        return [self.monitor(each["name"]) for each in self._wire.call("GET", "/monitors")]
+
+    def monitor(self, name: str) -> RemoteMonitor:
+        """A monitor that was begun before, by its name.
+
+        Privacy: none (touches no data).
+        >>> Client("http://127.0.0.1:8642", "token").monitor("fever")
+        RemoteMonitor(name='fever')
+        """
+        return RemoteMonitor(self._wire, name)
+
+    def open_monitor(
+        self,
+        name: str,
+        sql: str,
+        *,
+        threshold: Number,
+        alarms: int = 1,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        numbers: Number | None = None,
+    ) -> RemoteMonitor:
+        """Begin a monitor and pay for its first run; with the same settings: go on with it.
+
+        Privacy: the price of a run; see `discreet.streams.Monitor.open`.
+        >>> Client.open_monitor.__name__
+        'open_monitor'
+        """
+        given = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
+        body = {"name": name, "sql": sql, "alarms": alarms, **_floats(given)}
+        self._wire.call("POST", "/monitors", body)
+        return self.monitor(name)
+
+    @property
+    def counters(self) -> list[RemoteCounter]:
+        """The analyst's counters.
+
+        Privacy: none (touches no data).
+        >>> Client.counters.fget is not None
+        True
+        """
+        return [self.counter(each["name"]) for each in self._wire.call("GET", "/counters")]
+
+    def counter(self, name: str) -> RemoteCounter:
+        """A counter that was begun before, by its name.
+
+        Privacy: none (touches no data).
+        >>> Client("http://127.0.0.1:8642", "token").counter("visits")
+        RemoteCounter(name='visits')
+        """
+        return RemoteCounter(self._wire, name)
+
+    def open_counter(
+        self,
+        name: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        versions: int | None = None,
+        buckets: int | None = None,
+    ) -> RemoteCounter:
+        """Begin a counter and pay for it; with the same settings: go on with it.
+
+        Privacy: its price, charged once; see `discreet.streams.Counter.open`.
+        >>> Client.open_counter.__name__
+        'open_counter'
+        """
+        whole = {"versions": versions, "buckets": buckets}
+        body = {"name": name, "sql": sql, **_floats({"epsilon": epsilon, "rho": rho})}
+        body |= {key: value for key, value in whole.items() if value is not None}
+        self._wire.call("POST", "/counters", body)
+        return self.counter(name)
+
+    @property
+    def synopses(self) -> list[RemoteSynopsis]:
+        """The analyst's synopses.
+
+        Privacy: none (touches no data).
+        >>> Client.synopses.fget is not None
+        True
+        """
+        return [self.synopsis(each["name"]) for each in self._wire.call("GET", "/synopses")]
+
+    def synopsis(self, name: str) -> RemoteSynopsis:
+        """A synopsis that was begun before, by its name.
+
+        Privacy: none (touches no data).
+        >>> Client("http://127.0.0.1:8642", "token").synopsis("s1")
+        RemoteSynopsis(name='s1')
+        """
+        return RemoteSynopsis(self._wire, name)
+
+    def open_synopsis(
+        self,
+        name: str,
+        table: str,
+        columns: Sequence[str],
+        *,
+        alpha: Number,
+        epsilon: Number,
+        **more: Number,
+    ) -> RemoteSynopsis:
+        """Begin a synopsis of some columns and pay for it; `order`, `queries`, `reserve` as there.
+
+        Privacy: its price, charged as it goes; see `discreet.streams.Synopsis.open`.
+        >>> Client.open_synopsis.__name__
+        'open_synopsis'
+        """
+        whole = {key: value for key, value in more.items() if isinstance(value, int)}
+        rest = {key: value for key, value in more.items() if key not in whole}
+        body = {"name": name, "table": table, "columns": list(columns), **whole}
+        body |= _floats({"alpha": alpha, "epsilon": epsilon, **rest})
+        self._wire.call("POST", "/synopses", body)
+        return self.synopsis(name)
+
+
+def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
+    return {key: float(rational(value)) for key, value in given.items() if value is not None}
+
+
+def _body(
+    sql: str, prices: Mapping[str, Number | Mapping[str, Number] | None], count: int | None
+) -> dict[str, Any]:
+    made: dict[str, Any] = {"sql": sql}
+    for name, price in prices.items():
+        if isinstance(price, Mapping):
+            made[name] = {column: float(rational(each)) for column, each in price.items()}
+        elif price is not None:
+            made[name] = float(rational(price))
+    if count is not None:
+        made["count"] = count
+    return made
+
+
+def _answer(found: Mapping[str, Any]) -> Answer:
+    release = found["release"]
+    if release is None:
+        raise Unavailable("the server gave an answer of another analyst, without its release.")
+    receipt = release["receipt"]
+    answer = recall(
+        Release(
+            key=release["key"],
+            body=release["body"].encode(),
+            receipt=Receipt(**{**receipt, "loss": loss_of(receipt["loss"])}),
+        )
+    )
+    answer.free = bool(found["free"])
+    return answer

@@ -1,0 +1,191 @@
+"""Monitors, counters and synopses of an analyst on a server: each is a name there and the calls
+that it takes. Keeps no state; what is said here the server has released.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from discreet.client.wire import Wire, quoted
+from discreet.rationals import Number, rational
+
+__all__ = ["RemoteCounter", "RemoteMonitor", "RemoteSynopsis"]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMonitor:
+    """A monitor on a server, which compares a number with its threshold when it is told to.
+
+    Privacy: the run was charged when it began; what it says is post-processing.
+    >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
+    >>> RemoteMonitor(wire, "fever")
+    RemoteMonitor(name='fever')
+    """
+
+    _wire: Wire
+    name: str
+
+    def __repr__(self) -> str:
+        return f"RemoteMonitor(name={self.name!r})"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Settings, alarms so far, how many are left, the last check.
+
+        Privacy: post-processing.
+        >>> RemoteMonitor.values.fget is not None
+        True
+        """
+        return dict(self._wire.call("GET", self._path()))
+
+    @property
+    def alarms_left(self) -> int:
+        """How many alarms the run has left.
+
+        Privacy: post-processing.
+        >>> RemoteMonitor.alarms_left.fget is not None
+        True
+        """
+        return int(self.values["alarms_left"])
+
+    def check(self, sql: str | None = None, *, threshold: Number | None = None) -> dict[str, Any]:
+        """Compare now; another question or threshold of the same run, where one is given.
+
+        Privacy: paid for by the run; see `discreet.streams.Monitor`.
+        >>> RemoteMonitor.check.__name__
+        'check'
+        """
+        given = {"sql": sql, "threshold": _number(threshold)}
+        body = {name: value for name, value in given.items() if value is not None}
+        return dict(self._wire.call("POST", self._path("/checks"), body))
+
+    def renew(self) -> dict[str, Any]:
+        """Begin and pay for the next run, once the alarms are used.
+
+        Privacy: the price of a run, charged once more.
+        >>> RemoteMonitor.renew.__name__
+        'renew'
+        """
+        return dict(self._wire.call("POST", self._path("/runs")))
+
+    def _path(self, rest: str = "") -> str:
+        return f"/monitors/{quoted(self.name)}{rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCounter:
+    """A counter on a server, which goes on day by day.
+
+    Privacy: it was charged when it began; its points are what it paid for.
+    >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
+    >>> RemoteCounter(wire, "visits")
+    RemoteCounter(name='visits')
+    """
+
+    _wire: Wire
+    name: str
+
+    def __repr__(self) -> str:
+        return f"RemoteCounter(name={self.name!r})"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The question, whom it protects, and the points so far.
+
+        Privacy: post-processing.
+        >>> RemoteCounter.values.fget is not None
+        True
+        """
+        return dict(self._wire.call("GET", f"/counters/{quoted(self.name)}"))
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The points so far.
+
+        Privacy: post-processing.
+        >>> RemoteCounter.points.fget is not None
+        True
+        """
+        return list(self.values["points"])
+
+    def advance(self, *, upto: date) -> list[dict[str, Any]]:
+        """Go on up to a day; the new points.
+
+        Privacy: paid for when it began; see `discreet.streams.Counter`.
+        >>> RemoteCounter.advance.__name__
+        'advance'
+        """
+        path = f"/counters/{quoted(self.name)}/points"
+        return list(self._wire.call("POST", path, {"upto": upto.isoformat()}))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSynopsis:
+    """A synopsis on a server, which answers counts about its columns.
+
+    Privacy: the server's charge; see `discreet.streams.Synopsis`.
+    >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
+    >>> RemoteSynopsis(wire, "s1")
+    RemoteSynopsis(name='s1')
+    """
+
+    _wire: Wire
+    name: str
+
+    def __repr__(self) -> str:
+        return f"RemoteSynopsis(name={self.name!r})"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The table and columns, what was spent, how many rounds are left.
+
+        Privacy: post-processing.
+        >>> RemoteSynopsis.values.fget is not None
+        True
+        """
+        return dict(self._wire.call("GET", self._path()))
+
+    @property
+    def rounds_left(self) -> int:
+        """How many rounds the price still pays for.
+
+        Privacy: post-processing.
+        >>> RemoteSynopsis.rounds_left.fget is not None
+        True
+        """
+        return int(self.values["rounds_left"])
+
+    def query(self, sql: str) -> dict[str, Any]:
+        """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
+
+        Privacy: paid for by the synopsis.
+        >>> RemoteSynopsis.query.__name__
+        'query'
+        """
+        return dict(self._wire.call("POST", self._path("/answers"), {"sql": sql}))
+
+    def finish(self) -> dict[str, Any]:
+        """Spend the rest and end.
+
+        Privacy: within what was charged.
+        >>> RemoteSynopsis.finish.__name__
+        'finish'
+        """
+        return dict(self._wire.call("POST", self._path("/end")))
+
+    def save(self, path: str | Path) -> None:
+        """Write the public file, which `Synopsis.load` reads without a server.
+
+        Privacy: post-processing.
+        >>> RemoteSynopsis.save.__name__
+        'save'
+        """
+        Path(path).write_bytes(self._wire.content(self._path("/file")))
+
+    def _path(self, rest: str = "") -> str:
+        return f"/synopses/{quoted(self.name)}{rest}"
+
+
+def _number(value: Number | None) -> float | None:
+    return None if value is None else float(rational(value))

@@ -1,0 +1,160 @@
+"""Long lists come in parts, each with a link to the next; nothing is lost or told twice."""
+
+import re
+
+import pytest
+
+import discreet
+from discreet.loss import Pure
+from discreet.server import paging
+from discreet.server.accounts import Role
+from discreet.server.logins import COOKIE, Logins
+from discreet.web.drawing import steps
+from support.server_house import listening
+
+COUNT = 23
+
+
+def pay(house, analyst, number):
+    """A release, without an engine: lists look at receipts only."""
+    memo = {"label": "x", "question": f"SELECT {number}", "table": "visits", "data_version": "1"}
+    charge = house.curator.ledger.charge(
+        population="patients", analyst=analyst, loss=Pure(epsilon=0.01), memo=memo
+    )
+    house.curator.vault.releases.store(f"key{analyst}{number}", charge, b"{}")
+
+
+@pytest.fixture
+def long(house):
+    """Two analysts whose releases lie between each other's."""
+    house.curator.grant("bob", epsilon=5)
+    house.tokens["bob"] = house.accounts.issue("bob", Role.ANALYST, days=1).text
+    for number in range(COUNT):
+        pay(house, "ana", number)
+        pay(house, "bob", 1000 + number)
+    return house
+
+
+def following(answer):
+    found = re.fullmatch(r'</api/v1(/[^>]*)>; rel="next"', answer.headers.get("link", ""))
+    return None if found is None else found.group(1)
+
+
+def walk(house, who, path, items):
+    """Everything, and how long the parts were."""
+    found, lengths = [], []
+    while path is not None:
+        answer = house.call(who, "GET", path)
+        assert answer.status_code == 200, answer.text
+        part = items(answer.json())
+        found += part
+        lengths.append(len(part))
+        path = following(answer)
+    return found, lengths
+
+
+@pytest.mark.parametrize(("limit", "lengths"), [(10, [10, 10, 3]), (23, [23]), (1, [1] * 23)])
+def test_a_history_in_parts(long, limit, lengths):
+    found, seen = walk(long, "ana", f"/answers?limit={limit}", list)
+    assert seen == lengths
+    assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
+    assert [each["number"] for each in found] == sorted(each["number"] for each in found)
+
+
+def test_an_answer_that_comes_meanwhile_is_not_missed(long):
+    first = long.call("ana", "GET", "/answers?limit=20")
+    pay(long, "ana", 99)
+    rest, _ = walk(long, "ana", following(first), list)
+    assert [each["question"] for each in rest] == [
+        "SELECT 20",
+        "SELECT 21",
+        "SELECT 22",
+        "SELECT 99",
+    ]
+
+
+@pytest.mark.parametrize("limit", [7, 1000])
+def test_the_ledger_in_parts(long, limit):
+    path = f"/custodian/ledger?limit={limit}"
+    found, lengths = walk(long, "cora", path, lambda body: body["entries"])
+    whole = long.curator.ledger.entries()
+    assert [each["sequence"] for each in found] == [each.sequence for each in whole]
+    assert max(lengths) == min(limit, len(whole))
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1001", "limit=x", "after=-1", "after=1.5", f"after={1 << 63}"]
+)
+def test_parts_that_cannot_be_are_refused(house, query):
+    for who, path in (("ana", "/answers"), ("cora", "/custodian/ledger")):
+        assert house.call(who, "GET", f"{path}?{query}").status_code == 400
+
+
+def test_beyond_the_end_there_is_nothing(long):
+    for after in (10**9, (1 << 63) - 1):
+        answer = long.call("ana", "GET", f"/answers?after={after}")
+        assert (answer.status_code, answer.json(), following(answer)) == (200, [], None)
+
+
+def test_a_client_follows_the_links(long, monkeypatch):
+    with listening(long.client.app) as url:
+        client = discreet.Client(url, long.tokens["ana"])
+        real, paths = client._wire._sent, []
+
+        def sent(method, path, body):
+            paths.append(path)
+            return real(method, path.replace("limit=1000", "limit=5"), body)
+
+        monkeypatch.setattr(type(client._wire), "_sent", lambda _, *given: sent(*given))
+        found = list(client.history())
+    assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
+    assert len(paths) == 5
+
+
+def read(house, who, path):
+    value = Logins(house.accounts, hours=1).cookie(house.accounts.identify(house.tokens[who]))
+    page = house.client.get(path, headers={"Cookie": f"{COOKIE}={value}"})
+    assert page.status_code == 200
+    return page.text
+
+
+def older(text):
+    found = re.search(r'rel="next" href="([^"]+)"', text)
+    return None if found is None else found.group(1)
+
+
+def test_pages_lead_to_older_ones(long, monkeypatch):
+    from discreet.server import analyst_pages, custodian_pages
+
+    for module in (analyst_pages, custodian_pages):
+        monkeypatch.setattr(module, "PAGE", 10)
+    path, questions = "/history", []
+    while path is not None:
+        text = read(long, "ana", path)
+        questions += re.findall(r"<code>SELECT (\d+)</code>", text)
+        assert ("Newest" in text) is (path != "/history")
+        path = older(text)
+    assert questions == [str(n) for n in reversed(range(COUNT))]
+    path, sequences = "/custodian/ledger", []
+    while path is not None:
+        text = read(long, "cora", path)
+        sequences += re.findall(r'<td class="number">(\d+)</td>', text)
+        assert "Verified" in text
+        path = older(text)
+    assert sequences == [str(n) for n in range(len(long.curator.ledger.entries()), 0, -1)]
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "9" * 40, "²", "<script>"])
+def test_a_page_with_a_strange_address_is_the_first(long, before):
+    text = read(long, "ana", f"/history?before={before}")
+    assert f"<code>SELECT {COUNT - 1}</code>" in text
+    assert "<script>alert" not in text
+
+
+def test_a_long_burn_down_is_drawn_in_few_steps():
+    left = [10.0 - n / 10_000 for n in range(50_000)]
+    drawn = steps("left", left, 10.0)
+    assert len(drawn) < 40_000
+    few = steps("left", left[:600], 10.0)
+    assert few.count(",") > 1000
+    assert paging.PAGE == 100
