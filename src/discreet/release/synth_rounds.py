@@ -234,7 +234,7 @@ class Round:
                     f"its table has {cells:,} cells. Nothing was run."
                 )
         kept = tuple(np.array(group, dtype=np.int64) for group in self.groups)
-        for size, group in zip(self.sizes, kept, strict=True):
+        for size, group in zip(self.sizes, kept, strict=False):
             if group.size and not 0 <= group.min() <= group.max() < size:
                 raise InvalidValue(f"a value is in no group of {size}. Nothing was run.")
         object.__setattr__(self, "groups", kept)

@@ -21,7 +21,8 @@ from discreet.release.synth_stages import Stages, gaussian, worst_missed
 
 ONE = Sensitivity.single(1)
 ATTRIBUTES = tuple(Attribute(name, size, ordered=False) for name, size in (("a", 2), ("b", 3)))
-TABLE = Cells(np.array([[0, 0], [1, 2]]), np.array([40, 10]))
+PLACES = np.array([[a, b] for a in range(2) for b in range(3)])
+TABLE = Cells(PLACES, np.array([4000, 1000, 1000, 1000, 1000, 4000]))  # far above any noise here
 
 
 class Memory:
@@ -37,7 +38,7 @@ class Memory:
 
 def made(**replaced):
     source = Memory()
-    develop(ATTRIBUTES, source, rho=1, sensitivity=ONE, stages=Stages(**replaced))
+    develop(ATTRIBUTES, source, rho=10, sensitivity=ONE, stages=Stages(**replaced))
     return source
 
 
