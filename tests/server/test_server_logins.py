@@ -5,8 +5,6 @@ costs.
 import hmac
 from datetime import UTC, datetime
 
-import pytest
-
 from discreet.curator.service import Curator
 from discreet.ledger.states import States
 from discreet.server import accounts as module
@@ -150,9 +148,9 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatc
         assert counted.of(accounts, guess) == way
 
 
-@pytest.mark.parametrize("name", ["\0", "ana\0", "a" * 5000, "(server)", "(nobody)", "../x"])
-def test_names_that_cannot_be_are_nobody(house, name):
-    token = f"{module._encoded(name)}.{house.tokens['ana'].partition('.')[2]}"
-    assert house.accounts.identify(token) is None
-    headers = {"Authorization": f"Bearer {token}"}
-    assert house.call(None, "GET", "/budget", headers=headers).status_code == 401
+def test_names_that_cannot_be_are_nobody(house):
+    for name in ("\0", "ana\0", "a" * 5000, "(server)", "(nobody)", "../x"):
+        token = f"{module._encoded(name)}.{house.tokens['ana'].partition('.')[2]}"
+        assert house.accounts.identify(token) is None
+        headers = {"Authorization": f"Bearer {token}"}
+        assert house.call(None, "GET", "/budget", headers=headers).status_code == 401

@@ -53,12 +53,15 @@ def walk(house, who, path, items):
     return found, lengths
 
 
-@pytest.mark.parametrize(("limit", "lengths"), [(10, [10, 10, 3]), (23, [23]), (1, [1] * 23)])
-def test_a_history_in_parts(long, limit, lengths):
-    found, seen = walk(long, "ana", f"/answers?limit={limit}", list)
-    assert seen == lengths
-    assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
-    assert [each["number"] for each in found] == sorted(each["number"] for each in found)
+def test_a_history_in_parts(long):
+    for limit, lengths in ((10, [10, 10, 3]), (23, [23]), (1, [1] * 23)):
+        found, seen = walk(long, "ana", f"/answers?limit={limit}", list)
+        assert seen == lengths
+        assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
+        assert [each["number"] for each in found] == sorted(each["number"] for each in found)
+    for after in (10**9, (1 << 63) - 1):
+        answer = long.call("ana", "GET", f"/answers?after={after}")
+        assert (answer.status_code, answer.json(), following(answer)) == (200, [], None)
 
 
 def test_an_answer_that_comes_meanwhile_is_not_missed(long):
@@ -73,27 +76,20 @@ def test_an_answer_that_comes_meanwhile_is_not_missed(long):
     ]
 
 
-@pytest.mark.parametrize("limit", [7, 1000])
-def test_the_ledger_in_parts(long, limit):
-    path = f"/custodian/ledger?limit={limit}"
-    found, lengths = walk(long, "cora", path, lambda body: body["entries"])
+def test_the_ledger_in_parts(long):
     whole = long.curator.ledger.entries()
-    assert [each["sequence"] for each in found] == [each.sequence for each in whole]
-    assert max(lengths) == min(limit, len(whole))
+    for limit in (7, 1000):
+        path = f"/custodian/ledger?limit={limit}"
+        found, lengths = walk(long, "cora", path, lambda body: body["entries"])
+        assert [each["sequence"] for each in found] == [each.sequence for each in whole]
+        assert max(lengths) == min(limit, len(whole))
 
 
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=x", "after=-1", "after=1.5", f"after={1 << 63}"]
-)
-def test_parts_that_cannot_be_are_refused(house, query):
-    for who, path in (("ana", "/answers"), ("cora", "/custodian/ledger")):
-        assert house.call(who, "GET", f"{path}?{query}").status_code == 400
-
-
-def test_beyond_the_end_there_is_nothing(long):
-    for after in (10**9, (1 << 63) - 1):
-        answer = long.call("ana", "GET", f"/answers?after={after}")
-        assert (answer.status_code, answer.json(), following(answer)) == (200, [], None)
+def test_parts_that_cannot_be_are_refused(house):
+    wrong = ("limit=0", "limit=1001", "limit=x", "after=-1", "after=1.5", f"after={1 << 63}")
+    for query in wrong:
+        for who, path in (("ana", "/answers"), ("cora", "/custodian/ledger")):
+            assert house.call(who, "GET", f"{path}?{query}").status_code == 400
 
 
 def test_a_client_follows_the_links(long, monkeypatch):
@@ -144,11 +140,11 @@ def test_pages_lead_to_older_ones(long, monkeypatch):
     assert sequences == [str(n) for n in range(len(long.curator.ledger.entries()), 0, -1)]
 
 
-@pytest.mark.parametrize("before", ["x", "-1", "9" * 40, "²", "<script>"])
-def test_a_page_with_a_strange_address_is_the_first(long, before):
-    text = read(long, "ana", f"/history?before={before}")
-    assert f"<code>SELECT {COUNT - 1}</code>" in text
-    assert "<script>alert" not in text
+def test_a_page_with_a_strange_address_is_the_first(long):
+    for before in ("x", "-1", "9" * 40, "²", "<script>alert(1)</script>"):
+        text = read(long, "ana", f"/history?before={before}")
+        assert f"<code>SELECT {COUNT - 1}</code>" in text
+        assert "<script>alert" not in text
 
 
 def test_a_long_burn_down_is_drawn_in_few_steps():
