@@ -69,8 +69,10 @@ def _drawn(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) ->
     order = np.zeros(rows, dtype=np.int64)
     for place, column in enumerate(grouped.T):
         order = (order * model.sizes[place] + column) % (1 << 40)
+    first = len(model.fitted.network.tree.cliques)
     for place, at in enumerate(model.places):
-        found[:, at] = take(model.binnings[place].table(), grouped[:, place], order, bits)
+        shares = model.binnings[place].table()
+        found[:, at] = take(shares, grouped[:, place], order, bits, turn=first + place)
         order = (order * model.attributes[at].size + found[:, at]) % (1 << 40)
     return found
 

@@ -2,6 +2,7 @@
 exactly, or independently. Works on a released model only.
 """
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,14 @@ from discreet.release.model import Beliefs, Network
 __all__ = ["Take", "draw_rows", "spread", "thrown"]
 
 Codes = NDArray[np.int64]
-_GOLDEN = 0.6180339887498949  # consecutive multiples are spread evenly over the unit interval
+# Multiples of these roots, less whole numbers, are spread evenly in every run of them, since their
+# continued fractions begin with small numbers; and those of several roots evenly together, since
+# no fractions of roots of primes add up to a whole number.
+_PRIMES = (
+    *(5, 2, 3, 3797, 7853, 8969, 9883, 12703, 353, 4567, 5437, 6653, 8231, 8581, 8699, 9859),
+    *(10771, 12479, 15473, 16979, 17053, 17351, 7, 719, 829, 877, 997, 1171, 1489, 1621, 1823),
+    *(2137, 2143, 3167, 3821, 4441, 4729, 5153, 5237, 6793, 6961, 7027, 7103, 7193, 8053, 9337),
+)
 
 
 class Take(Protocol):
@@ -25,9 +33,16 @@ class Take(Protocol):
     """
 
     def __call__(
-        self, shares: NDArray[np.float64], given: Codes, order: Codes, bits: BitSource | None
+        self,
+        shares: NDArray[np.float64],
+        given: Codes,
+        order: Codes,
+        bits: BitSource | None,
+        *,
+        turn: int,
     ) -> Codes:
-        """The columns; `order` puts rows together that agree in many values.
+        """The columns; `order` puts rows together that agree in many values, and `turn` says how
+        often these rows have taken values before.
 
         Privacy: post-processing.
         >>> Take.__call__.__name__
@@ -53,8 +68,8 @@ def draw_rows(
     """
     tree = network.tree
     rows = np.zeros((count, len(tree.sizes)), dtype=np.int64)
-    for clique, separator, table in zip(
-        tree.cliques, tree.separators, beliefs.cliques, strict=True
+    for turn, (clique, separator, table) in enumerate(
+        zip(tree.cliques, tree.separators, beliefs.cliques, strict=True)
     ):
         fresh = tuple(at for at in clique if at not in separator)
         order = [clique.index(at) for at in (*separator, *fresh)]
@@ -63,19 +78,25 @@ def draw_rows(
         inner = [tree.sizes[at] for at in fresh]
         given = _codes(rows, separator, outer)
         shares = shares.reshape(int(np.prod(outer, initial=1)), -1)
-        drawn = (take or spread)(shares, given, _earlier(rows, tree.sizes), bits)
+        drawn = (take or spread)(shares, given, _earlier(rows, tree.sizes), bits, turn=turn)
         for at, size in zip(reversed(fresh), reversed(inner), strict=True):
             drawn, rows[:, at] = np.divmod(drawn, size)
     return rows
 
 
 def spread(
-    shares: NDArray[np.float64], given: Codes, order: Codes, bits: BitSource | None
+    shares: NDArray[np.float64],
+    given: Codes,
+    order: Codes,
+    bits: BitSource | None,
+    *,
+    turn: int = 0,
 ) -> Codes:
     """For each row a column of `shares[given]`, so that every share is met to a few rows.
 
     Rows take evenly spread quantiles in the sequence of `given`, then `order`, so that rows which
-    stand together there take different ones.
+    stand together there take different ones; at every turn others, or columns that have nothing to
+    do with each other would seem to have.
     Privacy: post-processing.
     >>> given = np.zeros(1000, dtype=np.int64)
     >>> abs(int(spread(np.array([[1.0, 3.0]]), given, given, system).sum()) - 750) < 10
@@ -83,13 +104,19 @@ def spread(
     """
     sequence = np.lexsort((order, given))
     points = np.empty(len(given))
-    # One golden sequence through all groups: every run of neighbouring rows is spread evenly.
-    points[sequence] = np.mod(np.arange(len(given)) * _GOLDEN + _phase(bits), 1.0)
+    # One sequence through all groups: every run of neighbouring rows is spread evenly.
+    step = math.sqrt(_PRIMES[turn % len(_PRIMES)]) % 1.0
+    points[sequence] = np.mod(np.arange(len(given)) * step + _phase(bits), 1.0)
     return _columns(shares, given, points)
 
 
 def thrown(
-    shares: NDArray[np.float64], given: Codes, order: Codes, bits: BitSource | None
+    shares: NDArray[np.float64],
+    given: Codes,
+    order: Codes,
+    bits: BitSource | None,
+    *,
+    turn: int = 0,
 ) -> Codes:
     """For each row a column of `shares[given]`, independently of all other rows.
 
@@ -99,7 +126,7 @@ def thrown(
     True
     """
     if bits is None:  # the same rows every time, which no independent draw can be
-        return spread(shares, given, order, bits)
+        return spread(shares, given, order, bits, turn=turn)
     words = np.empty(len(given), dtype=np.uint64)
     bits.fill(words.view(np.uint8))
     points = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
