@@ -166,6 +166,20 @@ def test_finer_lists_do_not_read_coarse_histograms():
         assert found.sql == made(ways=(way,)).sql
 
 
+@pytest.mark.parametrize(
+    ("dialect", "code"),
+    [
+        ("duckdb", '((CAST("x" AS BIGINT) - 0) // 16 + 0)'),
+        ("postgresql", '(CAST(div((CAST("x" AS BIGINT) - 0), 16) AS BIGINT) + 0)'),
+        ("spark", '(((CAST("x" AS BIGINT) - 0) div 16) + 0)'),
+    ],
+)
+def test_every_engine_counts_the_finer_list(dialect, code):
+    for way in (Way.FINE, Way.SMOOTH):
+        sql = made(ways=(way,), dialect=dialect).sql
+        assert sql.startswith(f'SELECT 1 AS "$b", {code} AS "$c", COUNT(*) AS "$n" FROM')
+
+
 def test_explain_says_which_way_and_why():
     said = explained(made(supposed=30_000), 30_000)
     assert said["measures"][0]["mechanism"].startswith("smooth sensitivity, Student's t with")
