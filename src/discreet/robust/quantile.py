@@ -22,6 +22,8 @@ __all__ = ["EXACT_MOVES", "SmoothQuantile"]
 EXACT_MOVES = 1024
 """Up to this many moved rows every window is looked at; beyond it one that holds them all."""
 
+_MOST_UNITS = 1 << 20  # bounds for units farther away are the limit: memory has one too
+
 Integers = NDArray[np.int64]
 
 
@@ -123,10 +125,15 @@ class SmoothQuantile:
         rungs = np.maximum.accumulate(np.minimum(moved, width))
         return Growth(exact=exact, rungs=rungs[rungs < width], limit=width)
 
+    def _before(self, most: int) -> Integers:
+        """The rows moved before: 0, r, 2r, ..., below `most`, for no more units than are kept."""
+        units = min(-(-most // self.rows_per_unit), _MOST_UNITS)
+        return np.arange(units, dtype=np.int64) * self.rows_per_unit
+
     def _replaced(self, rows: "_Rows") -> Integers:
         """After j replaced rows, r more: windows of j + r gaps around the rank, as in the proof."""
         rank, unit = math.ceil(self.fraction * rows.count), self.rows_per_unit
-        beyond = np.arange(0, rows.count + 2 * unit, unit)  # the rows moved before: 0, r, 2r, ...
+        beyond = self._before(rows.count + 2 * unit)
         found = rows.at(rank + beyond + unit) - rows.at(rank - beyond - unit)
         for place, before in enumerate(beyond[beyond <= EXACT_MOVES]):
             start = np.arange(rank - before, rank + 1)
@@ -141,7 +148,7 @@ class SmoothQuantile:
         middle = self.fraction.numerator * rows.count  # ranks times the denominator from here on
         most = max(self.fraction.numerator, whole_share - self.fraction.numerator)
         step = -(-most * unit // whole_share)  # how far a unit can move the rank
-        before = np.arange(0, rows.count + 2 * unit + 2, unit)
+        before = self._before(rows.count + 2 * unit + 2)
         low = -((most * before - middle) // whole_share)  # ceil(q n - g j)
         high = -((-most * before - middle) // whole_share)  # ceil(q n + g j)
         upward = rows.at(high + step) - rows.at(low)
