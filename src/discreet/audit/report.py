@@ -51,12 +51,13 @@ def summary(examined: Sequence[Examined]) -> str:
 
     Privacy: none (made-up inputs).
     >>> summary([])
-    '0 correct mechanisms left alone of 0; 0 planted bugs caught of 0.'
+    '0 correct mechanisms and services left alone of 0; 0 planted bugs caught of 0.'
     """
     right = [one for one in examined if not one.subject.bug]
     wrong = [one for one in examined if one.subject.bug]
     return (
-        f"{sum(one.as_expected for one in right)} correct mechanisms left alone of {len(right)}; "
+        f"{sum(one.as_expected for one in right)} correct mechanisms and services left alone of "
+        f"{len(right)}; "
         f"{sum(one.as_expected for one in wrong)} planted bugs caught of {len(wrong)}."
     )
 

@@ -1,4 +1,6 @@
-"""The command that audits the project's own mechanisms, and the bugs planted beside them."""
+"""The command that audits the project's own mechanisms and services, and the bugs planted beside
+them. Owns the words; what is audited is in `discreet.audit.catalogue`.
+"""
 
 import time
 from pathlib import Path
@@ -16,6 +18,8 @@ __all__ = ["register"]
 
 _FALSE_ALARM = 1e-9  # of each audit of a correct mechanism
 _BUG_FALSE_ALARM = 1e-3  # the sample sizes of the bugs are for this one
+_QUICK = 1_000
+_FEW = 3  # audits whose verdicts are printed in full
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +33,7 @@ def register(app: typer.Typer) -> None:
     """
     app.command(
         "audit",
-        help="Try to contradict the claims of every mechanism; catch the bugs planted beside them.",
+        help="Try to contradict the claims of every mechanism and service; catch planted bugs.",
     )(_audit)
 
 
@@ -37,8 +41,17 @@ def register(app: typer.Typer) -> None:
 def _audit(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[MECHANISM]", help="Audit this one only; left out: everything."),
+        typer.Argument(
+            metavar="[NAME]", help="Audit this one and the bugs beside it; left out: everything."
+        ),
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="At most 1,000 samples of what is correct: gross bugs only."),
+    ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Say what can be audited, and audit nothing.")
+    ] = False,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write the audit page, with charts."),
@@ -47,8 +60,11 @@ def _audit(
 ) -> None:
     from discreet.audit.report import audit_page, examined_values, summary
 
+    if listed:
+        _print_names(as_json)
+        return
     start = time.process_time()
-    examined = _examined(name)
+    examined = _examined(name, _QUICK if quick else None)
     seconds = time.process_time() - start
     if html is not None:
         write_page(html, audit_page(examined))
@@ -69,30 +85,48 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _examined(name: str | None) -> "list[Examined]":
+def _examined(name: str | None, most: int | None) -> "list[Examined]":
     from contextlib import ExitStack
+    from dataclasses import replace
 
-    from discreet.audit.catalogue import bugs, examine, find, local_subjects, mechanism_subjects
-    from discreet.audit.services import curator_subjects
+    from discreet.audit.catalogue import everything, examine, find
 
     with ExitStack() as stack, progress_bar("auditing:") as step:
-        subjects = (*mechanism_subjects(), *local_subjects())
-        if name is None or "curator" in name.casefold():
-            subjects += stack.enter_context(curator_subjects())
-        subjects += bugs()
+        subjects = everything(stack)
         chosen = subjects if name is None else find(name, subjects)
         found = []
         for place, one in enumerate(chosen):
             step(one.name, place / len(chosen))
-            risk = _BUG_FALSE_ALARM if one.bug else _FALSE_ALARM
-            found.append(examine(one, false_alarm=risk))
+            if one.bug:
+                found.append(examine(one, false_alarm=_BUG_FALSE_ALARM))
+            else:
+                less = replace(one, samples=min(one.samples, most or one.samples))
+                found.append(examine(less, false_alarm=_FALSE_ALARM))
     return found
+
+
+def _print_names(as_json: bool) -> None:
+    from contextlib import ExitStack
+
+    from rich.table import Table
+
+    from discreet.audit.catalogue import everything
+
+    with ExitStack() as stack:  # nothing is drawn from, so no vault is made
+        subjects = [one for one in everything(stack) if not one.beside]
+    if as_json:
+        print_json([{"name": one.name, "part": one.part} for one in subjects])
+        return
+    table = Table("part", "name")
+    for one in subjects:
+        table.add_row(one.part, one.name)
+    new_console().print(table)
 
 
 def _print(examined: "list[Examined]") -> None:
     from rich.table import Table
 
-    table = Table("mechanism", "claimed", "at delta", "at least", "samples", "verdict")
+    table = Table("audited", "claimed", "at delta", "at least", "samples", "verdict")
     for one in examined:
         statement = one.verdict.strongest.statement
         said = "false" if one.verdict.violated else "nothing found"
@@ -110,5 +144,6 @@ def _print(examined: "list[Examined]") -> None:
         )
     console = new_console()
     console.print(table)
-    if len(examined) == 1:
-        console.print(str(examined[0].verdict), markup=False)
+    if len(examined) <= _FEW:
+        for one in examined:
+            console.print(f"\n{one.subject.name}\n{one.verdict}", markup=False)

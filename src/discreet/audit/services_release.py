@@ -1,0 +1,112 @@
+"""Releases and synthetic data end to end: declared, charged and run by a real curator on tables
+that differ in one person. Beside each the same at a hundred times the price that is claimed. Owns
+declarations, prices and sample sizes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.houses import House, visits
+from discreet.audit.subject import Subject
+from discreet.loss import Pure
+from discreet.rationals import Number
+from discreet.release.declared import Release
+from discreet.release.kinds import Declared
+from discreet.release.synth import synthesize
+
+__all__ = ["release_services"]
+
+_EPSILON = Fraction(1, 2)
+_BOLD = "a hundredth of what the noise costs is charged"
+_ONLY_THE_PERSON = {"smokes": [True], "coughs": [False]}
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "marginals": {"columns": ["smokes", "coughs"], "orders": [1, 2]},
+    "counting": {"queries": {"the_person": _ONLY_THE_PERSON}},
+    "statistics": {"by": ["coughs"], "select": {"n": "COUNT(*)", "total": "SUM(age)"}},
+    "quantiles": {"column": "age", "fractions": [0.5], "by": ["smokes", "coughs"]},
+    "covariance": {"columns": ["age"]},
+    "regression": {"columns": ["age"], "target": "bill"},
+    "ranges": {"columns": ["bill"]},
+}
+
+
+def release_services(stack: ExitStack) -> tuple[Subject, ...]:
+    """A release of every kind of table and both methods for synthetic data, and the bug beside.
+
+    Privacy: none (made-up people).
+    >>> with ExitStack() as stack:
+    ...     [one.name for one in release_services(stack)][0]
+    'a release of marginals'
+    """
+    pure, mixed = visits(stack, delta=0), visits(stack, delta=Fraction(1, 10**6))
+    return (
+        *(each for kind in _KINDS for each in _released(pure, kind)),
+        *_synthesized(pure, "mwem"),
+        *_synthesized(mixed, "marginals"),
+    )
+
+
+def _both(
+    name: str, drawing: Callable[[Number], Callable[..., Any]], *of: str
+) -> Iterator[Subject]:
+    right = Subject(
+        name=name,
+        mechanism=drawing(_EPSILON),
+        claim=Pure(epsilon=_EPSILON),
+        pairs=((0, 1),),
+        samples=100,
+        part="services",
+        covers=of,
+    )
+    yield right
+    yield right.planted(_BOLD, drawing(100 * _EPSILON), 100)
+
+
+def _released(house: House, kind: str) -> Iterator[Subject]:
+    def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+        release = Release(
+            title="audited",
+            table="visits",
+            epsilon=Fraction(epsilon),
+            tables=(Declared(kind, "t", _KINDS[kind]),),
+        )
+
+        def draw(side: int) -> tuple[float, ...]:
+            """Every number of every table, as it would be published."""
+            published = release.plan(house.session(side)).run()
+            return tuple(
+                float(value)
+                for sheet in published.tables.values()
+                for name, column in sheet.columns.items()
+                if not name.endswith(("low", "high"))
+                for value in column
+                if isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            )
+
+        return draw
+
+    yield from _both(f"a release of {kind}", drawing, "ReleasePlan", "Release")
+
+
+def _synthesized(house: House, method: str) -> Iterator[Subject]:
+    """The expected number of rows with the person's values: what a model says, before rows."""
+
+    def drawing(epsilon: Number) -> Callable[[int], float]:
+        def draw(side: int) -> float:
+            made = synthesize(
+                house.session(side),
+                "visits",
+                epsilon=epsilon,
+                columns=("smokes", "coughs"),
+                method=method,
+                name=house.name(),
+            )
+            return float(np.round(made.model.marginal((0, 1))[1, 0], 3))
+
+        return draw
+
+    yield from _both(f"synthetic data by {method}", drawing, "synthesize", "Synthesis")
