@@ -35,6 +35,12 @@ help: ## list the targets
 	@.venv-bench/bin/python $(PIP_INSTALL) -c requirements-bench.lock -e '.[bench]'
 	@touch $@
 
+.venv-bench/.synth: requirements-peers.lock | .venv-bench/.made
+	@echo "installing AIM and MST into .venv-bench/synth-peers ..."
+	@$(PYTHON) -m venv .venv-bench/synth-peers
+	@.venv-bench/synth-peers/bin/python $(PIP_INSTALL) -r requirements-peers.lock && touch $@ \
+	|| echo "not installed: their package needs Python 3.11; benchmarks/synth.py runs without them"
+
 setup: .venv/.setup ## create .venv with every extra
 
 demo: .venv/.demo ## a first look, on made-up data
@@ -55,7 +61,7 @@ audit: .venv/.setup ## audit every mechanism and write audit.html
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak --hypothesis-profile searching
 
-bench: .venv-bench/.setup ## us and the named peers on the same data, ratios
+bench: .venv-bench/.setup .venv-bench/.synth ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py
 	.venv-bench/bin/python benchmarks/accounting.py
 	.venv-bench/bin/python benchmarks/queries.py
@@ -75,6 +81,7 @@ lock: .venv/.setup ## pin every dependency again
 	@$(BIN)/python $(PIP_INSTALL) uv
 	$(COMPILE) --extra plots --extra dev --output-file requirements.lock
 	$(COMPILE) --extra bench --output-file requirements-bench.lock
+	echo dpmm==0.1.9 | $(subst --universal,,$(COMPILE:pyproject.toml=-)) --output-file requirements-peers.lock
 
 clean: ## remove what the other targets made
 	rm -rf .venv .venv-bench build dist demo-output audit.html src/*.egg-info
