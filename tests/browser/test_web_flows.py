@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.server.accounts import Role
+from support.browser import PATIENCE
 from support.server_house import house_of, listening
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -33,6 +34,7 @@ class Visitor:
     def __init__(self, browser, site, dark=False):
         scheme = "dark" if dark else "light"
         self.context = browser.new_context(color_scheme=scheme, accept_downloads=True)
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.site = site
         self.errors = []
@@ -257,3 +259,24 @@ def test_a_login_ends_with_its_token(visit, site):
     site.accounts.revoke("ana")
     visitor.page.goto(f"{site.url}/tables")
     assert visitor.page.url.endswith("/login")
+
+
+def test_an_analyst_s_services(visit, site):
+    count = "SELECT COUNT(*) AS n FROM visits WHERE age >= 0"
+    form = {"name": "fever", "sql": count, "threshold": -10_000, "epsilon": 2}
+    assert site.call("ana", "POST", "/monitors", json=form).status_code == 201
+    visitor = visit("ana")
+    page = visitor.page
+    page.get_by_role("link", name="Services").click()
+    page.get_by_role("cell", name="not checked yet").wait_for()
+    visitor.look("services")
+    page.get_by_role("link", name="fever").click()
+    page.get_by_text("Alarms left: 1 of 1").wait_for()
+    page.get_by_role("button", name="Check now").click()
+    page.get_by_text("Last check: above the threshold").wait_for()
+    page.get_by_text("Alarms left: 0 of 1").wait_for()
+    visitor.look("monitor")
+    page.get_by_role("button", name="Check now").click()
+    page.get_by_role("alert").wait_for()
+    page.get_by_role("link", name="All services").click()
+    page.get_by_role("cell", name="0 of 1").wait_for()

@@ -21,7 +21,8 @@ from discreet.server.pages import login_pages
 from discreet.server.problems import KINDS, register_problems
 from discreet.server.publications import publication_routes
 from discreet.server.register_pages import register_pages
-from discreet.server.services import service_routes
+from discreet.server.service_pages import service_pages
+from discreet.server.services import Shelf, service_routes
 from discreet.server.settings import Settings
 from discreet.server.shield import Shield, metrics_text
 
@@ -48,7 +49,7 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     True
     """
     desk = Desk(curator, settings or Settings())
-    jobs = Jobs()
+    jobs, shelf = Jobs(), Shelf()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -72,11 +73,12 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     app.state.desk = desk
     register_problems(app)
     app.include_router(analyst_routes(jobs), prefix=_PREFIX)
-    app.include_router(service_routes(), prefix=_PREFIX)
+    app.include_router(service_routes(shelf), prefix=_PREFIX)
     app.include_router(publication_routes(), prefix=_PREFIX)
     app.include_router(custodian_routes(), prefix=_PREFIX)
     for pages in (login_pages, analyst_pages, custodian_pages, register_pages):
         app.include_router(pages())
+    app.include_router(service_pages(shelf))
 
     async def health() -> Response:
         return JSONResponse({"status": "draining" if desk.draining else "ok"})

@@ -33,7 +33,7 @@ from discreet.streams.counter_state import Kept, Point
 from discreet.streams.monitor import Monitor
 from discreet.streams.synopsis import Synopsis
 
-__all__ = ["Shelf", "named", "service_routes"]
+__all__ = ["Shelf", "asked_synopsis", "described_synopsis", "named", "service_routes"]
 
 _Analyst = Annotated[Identity, Depends(analyst)]
 _Name = Annotated[str, Path(pattern=NAME)]
@@ -91,7 +91,43 @@ def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
         raise Problem("not-found")
 
 
-def service_routes() -> APIRouter:
+def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
+    """What a synopsis of this analyst's own says to a question, and the rounds that are left.
+
+    Privacy: as `Synopsis.query`; the answer leaves on the grid of time.
+    >>> callable(asked_synopsis)
+    True
+    """
+    found = _shelved(desk, shelf, who, name)
+    told = found.query(sql)
+    return {
+        "question": sql,
+        "value": told.value,
+        "share": told.share,
+        "half_width": told.half_width,
+        "source": told.source,
+        "rounds_left": found.rounds_left,
+    }
+
+
+def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> dict[str, Any]:
+    """The facts of a synopsis of this analyst's own, as it was asked last.
+
+    Privacy: post-processing.
+    >>> callable(described_synopsis)
+    True
+    """
+    return _about(_shelved(desk, shelf, who, name))
+
+
+def _shelved(desk: Desk, shelf: Shelf, who: Identity, name: str) -> Synopsis:
+    session = desk.session(who)
+    states_of(session).newest(name, analyst=who.name)  # refused after an adoption
+    found = shelf.find(who.name, name)
+    return shelf.keep(who.name, _resumed(desk, session, name)) if found is None else found
+
+
+def service_routes(shelf: Shelf) -> APIRouter:
     """The routes of monitors, counters and synopses.
 
     Privacy: each is charged as in the library, and answers leave on the grid of time.
@@ -108,7 +144,6 @@ def service_routes() -> APIRouter:
     routes.add_api_route("/counters", _open_counter, methods=["POST"], status_code=201)
     routes.add_api_route("/counters/{name}", _counter, methods=["GET"])
     routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
-    shelf = Shelf()
 
     async def open_synopsis(request: Request, form: SynopsisForm, who: _Analyst) -> dict[str, Any]:
         desk = desk_of(request)
@@ -125,23 +160,9 @@ def service_routes() -> APIRouter:
     ) -> dict[str, Any]:
         desk = desk_of(request)
 
-        def ask() -> dict[str, Any]:
-            session = desk.session(who)
-            states_of(session).newest(name, analyst=who.name)  # refused after an adoption
-            found = shelf.find(who.name, name)
-            if found is None:
-                found = shelf.keep(who.name, _resumed(desk, session, name))
-            told = found.query(form.sql)
-            return {
-                "question": form.sql,
-                "value": told.value,
-                "share": told.share,
-                "half_width": told.half_width,
-                "source": told.source,
-                "rounds_left": found.rounds_left,
-            }
-
-        return await desk.gate.run(who.name, ask)
+        return await desk.gate.run(
+            who.name, lambda: asked_synopsis(desk, shelf, who, name, form.sql)
+        )
 
     async def finish(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
         desk = desk_of(request)
