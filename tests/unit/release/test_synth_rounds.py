@@ -178,7 +178,8 @@ def test_a_synthesis_spends_its_budget_and_no_more(rho, rows):
 
 def test_a_synthesis_learns_what_depends_on_what():
     source = Memory(table())
-    made = develop(ATTRIBUTES, source, rho=1, sensitivity=Sensitivity.single(1))
+    # At a rho of 1 the model is off by more than 60 rows in two of a hundred runs, at 10 by 5.
+    made = develop(ATTRIBUTES, source, rho=10, sensitivity=Sensitivity.single(1))
     codes, size = coded(source.exact.places, (0, 1), SIZES)
     exact = source.exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60  # of 2,000; independent: 600
@@ -224,7 +225,7 @@ def test_progress_ends_with_the_budget():
     develop(
         ATTRIBUTES,
         Memory(table()),
-        rho=1,
+        rho=10,
         sensitivity=Sensitivity.single(1),
         on_progress=seen.append,
     )

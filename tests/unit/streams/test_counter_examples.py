@@ -34,7 +34,7 @@ def test_joint_questions_refine_until_they_are_refused(tmp_path):
     ages = [tuple(map(int, re.findall(r"\d+", line.split(":")[0]))) for line in lines[1:-1]]
     assert ages[0][0] == 0
     assert ages[-1][1] == 110
-    assert len(ages) >= 16
+    assert len(ages) >= 10  # 20 or so; fewer than 16 once in 10**5, than 10 once in 10**20
 
 
 def test_the_holdout_is_not_fooled(tmp_path):
