@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from discreet.errors import DiscreetError
 from support import canary, fit
@@ -23,6 +24,18 @@ from support import canary, fit
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("searching", deadline=None)
 settings.load_profile("repeatable")
+
+_in_loaded_modules = providers._get_local_constants
+
+
+def _constants() -> Any:
+    """None: those that hypothesis finds in the modules that happen to be loaded, and only where no
+    folder above the checkout is called `test`, would make the examples depend on both.
+    """
+    return providers._local_constants if settings().derandomize else _in_loaded_modules()
+
+
+providers._get_local_constants = _constants
 
 _KEY = "statistical_checks"
 _from_workers: list[int] = []

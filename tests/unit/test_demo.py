@@ -1,9 +1,9 @@
 """The demo: five questions, released values only, a second run from the record, no surprises."""
 
 import importlib.util
+import os
 import re
 import shlex
-import time
 
 import pytest
 
@@ -137,7 +137,7 @@ def test_without_the_plots_extra_the_tour_goes_on(tmp_path, monkeypatch, capsys)
 
 
 def test_the_tour_takes_seconds(tmp_path, capsys):
-    start = time.perf_counter()
+    start = os.times()
     tour(tmp_path)
-    assert time.perf_counter() - start < 30
+    assert sum(os.times()[:4]) - sum(start[:4]) < 30  # of processors, which others do not lengthen
     assert "Type next" in capsys.readouterr().out
