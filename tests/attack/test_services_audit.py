@@ -34,7 +34,7 @@ def subjects():
         yield {one.name: one for one in catalogue.everything(stack)}
 
 
-def check(name, subjects, most):
+def check_service(name, subjects, most):
     """The service is left alone, and every bug beside it is caught."""
     wrong = [one for one in subjects.values() if one.beside == name]
     right = subjects[name]
@@ -54,10 +54,10 @@ def test_all_of_them_together_are_one_check_of_the_suite():
 
 @pytest.mark.parametrize("name", FAST)
 def test_services_are_left_alone_and_bold_ones_are_caught(name, subjects):
-    check(name, subjects, None)
+    check_service(name, subjects, None)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_every_service_with_all_its_samples(name, subjects):
-    check(name, subjects, subjects[name].samples)
+    check_service(name, subjects, subjects[name].samples)

@@ -34,7 +34,7 @@ class House:
     >>> with ExitStack() as stack:
     ...     house = visits(stack, delta=0)
     ...     house.session(0).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).columns
-    ['n']
+    ('n',)
     """
 
     __slots__ = ("_delta", "_names", "_rows", "_sessions", "_stack", "_table")
