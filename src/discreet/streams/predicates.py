@@ -93,6 +93,13 @@ class Predicate:
         Box(start=4, shape=(4,), strides=(1,))
         """
         if self._placed[0] is not universe:
+            known = range(len(universe.sizes))
+            sizes = tuple(universe.sizes[axis] for axis in self.axes if axis in known)
+            if sizes != self.mask.shape:  # it would reach beyond the cells, into other memory
+                raise InvalidValue(
+                    f"the mask is of shape {self.mask.shape}; the attributes {self.axes} of this "
+                    f"universe have {sizes} values. Nothing was read."
+                )
             parts = self.slices
             found = None if parts is None else box_of(universe.sizes, self.axes, parts)
             object.__setattr__(self, "_placed", (universe, found))

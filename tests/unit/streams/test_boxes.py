@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.errors import InvalidValue
 from discreet.streams._arrays import boxed, fused
 from discreet.streams._boxes import box_of
+from discreet.streams.predicates import Predicate
+from discreet.streams.universe import Universe
 
 
 @st.composite
@@ -48,3 +51,12 @@ def test_writing_through_a_box_changes_the_cells():
     assert cells.reshape(2, 3, 4)[:, 1].tolist() == [[3.0] * 4] * 2
     assert cells.sum() == pytest.approx(24 + 2 * 8)
     assert fused(cells) is None
+
+
+@pytest.mark.parametrize(("axis", "values"), [(0, 5), (0, 1), (3, 2), (-1, 2)])
+def test_a_predicate_of_another_universe_has_no_box_in_this_one(axis, values):
+    """Views by strides check nothing: they would read and write memory beyond the cells."""
+    mask = np.zeros(values, dtype=np.bool_)
+    mask[-1] = True
+    with pytest.raises(InvalidValue, match="of this universe"):
+        Predicate((axis,), mask).box(Universe.binary(3))
