@@ -1,5 +1,7 @@
 """bounds, as a custodian types it: paid, printed, and written into the schema file on request."""
 
+import re
+
 import pytest
 
 from discreet.curator.service import Curator
@@ -40,7 +42,9 @@ def test_bounds_are_printed_with_their_cost(desk):
     outcome = desk.run("bounds", "visits", "age", *SURE)
     assert outcome.status == 0
     # Patients are 20 to 419 years old: 17 is where the bucket of the youngest begins.
-    assert "visits.age: 17 to 512, with 100% of the noisy rows inside" in outcome.out
+    # Once in 600 runs a bucket outside has a row of noise: one row in 800.
+    said = r"visits\.age: 17 to 512, with (100|99\.\d+)% of the noisy rows inside"
+    assert re.search(said, outcome.out)
     assert "Confidence that both ends hold rows: 1." in outcome.out
     assert "Cost: epsilon 20. Left of analyst ana: epsilon 5" in outcome.out
     assert "declared one" not in outcome.out
