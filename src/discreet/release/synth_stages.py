@@ -151,17 +151,18 @@ class Stages:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            if not callable(getattr(self, each.name)) or "<lambda>" in self._named(each.name):
+            stage = getattr(self, each.name)
+            named = hasattr(stage, "__qualname__") and "<lambda>" not in stage.__qualname__
+            if not callable(stage) or not named:  # all partial functions would share one name
                 raise InvalidValue(
-                    f"the stage {each.name} is {getattr(self, each.name)!r:.80}; it must be a "
+                    f"the stage {each.name} is {stage!r:.80}; it must be a "
                     "function with a name, by which a synthesis that goes on knows it again. "
                     "Nothing was run or charged."
                 )
 
     def _named(self, name: str) -> str:
         stage = getattr(self, name)
-        known = stage if hasattr(stage, "__qualname__") else type(stage)
-        return f"{known.__module__}.{known.__qualname__}"
+        return f"{stage.__module__}.{stage.__qualname__}"
 
     @property
     def said(self) -> str:

@@ -3,6 +3,7 @@ what it weighs. And what no price can do: make scores leave 64 bits.
 """
 
 import dataclasses
+import functools
 from fractions import Fraction
 
 import numpy as np
@@ -194,3 +195,10 @@ def test_a_value_of_no_group_is_refused_before_a_row_is_read(group):
     groups = (np.array([0, 1]), np.array([0, group, 1]))
     with pytest.raises(InvalidValue, match="in no group"):
         Round((2, 2), (0, 1), groups, (), 1, Fraction(1), DiscreteGaussian(sigma=1))
+
+
+def test_stages_that_share_a_name_are_refused():
+    """Two partial functions were one name: the second synthesis was given the first one's."""
+    for share in (2, 3):
+        with pytest.raises(InvalidValue, match="function with a name"):
+            Stages(measure=functools.partial(gaussian, sensitivity=share))
