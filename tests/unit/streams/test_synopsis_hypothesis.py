@@ -67,7 +67,7 @@ def test_without_noise_the_fit_has_the_tables_that_were_measured(rows):
 
 
 def test_counts_that_are_not_negative_are_nearer_than_the_unbiased_ones(rows):
-    """Most cells are empty: squared errors about halve, that of five runs with a deviation of 4%."""
+    """Most cells are empty: squared errors about halve; of five runs together, within 4%."""
     plain = held = 0.0
     parities = Parities.of(BITS, order=3, rho=Fraction(1, 20))
     for _ in range(5):
