@@ -24,7 +24,9 @@ def reports(tmp_path):
 
 
 @pytest.fixture
-def endpoint(reports):
+def endpoint(reports, monkeypatch):
+    """With patience for askers on a machine that has other things to do."""
+    monkeypatch.setattr("discreet.survey.endpoint._Connection.timeout", 120)
     made = Endpoint(reports, port=0)
     yield made
     made.close()
