@@ -27,7 +27,7 @@ def project(noisy: Counts, total: float) -> Counts:
     """
     falling = np.sort(noisy)[::-1]
     levels = (np.cumsum(falling) - max(total, 1e-9)) / np.arange(1, len(falling) + 1)
-    found: Counts = np.maximum(noisy - levels[np.flatnonzero(falling > levels)[-1]], 0)
+    found: Counts = np.maximum(noisy - levels[np.flatnonzero(falling >= levels)[-1]], 0)
     return found
 
 

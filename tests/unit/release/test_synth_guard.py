@@ -17,6 +17,7 @@ from discreet.release.synth_domain import Attribute
 from discreet.release.synth_grade import grading
 from discreet.release.synth_loop import develop
 from discreet.release.synth_mwem import reweigh
+from discreet.release.synth_ones import project
 from discreet.release.synth_rounds import Candidate, Cells, Round, in_steps
 from discreet.release.synth_stages import Stages, gaussian, worst_missed
 
@@ -202,3 +203,12 @@ def test_stages_that_share_a_name_are_refused():
     for share in (2, 3):
         with pytest.raises(InvalidValue, match="function with a name"):
             Stages(measure=functools.partial(gaussian, sensitivity=share))
+
+
+@pytest.mark.parametrize("price", [Fraction(1, 10**33), Fraction(1, 10**36)])
+def test_a_price_that_buys_noise_only_still_gives_a_model(price):
+    """Noise beyond 2**53 swallowed the total: what was paid for failed half of the time."""
+    for _ in range(4):
+        found = develop(ATTRIBUTES, Memory(), rho=price, sensitivity=ONE)
+        assert np.isfinite(found.marginal((0, 1))).all()
+    assert project(np.array([1e17, 1e17]), 1.0).tolist() == [0.0, 0.0]
