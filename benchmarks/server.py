@@ -1,8 +1,10 @@
 """The server under load, on loopback only: refused questions, charged questions, health while slow
-questions run. Bounded in count and time; prints rates and percentiles.
+questions run; and what a guess at a token costs, for names that are and are not there. Bounded in
+count and time; prints rates and percentiles, and the goal that each is compared with.
 """
 
 import argparse
+import base64
 import http.client
 import json
 import socket
@@ -88,7 +90,7 @@ class Load:
             start = time.perf_counter()
             connection.request("POST", "/api/v1/queries", json.dumps(body(client, number)), headers)
             answer = connection.getresponse()
-            answer.read()
+            json.loads(answer.read())
             with self.lock:
                 self.times.append(time.perf_counter() - start)
                 self.statuses[answer.status] = self.statuses.get(answer.status, 0) + 1
@@ -97,10 +99,16 @@ class Load:
 
 def _report(case: str, load: Load, seconds: float, goal: str) -> dict[str, object]:
     times = sorted(load.times)
+    rate = len(times) / seconds
+    wanted = goal.partition("/s")[0]
+    peer = float(wanted) if wanted.isdigit() else None
     return {
         "case": case,
-        "ours": round(len(times) / seconds, 1),
+        "ours": round(rate, 1),
         "unit": "requests/s",
+        "peer": peer,
+        "peer_name": "goal",
+        "ratio": None if peer is None else round(rate / peer, 2),
         "p50_ms": round(1000 * statistics.median(times), 1),
         "p99_ms": round(1000 * times[int(0.99 * (len(times) - 1))], 1),
         "statuses": load.statuses,
@@ -133,6 +141,49 @@ def _health(port: int, seconds: float) -> float:
     return worst
 
 
+def _warming(client: int, number: int) -> dict[str, object]:
+    sql = "SELECT COUNT(*) AS n FROM visits"
+    return {"sql": sql, "epsilon": 0.001 + 0.0001 * number + 0.000001 * client}
+
+
+def _guesses(scale: int) -> dict[str, object]:
+    """What a wrong token costs the server, in microseconds: a name that is there, one that is not.
+
+    In this process and interleaved, so that only the way through the code differs.
+    """
+    from discreet.curator.service import Curator
+    from discreet.server.accounts import Accounts, Role
+
+    with tempfile.TemporaryDirectory() as name, Curator.open(Path(name) / "vault") as curator:
+        accounts = Accounts(curator.vault.states)
+        issued = [accounts.issue("ana", Role.ANALYST, days=1).text for _ in range(5)]
+        there, token, secret = issued[0].split(".")
+        absent = base64.urlsafe_b64encode(b"zoe").decode()
+        wrong = {
+            "known name, known token": f"{there}.{token}.{secret[::-1]}",
+            "known name, unknown token": f"{there}.{token[::-1]}.{secret}",
+            "unknown name": f"{absent}.{token}.{secret}",
+        }
+        times: dict[str, list[float]] = {case: [] for case in wrong}
+        for _ in range(500 * scale):
+            for case, text in wrong.items():
+                start = time.perf_counter()
+                accounts.identify(text)
+                times[case].append(time.perf_counter() - start)
+    found = {case: statistics.median(each) * 1e6 for case, each in times.items()}
+    ours, peer = found["unknown name"], found["known name, unknown token"]
+    return {
+        "case": "wrong tokens",
+        "ours": round(ours, 1),
+        "unit": "microseconds, median",
+        "peer": round(peer, 1),
+        "peer_name": "a name that is there",
+        "ratio": round(ours / peer, 3),
+        "all": {case: round(each, 1) for case, each in found.items()},
+        "goal": "the same within what a network hides",
+    }
+
+
 def measure(rows: int, scale: int) -> list[dict[str, object]]:
     """All cases, against one server process."""
     found: list[dict[str, object]] = []
@@ -148,6 +199,7 @@ def measure(rows: int, scale: int) -> list[dict[str, object]]:
         )
         try:
             _wait(port)
+            Load(port, tokens).run(4, 5, _warming)  # the engine has started when it is measured
             load = Load(port, tokens)
             seconds = load.run(
                 8, 50 * scale, lambda *_: {"sql": "SELECT age FROM visits", "epsilon": 1}
@@ -179,6 +231,7 @@ def measure(rows: int, scale: int) -> list[dict[str, object]]:
         finally:
             server.terminate()
             server.wait(60)
+    found.append(_guesses(scale))
     return found
 
 
