@@ -1,12 +1,11 @@
 """Propose-test-release by growth, audited exactly on all small neighbours of both relations, and
-end to end on graphs.
+refusals end to end.
 """
 
 from fractions import Fraction
 
 import pytest
 
-from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Approximate, Relation
 from discreet.rationals import ceil_decimal, log_bounds
@@ -15,7 +14,6 @@ from discreet.robust.outcome import Refused
 from discreet.robust.proposals import GrowthProposal, growth_distance
 from discreet.robust.quantile import SmoothQuantile
 from discreet.robust.trimmed import SmoothTrimmedMean
-from support.fit import counted
 from support.robust_laws import around, checked_law, data_sets
 
 HALF = Fraction(1, 2)
@@ -88,22 +86,3 @@ def test_a_trimmed_mean_is_shown_for_calm_rows_and_refused_for_wild_ones():
     proposal = GrowthProposal(query=query, bound=50, epsilon=2, delta=1e-12)
     assert abs(proposal.release(list(range(4000, 6000))).value - 5000) < 2000
     assert isinstance(proposal.release([0, 10**6] * 30), Refused)
-
-
-def test_half_the_noise_is_caught_end_to_end():
-    query = SmoothQuantile(fraction=HALF, lower=0, upper=100)
-    tied = [50] * 15 + [51] * 15
-    pairs = [(tied, [*tied, 51])]
-    claim = Approximate(epsilon=1, delta=DELTA)
-
-    def run(epsilon, false_alarm):
-        proposal = GrowthProposal(query=query, bound=1, epsilon=epsilon, delta=DELTA)
-
-        def once(rows):
-            found = proposal.release(rows)
-            return "refused" if isinstance(found, Refused) else found.value
-
-        return audit(once, claim, pairs=pairs, samples=1500, false_alarm=false_alarm)
-
-    assert not run(1, counted("audit of a proposal")).violated
-    assert run(12, 1e-6).violated

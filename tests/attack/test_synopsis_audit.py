@@ -12,12 +12,7 @@ from discreet.audit import audit
 from discreet.loss import Approximate, Pure, Sensitivity
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.streams.epochs import Epoch
-from discreet.streams.parities import Parities
-from discreet.streams.predicates import Predicate
 from discreet.streams.synopsis import Synopsis
-from discreet.streams.textbook import TextbookWeights
-from discreet.streams.universe import Universe
-from discreet.streams.weights import Weights
 from support import fit
 from support.synopsis_houses import house
 
@@ -121,136 +116,8 @@ def test_a_charge_that_is_too_small_is_caught(sessions):
     assert verdict.violated, str(verdict)
 
 
-BITS = Universe.binary(3)
-PLACES = np.array(list(np.ndindex(2, 2, 2)))
-PAIR = (tuple([3] * 8), tuple([3] * 7 + [4]))  # one row more in the last cell
-
-
-def contrasts(parities):
-    """Everything that is released of the contrasts."""
-
-    def draw(exact, count):
-        counts = np.array(exact)
-        return np.array(
-            [
-                np.concatenate(
-                    [np.ravel(n) for n in parities.release(PLACES, counts).noisy.values()]
-                )
-                for _ in range(count)
-            ]
-        )
-
-    return draw
-
-
-def test_contrasts_keep_their_loss():
-    parities = Parities.of(BITS, order=2, rho=Fraction(1, 8))
-    fit.performed.append("audit of contrasts")
-    claim = parities.loss()
-    verdict = audit(
-        contrasts(parities), claim, pairs=[PAIR], samples=1500, false_alarm=fit.FALSE_ALARM
-    )
-    assert not verdict.violated, str(verdict)
-
-
-def test_contrasts_priced_as_if_they_were_one_are_caught():
-    """Each contrast at the price of all: the noise forgets how many there are."""
-    one = Parities.of(BITS, order=2, rho=4)
-    claim = type(one.loss())(rho=Fraction(4, one.count * 16))
-    verdict = audit(contrasts(one), claim, pairs=[PAIR], samples=1500, false_alarm=1e-3)
-    assert verdict.violated, str(verdict)
-
-
 ONE = Sensitivity.single(1)
 EPOCH = Epoch.of(threshold=40, queries=2, sensitivity=ONE)
-
-
-def rounds(step):
-    """Two questions of one epoch: which of them ended it, and the number that it told."""
-
-    def draw(exact):
-        standing, said = EPOCH.above.begin(), []
-        for value in exact:
-            noisy, standing = step(standing, value)
-            said.append(-100.0 if noisy is None else float(noisy))
-            if noisy is not None:
-                break
-        return (*said, *[-200.0] * (len(exact) - len(said)))
-
-    return draw
-
-
-def right(standing, value):
-    return EPOCH.step(standing, value, predicted=0)
-
-
-def exact_number(standing, value):
-    """The planted bug: the round ends as it should, and then the number has no noise."""
-    noisy, after = EPOCH.step(standing, value, predicted=0)
-    return (None if noisy is None else value), after
-
-
-def test_rounds_keep_their_loss():
-    fit.performed.append("audit of rounds")
-    verdict = audit(
-        rounds(right),
-        EPOCH.loss(ONE),
-        pairs=[((39, 41), (40, 40)), ((41, 39), (40, 40))],
-        samples=2000,
-        false_alarm=fit.FALSE_ALARM,
-    )
-    assert not verdict.violated, str(verdict)
-
-
-def test_a_round_that_tells_the_exact_number_is_caught():
-    verdict = audit(
-        rounds(exact_number),
-        EPOCH.loss(ONE),
-        pairs=[((39, 41), (40, 40))],
-        samples=2000,
-        false_alarm=1e-3,
-    )
-    assert verdict.violated, str(verdict)
-
-
-def updated(direction):
-    """One question of the textbook's algorithm: the direction of the update it makes."""
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10, rho=Fraction(1, 20))
-    yes = Predicate.where({0: 1}, universe)
-
-    def draw(exact):
-        run = book.start()
-        noisy = run.answer(yes, exact)
-        if run.left == book.updates:
-            return 0.0
-        return direction(run.weights, yes, exact, noisy)
-
-    return draw, book
-
-
-def by_the_noise(weights: Weights, yes, _exact, _noisy):
-    return 1.0 if weights.share(yes) > 0.5 else -1.0
-
-
-def by_the_data(_weights, _yes, exact, _noisy):
-    """As printed in the lecture: compare with the exact answer."""
-    return 1.0 if exact > 5 else -1.0
-
-
-def test_the_printed_direction_is_caught_and_ours_is_not():
-    fit.performed.append("audit of the textbook")
-    for direction, broken in ((by_the_noise, False), (by_the_data, True)):
-        draw, book = updated(direction)
-        claim = book.above.loss(ONE).epsilon + book.noise.loss(ONE).epsilon  # of one epoch
-        verdict = audit(
-            draw,
-            Pure(epsilon=claim),
-            pairs=[(5, 6)],
-            samples=2500,
-            false_alarm=1e-3 if broken else fit.FALSE_ALARM,
-        )
-        assert verdict.violated is broken, str(verdict)
 
 
 def test_the_noise_of_a_round_is_what_its_loss_says():

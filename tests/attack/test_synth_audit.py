@@ -1,5 +1,5 @@
 """Synthetic data audited: the choice of a round on neighbouring tables keeps its price exactly, a
-whole round keeps it in a black-box audit, and planted bugs beside both are caught.
+planted bug beside it is caught. Whole rounds stand in the catalogue of audits.
 """
 
 import math
@@ -8,14 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from discreet.audit.blackbox import audit
-from discreet.audit.pairs import Pair
-from discreet.loss import ZCDP, Pure, Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.noise import system
-from discreet.release.synth_mwem import Worst
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Round, coded
-from support.fit import counted
+from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, coded
 
 SIZES = (2, 2)
 GROUPS = (np.arange(2), np.arange(2))
@@ -61,57 +54,3 @@ def test_the_choice_keeps_its_bounded_range():
 
 def test_a_unit_of_two_rows_at_the_price_of_one_is_caught():
     assert widest(2, Fraction(2 * SCORE_STEPS * 2)) > 1.0 + 1e-9
-
-
-def as_words(found):
-    return " ".join(f"{each.clique}:{each.counts.tolist()}" for each in found)
-
-
-def chosen(step, rows):
-    found = step.release(cells(rows), system)
-    return as_words(found)
-
-
-def step(variance):
-    noise = DiscreteGaussian.of_variance(variance)
-    return Round(SIZES, (0, 1), GROUPS, CANDIDATES[:2], 1, Fraction(2 * SCORE_STEPS), noise)
-
-
-PAIRS = [Pair(((0, 0),) * 3, ((0, 0),) * 4), Pair((), ((1, 1),))]
-
-
-def test_a_round_keeps_its_price():
-    made = step(Fraction(2))
-    claim = made.loss(Sensitivity.single(1))
-    assert isinstance(claim, ZCDP)
-    found = audit(
-        lambda rows: chosen(made, rows),
-        claim,
-        pairs=PAIRS,
-        samples=1200,
-        false_alarm=counted("audit of a synthesis"),
-    )
-    assert not found.violated
-
-
-def test_a_round_without_enough_noise_is_caught():
-    claim = step(Fraction(2)).loss(Sensitivity.single(1))
-    planted = step(Fraction(1, 50))
-    found = audit(lambda rows: chosen(planted, rows), claim, pairs=PAIRS, samples=1200)
-    assert found.violated
-
-
-def test_multiplicative_weights_keep_their_price():
-    made = Worst(SIZES, CANDIDATES[:2], Fraction(4 * SCORE_STEPS), Fraction(2))
-    claim = made.loss(Sensitivity.single(1))
-    assert claim == Pure(epsilon=1)
-    found = audit(
-        lambda rows: chosen(made, rows),
-        claim,
-        pairs=PAIRS,
-        samples=1200,
-        false_alarm=counted("audit of a synthesis"),
-    )
-    assert not found.violated
-    planted = Worst(SIZES, CANDIDATES[:2], Fraction(4 * SCORE_STEPS), Fraction(1, 4))
-    assert audit(lambda rows: chosen(planted, rows), claim, pairs=PAIRS, samples=1200).violated

@@ -14,6 +14,8 @@ from discreet.audit import planted
 from discreet.audit.published import MIXED, RISING
 from discreet.audit.subject import Subject
 from discreet.loss import Pure, Relation, Sensitivity
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.streams.above_threshold import AboveThreshold
 from discreet.streams.epochs import Epoch
 from discreet.streams.factorisation import Factorisation
@@ -126,6 +128,12 @@ def _numbers() -> Iterator[Subject]:
         return (*told, *[-99.0] * (len(exact) - len(told)))
 
     yield right.planted("the number without noise", exactly, 600, pairs=(_SHORT,))
+    add = Relation.ADD_REMOVE
+    made = NumericSparse.monotone(epsilon=2, alarms=2, sensitivity=_ONE, relation=add)
+    right = _subject("NumericSparse of counts", _answers(made), Pure(epsilon=2), (RISING,), 1_500)
+    yield right
+    bold = NumericSparse.monotone(epsilon=40, alarms=2, sensitivity=_ONE, relation=add)
+    yield right.planted("a twentieth of the noise", _answers(bold), 1_000)
 
 
 _TRAINING, _TOLERANCE = 100, 4
@@ -155,6 +163,22 @@ def _holdouts() -> Iterator[Subject]:
     yield right
     exactly = lambda exact: asked(exact, lambda _, each: each)  # noqa: E731
     yield right.planted("the mean without noise", exactly, 500)
+    sparse, number = made.numeric.sparse, DiscreteLaplace(scale=made.numeric.number_scale)
+
+    def quiet(exact: Sequence[int], count: int) -> NDArray[Any]:
+        """Which question is the first disagreement, when only the threshold has noise."""
+        noise = DiscreteLaplace(scale=sparse.threshold_scale)
+        level = _TOLERANCE + np.asarray(noise.release(np.zeros(count, dtype=np.int64)))
+        above = np.abs(np.array(exact) - _TRAINING) >= level[:, None]
+        return np.where(above.any(axis=1), above.argmax(axis=1), len(exact))
+
+    yield right.planted("no noise on what is compared", quiet, 20_000)
+
+    def endless(exact: Sequence[int]) -> int:
+        """Goes on after its disagreement: the mean of its numbers is as good as exact."""
+        return int(np.asarray(number.release(np.full(400, exact[0]))).sum()) // 100
+
+    yield right.planted("disagreements are not counted", endless, 1_000)
 
 
 _STEPS, _RHO = 6, Fraction(2)
@@ -187,6 +211,15 @@ def _sums() -> Iterator[Subject]:
     )
     yield right
     yield right.planted("the same noise for two streams", again, 400)
+    low = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=1)
+    noise = DiscreteGaussian.of_variance(low.variance)
+
+    def for_one(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+        """Priced as if a unit changed one step only."""
+        encoded = np.array(low.factorisation.encode(list(exact)))
+        return _along(np.asarray(noise.release(np.tile(encoded, (count, 1))), dtype=float))
+
+    yield right.planted("noise for one step of two", for_one, 40_000)
 
 
 def _along(noisy: NDArray[np.float64]) -> NDArray[np.int64]:
