@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.browser import find_browser
+from support.browser import PATIENCE, find_browser
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,8 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as driver:
         # Containers have no user namespaces for the browser's own sandbox.
-        made = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        made = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield made
         made.close()

@@ -29,7 +29,7 @@ from discreet.survey import Reports, read_survey_text
 from discreet.survey.definition import SKELETON
 from discreet.survey.endpoint import Endpoint
 from discreet.survey.recipe import recipe
-from support.browser import Script
+from support.browser import PATIENCE, Script
 from support.decision_tree import largest_ratio, law
 from support.fit import check_fit, rejects
 
@@ -58,6 +58,7 @@ def page(browser, tmp_path_factory):
     reports = Reports(tmp_path_factory.mktemp("survey") / "r.db", read_survey_text(SKELETON))
     endpoint = Endpoint(reports, port=0)
     opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
     opened.goto(endpoint.address)
     yield opened
     opened.close()

@@ -7,6 +7,7 @@ random, every respondent sends the same bytes; so nothing else can carry an answ
 import base64
 import json
 import re
+import time
 import urllib.parse
 
 import numpy as np
@@ -17,7 +18,7 @@ from discreet.survey import Endpoint, Reports, read_survey_text
 from discreet.survey.findings import findings
 from discreet.survey.invitations import invite
 from discreet.survey.wire import length, pack, unpack
-from support.browser import Script, Wire, asset, requests
+from support.browser import PATIENCE, Script, Wire, asset, requests
 from support.fit import check_rate
 
 PEOPLE = 200
@@ -118,18 +119,19 @@ def house(tmp_path):
 @pytest.fixture
 def page(browser):
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
 
 
 def ready(page, address):
-    page.set_default_timeout(120_000)  # machines with much else to do
+    page.set_default_timeout(PATIENCE)  # machines with much else to do
     page.goto(address)
     page.wait_for_selector("#send:not([disabled])", state="attached")
 
 
 def state(page):
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(PATIENCE)
     page.wait_for_selector("body[data-state]", state="attached")
     return page.get_attribute("body", "data-state")
 
@@ -189,7 +191,7 @@ def test_two_hundred_respondents(house, page):
     ]
     page.add_init_script(EVERYBODY % (json.dumps(given), ANSWER))
     page.goto(house.address)
-    page.wait_for_selector("body[data-everybody]", state="attached", timeout=300_000)
+    page.wait_for_selector("body[data-everybody]", state="attached", timeout=4 * PATIENCE)
     stored = json.loads(page.evaluate("sessionStorage.getItem('kept')"))
     kept = {one["token"]: bytes.fromhex(one["body"]) for one in map(json.loads, stored)}
     sent = house.wire.sent()
@@ -211,8 +213,8 @@ def test_two_hundred_respondents(house, page):
     assert usual[2].rows[0].high - usual[2].rows[0].low < 2000
 
 
-def with_known_words(browser, house, words, given, script=None):
-    """The reports of one respondent whose browser draws these words, and the raw bytes sent."""
+def with_known_words(browser, house, words, given, script=None, part=b""):
+    """The raw bytes that one respondent sends whose browser draws these words, this part too."""
     context = browser.new_context()
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
     context.add_init_script(KNOWN_WORDS % json.dumps(halves))
@@ -223,6 +225,9 @@ def with_known_words(browser, house, words, given, script=None):
         )
     house.wire.forget()
     answer(page, house.address, *given)
+    deadline = time.monotonic() + PATIENCE / 1000
+    while part not in house.wire.sent() and time.monotonic() < deadline:
+        page.wait_for_timeout(20)
     sent = house.wire.sent()
     context.close()
     return sent
@@ -279,7 +284,7 @@ def test_planted_leaks_are_seen(browser, house):
         "clear();\n    void send(report);",
         f"fetch('survey.json?' + btoa({label})); clear(); void send(report);",
     )
-    sent = with_known_words(browser, house, words, (1, 0, "7"), address)
+    sent = with_known_words(browser, house, words, (1, 0, "7"), address, b"survey.json?")
     assert leaks(sent, OPTIONS) == [OPTIONS[1]]
     with pytest.raises(AssertionError):
         reported(sent, size)
@@ -365,6 +370,7 @@ def test_a_missing_answer_or_one_that_is_no_number_is_asked_for(house, page):
 def test_without_scripts_nothing_can_be_sent(browser, house):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(house.address)
     assert "needs JavaScript" in page.text_content("noscript")
     page.check("#question-beast input[value='1']")
