@@ -54,7 +54,8 @@ def test_init_overwrites_nothing(desk):
         (["grant", "ana", "--epsilon", "1", "--delta", "2"], "delta"),
     ],
 )  # fmt: skip
-def test_bad_input_is_named(words, message, desk):
+def test_bad_input_is_named(words, message, desk, monkeypatch):
+    monkeypatch.chdir(desk.folder)  # where a vault may be made
     outcome = run(*[word.format(folder=desk.folder) for word in words])
     assert outcome.status == 2
     assert message in " ".join(outcome.err.split())
