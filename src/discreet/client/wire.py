@@ -66,7 +66,7 @@ class Wire:
         return self._read(self._sent(method, path, body)[0])
 
     def content(self, path: str) -> bytes:
-        """A file.
+        """The bytes of a file that the server gives.
 
         Privacy: none (touches no data).
         >>> Wire.content.__name__
