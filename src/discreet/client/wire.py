@@ -101,14 +101,24 @@ class Wire:
             },
         )
         try:
-            with urllib.request.urlopen(
-                request, timeout=self._seconds, context=self._context
-            ) as response:
+            with self._opener().open(request, timeout=self._seconds) as response:
                 return response.read(), response.headers.get("Link", "")
         except urllib.error.HTTPError as refusal:
             raise _refusal(refusal) from None
         except (OSError, ValueError, http.client.HTTPException) as failure:
             raise self._lost(failure) from None
+
+    def _opener(self) -> urllib.request.OpenerDirector:
+        """What opens addresses, without what follows redirections: the token would follow too."""
+        known = urllib.request.getproxies()
+        proxies = {name: known[name] for name in known if name == "https"}
+        opener = urllib.request.OpenerDirector()
+        opener.add_handler(urllib.request.ProxyHandler(proxies))  # through a tunnel, or not at all
+        opener.add_handler(urllib.request.HTTPHandler())
+        opener.add_handler(urllib.request.HTTPSHandler(context=self._context))
+        opener.add_handler(urllib.request.HTTPErrorProcessor())
+        opener.add_handler(urllib.request.HTTPDefaultErrorHandler())
+        return opener
 
     def _read(self, body: bytes) -> Any:
         try:
