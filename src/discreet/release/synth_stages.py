@@ -96,7 +96,7 @@ class Measure(Protocol):
     """
 
     def __call__(self, *, rho: Fraction, sensitivity: Sensitivity) -> Noise:
-        """A mechanism that costs at most rho.
+        """A discrete Gaussian or Laplace that costs at most rho; another would see exact counts.
 
         Privacy: none (touches no data).
         >>> Measure.__call__.__name__
