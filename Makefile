@@ -55,7 +55,7 @@ check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-audit: .venv/.setup ## audit every mechanism and write audit.html
+audit: .venv/.setup ## audit every mechanism and service, write audit.html
 	$(BIN)/discreet audit --html audit.html
 
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests

@@ -41,8 +41,8 @@ def bugs() -> tuple[Subject, ...]:
         ("no cut-off", planted.sparse_without_stop(2), two, MIXED, 400_000),
         ("noisy max with its value", planted.noisy_max_with_value(1), one, unmoved, 120_000),
         ("noise in floats", planted.float_laplace(1.0), one, (0, 1), 3_000),
-        ("half the Gaussian noise, as zCDP", planted.gaussian(1), zcdp, (0, 1), 10_000),
-        ("half the Gaussian noise", planted.gaussian(1), normal, (0, 1), 10_000),
+        ("half the Gaussian noise, as zCDP", planted.gaussian(1), zcdp, (0, 1), 40_000),
+        ("half the Gaussian noise", planted.gaussian(1), normal, (0, 1), 40_000),
         ("a delta too large", planted.response(0.5, delta=0.05), small, (0, 1), 10_000),
         ("the lottery of a sample", planted.lottery(0.05), small, (0, 1), 10_000),
     )

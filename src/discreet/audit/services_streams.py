@@ -29,7 +29,7 @@ _COUNT = "SELECT COUNT(*) AS n FROM visits"
 _MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
 _HALF = Fraction(1, 2)
 _SIDES = ((0, 1),)  # without the person, and with
-_BOLD = "a hundredth of what the noise costs is charged"
+_BOLD = "a thousandth of what the noise costs is charged"
 
 
 def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
@@ -73,7 +73,7 @@ def _both(
         part="services",
     )
     yield right
-    yield right.planted(_BOLD, drawing(100 * Fraction(price)), 100)
+    yield right.planted(_BOLD, drawing(1000 * Fraction(price)), 100)
 
 
 def _monitor(house: House, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:

@@ -3,6 +3,7 @@ planted beside each. Owns their inputs and sample sizes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -134,8 +135,8 @@ def _selecting() -> Iterator[Subject]:
         made = many(fractions=(0.25, 0.5), scale=1)
         right = _subject(made, _histogram(made.release), made.pure_loss(_ONE), _ROWS, _FEW)
         yield right
-        eager = _histogram(many(fractions=(0.25, 0.5), scale=0.0625).release)
-        yield right.planted("a sixteenth of the scale", eager, 1_000)
+        eager = _histogram(many(fractions=(0.25, 0.5), scale=Fraction(1, 64)).release)
+        yield right.planted("a sixty-fourth of the scale", eager, 1_000)
 
 
 def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], tuple[int, ...]]:

@@ -182,11 +182,11 @@ def _distances() -> Iterator[Subject]:
 
 
 def _widths() -> Iterator[Subject]:
-    made, bold = BinWidth(epsilon=1), BinWidth(epsilon=16)
+    made, bold = BinWidth(epsilon=1), BinWidth(epsilon=64)
     pairs = (((3,) * 3 + (200,) * 3, (3,) * 4 + (200,) * 3),)
     right = _subject("BinWidth", made.release, made.loss(), pairs, 600)
     yield right
-    yield right.planted("a sixteenth of the scale", bold.release, 400)
+    yield right.planted("a sixty-fourth of the scale", bold.release, 400)
 
 
 def _keys() -> Iterator[Subject]:

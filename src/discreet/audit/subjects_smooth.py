@@ -110,10 +110,10 @@ def _graphs() -> Iterator[Subject]:
         (_edges(6), _edges(6, (0, 1))),
         "LogNormalShape",
     )
-    # One edge closes ten triangles.
-    wedges = [(end, node) for end in (0, 1) for node in range(2, 12)]
-    pair = (_edges(12, *wedges), _edges(12, *wedges, (0, 1)))
-    query, ladder = SmoothTriangles(nodes=12), LadderMechanism(epsilon=0.5)
+    # One edge closes forty triangles.
+    wedges = [(end, node) for end in (0, 1) for node in range(2, 42)]
+    pair = (_edges(42, *wedges), _edges(42, *wedges, (0, 1)))
+    query, ladder = SmoothTriangles(nodes=42), LadderMechanism(epsilon=0.5)
     right = Subject(
         name="SmoothTriangles by the ladder",
         mechanism=_released(query, ladder),
@@ -129,7 +129,7 @@ def _graphs() -> Iterator[Subject]:
         exact = query.growth(graph).exact
         return float(ladder.release(Growth(exact=exact, rungs=[], limit=1)))
 
-    yield right.planted("a ladder that allows for one triangle", for_one, 900)
+    yield right.planted("a ladder that allows for one triangle", for_one, 500)
 
 
 _HUB = [(0, node) for node in range(1, 60)] + [(1, 2), (3, 4), (5, 6)]
