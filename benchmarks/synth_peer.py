@@ -40,7 +40,9 @@ def main() -> None:
     parser.add_argument("output", type=Path, help=".npy for the synthetic rows")
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, required=True)
+    parser.add_argument("--limit", type=int, required=True, help="the most CPU seconds")
     asked = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CPU, (asked.limit, asked.limit))
     with np.load(asked.table) as found:
         rows = found["rows"]
         sizes = dict(zip(found["names"].tolist(), found["sizes"].tolist(), strict=True))

@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise import system
-from discreet.rationals import ceil_decimal, sqrt_up
+from discreet.rationals import sqrt_up
 from discreet.release.model_fit import Fitted, combine, fit
 from discreet.release.synth import synthesize
 from discreet.release.synth_domain import Attribute
@@ -66,7 +66,7 @@ def made(source, rho=1, **replaced):
 
 def laplace(*, rho, sensitivity):
     """Laplace noise of a scale that costs rho: (epsilon^2/2)-zCDP."""
-    return DiscreteLaplace(scale=ceil_decimal(sensitivity.l1 / Fraction(sqrt_up(2 * rho)), 9) * 2)
+    return DiscreteLaplace(scale=sensitivity.l1 * sqrt_up(1 / (2 * rho)))
 
 
 def by_chance(offer):
