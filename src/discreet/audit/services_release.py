@@ -21,7 +21,7 @@ from discreet.release.synth import synthesize
 __all__ = ["release_services"]
 
 _EPSILON = Fraction(1, 2)
-_BOLD = "a hundredth of what the noise costs is charged"
+_BOLD = "far less noise than is charged for"
 _ONLY_THE_PERSON = {"smokes": [True], "coughs": [False]}
 _KINDS: Mapping[str, Mapping[str, Any]] = {
     "marginals": {"columns": ["smokes", "coughs"], "orders": [1, 2]},

@@ -29,7 +29,7 @@ _COUNT = "SELECT COUNT(*) AS n FROM visits"
 _MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
 _HALF = Fraction(1, 2)
 _SIDES = ((0, 1),)  # without the person, and with
-_BOLD = "a thousandth of what the noise costs is charged"
+_BOLD = "far less noise than is charged for"
 
 
 def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
@@ -45,7 +45,7 @@ def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
     return (
         *_both("Monitor", lambda e: _monitor(pure, e), Pure(epsilon=_HALF), _HALF, 200),
         *_both("Joint", lambda e: _joint(pure, e), Pure(epsilon=_HALF), _HALF, 200),
-        *_both("Counter", lambda e: _counter(mixed, e), ZCDP(rho=Fraction(1, 50)), 1, 200),
+        *_both("Counter", lambda e: _counter(mixed, e), ZCDP(rho=Fraction(1, 50)), 1, 200, 100),
         *_both("Holdout", lambda e: _holdout(pure, e), Pure(epsilon=_HALF), _HALF, 200),
         *_both(
             "Synopsis",
@@ -63,6 +63,7 @@ def _both(
     claim: Any,
     price: Number,
     samples: int,
+    bold: int = 1000,
 ) -> Iterator[Subject]:
     right = Subject(
         name=name,
@@ -73,7 +74,7 @@ def _both(
         part="services",
     )
     yield right
-    yield right.planted(_BOLD, drawing(1000 * Fraction(price)), 100)
+    yield right.planted(_BOLD, drawing(bold * Fraction(price)), 100)
 
 
 def _monitor(house: House, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
