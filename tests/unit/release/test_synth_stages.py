@@ -210,7 +210,7 @@ def test_a_drawing_is_used_for_rows_and_marks():
     found = made(Memory(), draw=first_values)
     assert not found.codes(10).any()
     assert found.marks[0].distance > 0.3  # rows without variety are far from the data
-    assert found.count({0: np.array([0.0, 1.0])}) > 300  # the model itself is as it was
+    assert found.count({0: np.array([0.0, 1.0])}) > 100  # the model itself is as it was: 600
 
 
 @pytest.mark.parametrize(
