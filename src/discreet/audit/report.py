@@ -18,7 +18,9 @@ _TITLES = {
     "streams": "Many questions",
     "robust": "Beyond global sensitivity",
     "release": "Releases and synthetic data",
+    "a curator": "A curator, through its sessions",
     "services": "Services, through a session",
+    "publications": "Whole releases, through a session",
     "published bugs": "Bugs that were published",
 }
 _WORDS = (

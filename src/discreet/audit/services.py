@@ -95,7 +95,7 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
             claim=claim,
             pairs=((0, 1),),
             samples=samples,
-            part="services",
+            part="a curator",
             covers=("Session", "Curator"),
         )
         yield right
@@ -125,7 +125,7 @@ def _rows(stack: ExitStack) -> Iterator[Subject]:
         claim=Pure(epsilon=1),
         pairs=((0, 1),),
         samples=200,
-        part="services",
+        part="a curator",
         covers=("Session",),
     )
     yield right
@@ -164,7 +164,7 @@ def _estimates(stack: ExitStack) -> Iterator[Subject]:
             claim=claim,
             pairs=((0, 1),),
             samples=200,
-            part="services",
+            part="a curator",
             covers=(name,),
         )
         yield right

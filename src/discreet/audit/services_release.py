@@ -59,7 +59,7 @@ def _both(
         claim=Pure(epsilon=_EPSILON),
         pairs=((0, 1),),
         samples=100,
-        part="services",
+        part="publications",
         covers=of,
     )
     yield right

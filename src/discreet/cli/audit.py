@@ -19,6 +19,7 @@ __all__ = ["register"]
 _FALSE_ALARM = 1e-9  # of each audit of a correct mechanism
 _BUG_FALSE_ALARM = 1e-3  # the sample sizes of the bugs are for this one
 _QUICK = 1_000
+_MOST_PROCESSES = 4
 _FEW = 3  # audits whose verdicts are printed in full
 
 
@@ -64,8 +65,8 @@ def _audit(
         _print_names(as_json)
         return
     start = time.process_time()
-    examined = _examined(name, _QUICK if quick else None)
-    seconds = time.process_time() - start
+    examined, elsewhere = _examined(name, _QUICK if quick else None)
+    seconds = time.process_time() - start + elsewhere
     if html is not None:
         write_page(html, audit_page(examined))
     if as_json:
@@ -85,24 +86,20 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _examined(name: str | None, most: int | None) -> "list[Examined]":
+def _examined(name: str | None, most: int | None) -> "tuple[list[Examined], float]":
+    """What was found, and the processor seconds that other processes took."""
+    import os
     from contextlib import ExitStack
-    from dataclasses import replace
 
-    from discreet.audit.catalogue import everything, examine, find
+    from discreet.audit.catalogue import everything, find
+    from discreet.audit.sharing import Rates, examine_all, examine_each
 
+    rates = Rates(right=_FALSE_ALARM, wrong=_BUG_FALSE_ALARM, most=most)
     with ExitStack() as stack, progress_bar("auditing:") as step:
-        subjects = everything(stack)
-        chosen = subjects if name is None else find(name, subjects)
-        found = []
-        for place, one in enumerate(chosen):
-            step(one.name, place / len(chosen))
-            if one.bug:
-                found.append(examine(one, false_alarm=_BUG_FALSE_ALARM))
-            else:
-                less = replace(one, samples=min(one.samples, most or one.samples))
-                found.append(examine(less, false_alarm=_FALSE_ALARM))
-    return found
+        if name is not None:
+            return examine_each(find(name, everything(stack)), rates, step), 0.0
+        processes = min(_MOST_PROCESSES, os.cpu_count() or 1)
+        return examine_all(rates, step, processes=processes)
 
 
 def _print_names(as_json: bool) -> None:
