@@ -10,7 +10,10 @@ from support.command_line import run, write_desk
 from support.vaults import people
 
 
-@pytest.mark.parametrize("shown", [canary.PERSON, canary.PERSON + 29, f"{canary.PERSON:,}"])
+@pytest.mark.parametrize(
+    "shown",
+    [canary.PERSON, canary.PERSON + 9999, f"{canary.PERSON:,}", f"{canary.PERSON + 9999:,}"],
+)
 def test_every_form_is_found(shown):
     assert canary.leaks(f"patient {shown} has a fever")
     with pytest.raises(AssertionError, match="the canary got out"):
