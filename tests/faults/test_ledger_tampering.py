@@ -111,6 +111,7 @@ TAMPERED = {
     "table": ("UPDATE tables SET schema = '{}x'", None, "table 'visits' is not as it was"),
     "no table": ("DELETE FROM tables", None, "table 'visits' is not as it was"),
     "source": ("DELETE FROM sources", None, "source 'content:66' is missing"),
+    "no meta": ("DELETE FROM meta", None, "own key"),
     "meta": ("UPDATE meta SET value = x'00'", None, "own key"),
     "seal": ("UPDATE seals SET mac = 'abc' WHERE number = 9", 5, "the seal after entry 4"),
     "seals cut": ("DELETE FROM seals WHERE number > 9", None, None),
@@ -400,17 +401,14 @@ def test_a_vault_of_the_first_version_is_sealed_with_its_next_entry(folder, monk
     assert refuses(folder)
 
 
-@pytest.mark.parametrize("again", range(12))
-def test_a_flipped_byte_is_found_or_does_not_matter(folder, again):
-    """Whatever byte of the file flips: it is found, or everything that counts is as it was."""
-    assert again < 12
+def check_flipped(folder: Path, share: float, bit: int) -> None:
+    """A bit flips so far into the file: it is found, or everything that counts is as it was."""
     filled(folder)
     with Vault.open(folder) as vault:
         before = vault.ledger.entries(), vault.ledger.accounts(), vault.releases.transcript("ana")
     path = folder / FILE
     content = bytearray(path.read_bytes())
-    place = random.randrange(100, len(content))
-    content[place] ^= 1 << random.randrange(8)
+    content[100 + int(share * (len(content) - 100))] ^= 1 << bit
     path.write_bytes(content)
     try:
         with Vault.open(folder) as vault:
@@ -420,6 +418,32 @@ def test_a_flipped_byte_is_found_or_does_not_matter(folder, again):
     except Unavailable:
         pass
     assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("place", range(24))
+def test_a_flipped_bit_is_found_or_does_not_matter(folder, place):
+    check_flipped(folder, (place + 0.5) / 24, place % 8)
+
+
+def test_a_text_that_turns_into_bytes_is_found(folder):
+    """The lengths of digest and code of a seal; an even number is one of bytes."""
+    filled(folder)
+    path = folder / FILE
+    content, lengths = path.read_bytes(), b"\x81\x0d\x81\x0d"
+    places = [place for place in range(len(content)) if content.startswith(lengths, place)]
+    problems = []
+    for place in places:
+        path.write_bytes(content[: place + 3] + b"\x0c" + content[place + 4 :])
+        with Vault.open(folder) as vault:
+            problems.append(vault.ledger.verify().problem)
+    assert len(places) >= 8
+    assert sum("is damaged" in str(problem) for problem in problems) >= 8
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("again", range(300))
+def test_whatever_bit_flips_is_found_or_does_not_matter(folder, again):
+    check_flipped(folder, (again + random.random()) / 300, random.randrange(8))
 
 
 @pytest.mark.parametrize("mark", [b"CREATE TABLE entries", b"entries_by_analyst"])

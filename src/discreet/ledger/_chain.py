@@ -135,6 +135,8 @@ class Chain:
             (first,),
         ).fetchall()
         for row in seals:
+            if not all(isinstance(part, str) for part in row[1:]):  # damage makes other types
+                raise Broken(self._next(), f"the seal after entry {self.replay.count} is damaged.")
             self._take(connection, Seal(*row))
 
     def _next(self) -> int:
@@ -189,6 +191,8 @@ class Chain:
         if row is None:
             raise Broken(sequence, f"entry {sequence} is missing.")
         *content, written = row
+        if any(isinstance(part, bytes | float) for part in row):
+            raise Broken(sequence, f"entry {sequence} was changed: it is damaged.")
         if sequence < self._adopted:
             self.replay.skip(sequence, str(content[1]), str(written))
         else:
@@ -246,7 +250,8 @@ class Chain:
 
 def vault_digest(connection: Connection) -> str:
     """What tells one vault from another: its own key, hashed."""
-    return digest(connection.execute("SELECT value FROM meta WHERE name = 'key'").fetchone())
+    key = connection.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
+    return digest(key or ())
 
 
 def _history(connection: Connection, before: int) -> Callable[[], list[Any]]:
