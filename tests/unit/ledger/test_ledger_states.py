@@ -123,6 +123,7 @@ def test_tampering_with_a_state_is_found(tmp_path, script):
         for name in ("states_no_update", "states_no_delete"):
             raw.execute(f"DROP TRIGGER {name}")
         raw.execute(script)
+    raw.close()
     with Vault.open(folder) as vault:
         assert not vault.ledger.verify().sound
         with pytest.raises(Unavailable, match="not sound"):
@@ -156,6 +157,7 @@ def test_a_vault_of_the_second_version_gets_the_table(tmp_path):
     with sqlite3.connect(folder / FILE) as raw:
         raw.execute("DROP TABLE states")
         raw.execute("PRAGMA user_version = 2")
+    raw.close()
     with Vault.open(folder) as vault:
         vault.states.put(change(1))
         assert vault.ledger.verify().sound
