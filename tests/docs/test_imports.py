@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-LIMIT_SECONDS = 0.3
+LIMIT_SECONDS, LIMIT_RATIO = 0.3, 3  # the second for slow machines: as many times numpy's own
 PARTS = "import discreet.mechanisms, discreet.accounting, discreet.noise"
 HEAVY = ["scipy", "rich", "typer", "click", "vl_convert", "pydantic", "hypothesis", "pytest"]
 
@@ -20,10 +20,12 @@ def run(script: str) -> str:
 @pytest.mark.parametrize("statement", ["import discreet", PARTS])
 def test_import_adds_little_to_numpy(statement):
     script = (
-        "import time, numpy; start = time.process_time(); "
-        f"{statement}; print(time.process_time() - start)"
+        "import time; before = time.process_time(); import numpy; start = time.process_time(); "
+        f"{statement}; print(start - before, time.process_time() - start)"
     )
-    assert min(float(run(script)) for _ in range(5)) <= LIMIT_SECONDS
+    runs = [[float(part) for part in run(script).split()] for _ in range(5)]
+    numpy, ours = (min(parts) for parts in zip(*runs, strict=True))
+    assert ours <= max(LIMIT_SECONDS, LIMIT_RATIO * numpy)
 
 
 @pytest.mark.parametrize("statement", ["import discreet", PARTS])

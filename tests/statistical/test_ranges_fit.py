@@ -114,7 +114,7 @@ def test_the_noise_of_the_factorisation_fits():
 
 @pytest.mark.parametrize("price", [Pure(epsilon=0.5), ZCDP(rho=0.05)])
 def test_marginals_have_the_variance_they_claim(price):
-    """1,200 releases: the mean square is within 40%, more than six of its deviations."""
+    """1,200 releases: the mean square is within half of it, seven of its deviations and more."""
     sizes = (2, 3, 4)
     family = Marginals.planned(sizes, every(sizes, [1, 2]), price=price)
     truth = measured_truth(family)
@@ -125,7 +125,7 @@ def test_marginals_have_the_variance_they_claim(price):
         for cut in family.wanted:
             squares[cut] += float((found.table(cut) - truth(cut)).ravel()[0] ** 2)
     for cut in family.wanted:
-        assert squares[cut] / turns == pytest.approx(family.variance(cut), rel=0.4)
+        assert squares[cut] / turns == pytest.approx(family.variance(cut), rel=0.5)
 
 
 def measured_truth(family):
