@@ -7,7 +7,6 @@ import argparse
 import base64
 import http.client
 import json
-import socket
 import statistics
 import subprocess
 import sys
@@ -30,11 +29,6 @@ region = { type = "category", keys = ["north", "south"] }
 epsilon = 1000000
 """
 _SECONDS = 60
-
-
-def _port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _house(folder: Path, rows: int) -> dict[str, str]:
@@ -116,16 +110,14 @@ def _report(case: str, load: Load, seconds: float, goal: str) -> dict[str, objec
     }
 
 
-def _wait(port: int) -> None:
-    for _ in range(300):
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit("the server did not start")
+def _port(server: subprocess.Popen[str]) -> int:
+    """Where a server listens: it says so when it does."""
+    assert server.stdout is not None
+    with server.stdout as said:
+        line = said.readline()
+    if not line:
+        raise SystemExit("the server did not start")
+    return int(line.split()[2].rpartition(":")[2])
 
 
 def _health(port: int, seconds: float) -> float:
@@ -190,15 +182,15 @@ def measure(rows: int, scale: int) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tokens = list(_house(folder, rows).values())
-        port = _port()
-        command = ("-c", "from discreet.cli import main; main()", "serve", "--port", str(port))
+        command = ("-c", "from discreet.cli import main; main()", "serve", "--port", "0")
         server = subprocess.Popen(
             [sys.executable, *command, "--vault", str(folder / "vault")],
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            text=True,
         )
         try:
-            _wait(port)
+            port = _port(server)
             Load(port, tokens).run(4, 5, _warming)  # the engine has started when it is measured
             load = Load(port, tokens)
             seconds = load.run(

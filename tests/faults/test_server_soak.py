@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -96,21 +95,16 @@ def test_five_minutes_of_load(tmp_path):
     with curator_of(tmp_path / "c", people(), budget="epsilon = 1000000") as curator:
         curator.grant("ana", epsilon=100_000)
         token = Accounts(curator.vault.states).issue("ana", Role.ANALYST, days=1).text
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     vault = tmp_path / "c" / "vault"
     server = subprocess.Popen(
-        [sys.executable, *MAIN, "serve", "--port", str(port), "--vault", str(vault)],
-        stdout=subprocess.DEVNULL,
+        [sys.executable, *MAIN, "serve", "--port", "0", "--vault", str(vault)],
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
     try:
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
+        with server.stdout as said:
+            port = int(said.readline().split()[2].rpartition(":")[2])  # it listens when it says so
         load = Rate(port, token)
         threads = load.run(SECONDS)
         time.sleep(SECONDS * WARM)

@@ -3,17 +3,20 @@
 import gc
 import logging
 import signal
+import socket
 import sys
 
 import uvicorn
 
 from discreet.curator.service import Curator
+from discreet.errors import Unavailable
 from discreet.server.application import application
 from discreet.server.settings import Settings
 from discreet.server.shield import LOGGER
 
 __all__ = ["serve", "without_traceback"]
 
+_MOST_WAITING = 256  # connections that were not looked at yet
 _COLLECT = (50_000, 20, 50)  # new objects before the collector looks; a question makes thousands
 
 
@@ -42,7 +45,7 @@ def serve(curator: Curator, settings: Settings) -> None:
             proxy_headers=settings.secure_cookies,
             forwarded_allow_ips="127.0.0.1",
             limit_concurrency=1000,
-            backlog=256,
+            backlog=_MOST_WAITING,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=settings.drain_seconds,
             h11_max_incomplete_event_size=32 * 1024,
@@ -50,10 +53,25 @@ def serve(curator: Curator, settings: Settings) -> None:
     )
     for each in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
         signal.signal(each, lambda *_: None)
-    print(f"Serving on http://{settings.host}:{settings.port} until stopped.", flush=True)
     gc.freeze()  # what was loaded stays: it need not be looked through again
     gc.set_threshold(*_COLLECT)
-    server.run()
+    with _listener(settings) as listener:  # whoever reads the line can connect
+        port = listener.getsockname()[1]
+        print(f"Serving on http://{settings.host}:{port} until stopped.", flush=True)
+        server.run(sockets=[listener])
+
+
+def _listener(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (settings.host, settings.port), family=family, backlog=_MOST_WAITING
+        )
+    except OSError as failure:
+        raise Unavailable(
+            f"{settings.host}:{settings.port} cannot be listened on ({failure.strerror}); name "
+            "another --port, or 0 for any that is free. Nothing was started."
+        ) from None
 
 
 def without_traceback(record: logging.LogRecord) -> bool:
