@@ -236,6 +236,7 @@ except DiscreetError as error:
 
 
 READ_ONLY = """
+import encodings.ascii  # loaded later otherwise, by somebody who may not read it
 if os.getuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)
 try:
