@@ -121,10 +121,10 @@ class Groups(Generic[_Page]):
                 self._lead.release()
                 self._next_leader()
         except BaseException:  # interrupted: what was not begun will not be done
+            with contextlib.suppress(ValueError):  # before another leads, who would begin it
+                self._queue.remove(item)
             with contextlib.suppress(RuntimeError):  # it was not this thread that led
                 self._lead.release()
-            with contextlib.suppress(ValueError):
-                self._queue.remove(item)
             self._next_leader()
             raise
         if item.error is not None:
