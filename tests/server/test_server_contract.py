@@ -47,7 +47,9 @@ def test_everyone_is_answered_as_described(operations, open_house, role):
         def check(case):
             headers = {"Authorization": f"Bearer {token_of(house, role)}"}
             # Which texts are SQL or TOML the document cannot say.
-            case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
+            case.call_and_validate(
+                headers=headers, timeout=240, excluded_checks=[positive_data_acceptance]
+            )
             house.accounts.go_on()
 
         check()
@@ -60,6 +62,6 @@ def test_a_stranger_is_let_in_nowhere(operations):
         @settings(_FEW, max_examples=2)
         @given(case=operation.as_strategy())
         def check(case):
-            assert case.call(headers={}).status_code == 401
+            assert case.call(headers={}, timeout=240).status_code == 401
 
         check()
