@@ -104,8 +104,8 @@ class Quantiles:
         `exact` holds the number of rows at each candidate, candidates in ascending order.
         Privacy: as `loss` says; putting the answers in order is post-processing.
         >>> import numpy as np
-        >>> Quantiles(fractions=(0, 0.5, 1), scale=1).release(np.array([0, 10**6, 10**6, 10**6]))
-        [1, 2, 3]
+        >>> Quantiles(fractions=(0, 0.5, 1), scale=1).release(np.array([10**6, 0, 10**6, 10**6]))
+        [0, 2, 3]
         """
         check_candidates(self.candidates, exact)
         below, upto = ranks(exact)
