@@ -54,7 +54,7 @@ def tracing(interface: Interface, *, candidates: int = 100, traits: int = 300) -
 
     Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
-    >>> tracing(exact(), candidates=60, traits=400).accuracy > 0.7
+    >>> tracing(exact(), candidates=60, traits=1000).accuracy > 0.7
     True
     """
     members, strangers = _traced(interface, candidates, traits)

@@ -126,7 +126,7 @@ class CoinPress:
 
         Privacy: as `loss` says.
         >>> rows = np.full((4000, 2), 700)
-        >>> found = CoinPress(columns=2, scale=10, radius=10**6, rho=1).release(rows)
+        >>> found = CoinPress(columns=2, scale=10, radius=10**4, rho=1).release(rows)
         >>> all(abs(column - 700) < 10 for column in found.mean)
         True
         """

@@ -85,7 +85,7 @@ class StabilityHistogram:
         """The keys that show, in ascending order, with their noisy numbers of rows.
 
         Privacy: as `loss` says.
-        >>> list(StabilityHistogram(epsilon=1, delta=1e-6).release([7] * 500 + [8]))
+        >>> list(StabilityHistogram(epsilon=1, delta=1e-9).release([7] * 500 + [8]))
         [7]
         """
         keys, counts = np.unique(integers(exact, "the exact keys"), return_counts=True)

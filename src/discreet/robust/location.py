@@ -228,7 +228,7 @@ class Location:
         """The estimate, or a refusal where no bin held enough rows.
 
         Privacy: as `loss` says.
-        >>> Location(epsilon=1, delta=1e-6).release([5, 7])
+        >>> Location(epsilon=1, delta=1e-9).release([5, 7])
         Refused(what='the location')
         """
         rows = integers(exact)

@@ -44,7 +44,7 @@ class GrowthProposal:
     docs/proofs/robust.md.
     >>> from discreet.robust.quantile import SmoothQuantile
     >>> median = SmoothQuantile(fraction=0.5, lower=0, upper=10**6)
-    >>> GrowthProposal(query=median, bound=5, epsilon=1, delta=1e-6).release([0, 10**6])
+    >>> GrowthProposal(query=median, bound=5, epsilon=1, delta=1e-9).release([0, 10**6])
     Refused(what='a value')
     """
 

@@ -97,7 +97,7 @@ class ProposeTestRelease:
     [DL09], [Vad17, Sec. 3.2]; derived for integer noise in docs/proofs/robust.md.
     >>> from discreet.robust.reaches import QuantileReach
     >>> median = QuantileReach(fraction=0.5, lower=0, upper=10**6)
-    >>> mechanism = ProposeTestRelease(bound=5, epsilon=1, delta=1e-6)
+    >>> mechanism = ProposeTestRelease(bound=5, epsilon=1, delta=1e-9)
     >>> mechanism.release([0, 10**6], median)
     Refused(what='a value')
     """
@@ -200,7 +200,7 @@ class ProposeTestRelease:
         `exact_distance` must be 0 wherever a neighbour's value is more than the bound away, and
         must move by at most one for each row inserted or deleted.
         Privacy: as `loss` says.
-        >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).decide(7, 0)
+        >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-9).decide(7, 0)
         Refused(what='a value')
         """
         if not self.test.passes(exact_distance, bits):

@@ -137,7 +137,7 @@ class StableValue:
         `exact_distance` must be 0 wherever a neighbour has another value, and must move by at
         most one for each row inserted or deleted.
         Privacy: as `loss` says.
-        >>> StableValue(epsilon=1, delta=1e-6).release(7, 0)
+        >>> StableValue(epsilon=1, delta=1e-9).release(7, 0)
         Refused(what='a value')
         """
         return Shown(exact) if self.test.passes(exact_distance, bits) else Refused(what)

@@ -25,7 +25,7 @@ class Epoch:
     """Compares gaps with a threshold until one is above it, and measures the count behind that one.
 
     Privacy: see `loss`, for any number of questions chosen as one likes [DR14, Thm. 3.23].
-    >>> epoch = Epoch.of(threshold=1000, queries=100, sensitivity=Sensitivity.single(1))
+    >>> epoch = Epoch.of(threshold=1000, queries=10**6, sensitivity=Sensitivity.single(1))
     >>> epoch.step(epoch.above.begin(), 400, predicted=410)[0] is None
     True
     """
