@@ -140,6 +140,7 @@ def _chart(title: str, examined: Sequence[Examined]) -> dict[str, Any]:
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": title,
         "width": 420,
+        "padding": {"left": 90, "right": 20, "top": 5, "bottom": 5},  # fonts differ in their widths
         "height": {"step": 20},
         "data": {"values": rows},
         "layer": [
