@@ -108,4 +108,6 @@ def test_services_before_an_adoption_are_closed_and_a_pause_holds(rich):
     rich.tokens["ana"] = rich.accounts.issue("ana", Role.ANALYST, days=1).text
     ana = Reader(rich, "ana")
     assert "closed" in ana.get("/services").text
+    (listed,) = rich.call("ana", "GET", "/monitors").json()
+    assert (listed["name"], "adopted" in listed["unavailable"]) == ("fever", True)
     assert ana.get("/monitors/fever").status_code == 503

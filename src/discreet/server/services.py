@@ -14,7 +14,7 @@ from starlette.responses import Response
 from discreet.curator.programs import states_of
 from discreet.curator.session import Session
 from discreet.display.words import cost_text
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.account import Holder
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
@@ -194,9 +194,17 @@ async def _monitors(request: Request, who: _Analyst) -> list[dict[str, Any]]:
 
     def listed() -> list[dict[str, Any]]:
         session = desk.curator.remote_session(who.name)
-        return [Monitor(session, name).values() for name in Monitor.names(session)]
+        return [_listed_monitor(Monitor(session, name)) for name in Monitor.names(session)]
 
     return await desk.gate.run(who.name, listed)
+
+
+def _listed_monitor(monitor: Monitor) -> dict[str, Any]:
+    """What is known of a monitor; of one that an adoption has closed, why."""
+    try:
+        return monitor.values()
+    except Unavailable as problem:
+        return {"name": monitor.name, "unavailable": str(problem)}
 
 
 async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:
