@@ -24,7 +24,16 @@ from discreet.release.synth_domain import Attribute, binned
 from discreet.release.synth_grade import grading
 from discreet.release.synth_model import Synthetic
 from discreet.release.synth_ones import estimate_counts
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noise, Noisy, Ones, Round, Step
+from discreet.release.synth_rounds import (
+    SCORE_STEPS,
+    Candidate,
+    Noise,
+    Noisy,
+    Ones,
+    Round,
+    Step,
+    variance_of,
+)
 from discreet.release.synth_schedule import Schedule, schedule
 from discreet.release.synth_stages import MEAN_SIZE, Offer, Stages
 
@@ -143,7 +152,7 @@ def develop(
     counted = source.take(first)
     guess = max(1.0, float(counted[0].counts[0])) if counted else 1000.0
     if plan is None:
-        signal = guess / math.sqrt(course.noise(budget).variance)
+        signal = guess / math.sqrt(variance_of(course.noise(budget)))
         plan = schedule(signal=signal, attributes=len(attributes))
     course = replace(course, plan=plan)
     ones: tuple[Noisy, ...] | None = None
@@ -177,9 +186,8 @@ def _ones(course: _Course, rho: Fraction) -> Ones:
 def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Synthetic:
     """Independent attributes, binned for the noise that measurements will have."""
     plan = course.plan
-    deviation = math.sqrt(
-        course.noise(left * (1 - Fraction(plan.choosing)) / plan.measurements).variance
-    )
+    measuring = course.noise(left * (1 - Fraction(plan.choosing)) / plan.measurements)
+    deviation = math.sqrt(variance_of(measuring))
     weights = [1 / (len(each.counts) * float(each.variance)) for each in ones]
     sums = [float(each.counts.sum()) for each in ones]
     total = max(1.0, sum(map(lambda a, b: a * b, weights, sums)) / sum(weights))
@@ -257,7 +265,7 @@ def _round(
         clique for clique in pool if clique in held or tree_cells(sizes, (*held, clique)) <= most
     )
     noise = course.noise(each * (1 - choosing))
-    offer = Offer(model, allowed, math.sqrt(noise.variance))
+    offer = Offer(model, allowed, math.sqrt(variance_of(noise)))
     candidates = tuple(_proposed(one, allowed) for one in course.stages.select(offer))
     heaviest = max((one.weight for one in candidates), default=0)
     scale = Fraction(1)

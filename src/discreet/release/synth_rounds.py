@@ -29,12 +29,14 @@ __all__ = [
     "Step",
     "coded",
     "in_steps",
+    "variance_of",
 ]
 
 SCORE_STEPS = 256
 """Expected counts enter scores as integers in 1/256 rows, so that scores are exact."""
 
 _MOST_STEPS = 1 << 60  # of one table: beyond it distances would leave 64 bits and come back
+_LEAST_VARIANCE = 1e-6
 Integers = NDArray[np.int64]
 
 
@@ -357,6 +359,18 @@ def _near(one: Clique, other: Clique) -> bool:
     return len(set(one) & set(other)) >= 2
 
 
+def variance_of(noise: Noise) -> float:
+    """The variance that a fit supposes: noise that is never seen has one of zero, which no weight
+    could be made of.
+
+    Privacy: none (touches no data).
+    >>> from discreet.mechanisms.gaussian import DiscreteGaussian
+    >>> variance_of(DiscreteGaussian(sigma=0.01)), variance_of(DiscreteGaussian(sigma=3))
+    (1e-06, 9.0)
+    """
+    return max(noise.variance, _LEAST_VARIANCE)
+
+
 def _measured(clique: Clique, noise: Noise, exact: Integers, bits: BitSource) -> Noisy:
     noisy = np.asarray(noise.release(exact, bits), dtype=np.int64)
-    return Noisy(clique, noisy, Fraction(noise.variance))
+    return Noisy(clique, noisy, Fraction(variance_of(noise)))

@@ -189,6 +189,15 @@ def test_a_synthesis_learns_what_depends_on_what():
     assert two.deviation < 0.01
 
 
+def test_a_price_without_noise_gives_the_counts():
+    """A variance of zero was divided by, after the charge."""
+    source = Memory(table())
+    made = develop(ATTRIBUTES, source, rho=10_000, sensitivity=Sensitivity.single(1))
+    codes, size = coded(source.exact.places, (0, 1), SIZES)
+    exact = source.exact.marginal(codes, size).reshape(2, 3)
+    assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60
+
+
 def test_lost_answers_are_paid_for_and_the_rest_goes_on():
     source = Memory(table(), lost=(1, 2, 4))
     made = develop(ATTRIBUTES, source, rho=1, sensitivity=Sensitivity.single(1))
