@@ -23,6 +23,16 @@ def test_a_free_port_is_taken_and_known():
             pass  # it listens already
 
 
+def test_answers_wait_for_no_receipt():
+    """Without it the body of every answer waited 40 ms for the client to acknowledge its head."""
+    with (
+        _listener(Settings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
 def test_a_port_that_is_taken_is_refused_in_words(tmp_path):
     with _listener(Settings(port=0)) as taken:
         port = taken.getsockname()[1]
