@@ -17,6 +17,7 @@ from discreet.plan.explain import cost_of, noise_of
 from discreet.plan.picks import Way
 from discreet.plan.price import Price
 from discreet.plan.released import Released
+from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import counting
 from discreet.query.parse import parse
 from discreet.schema.table import Table
@@ -105,6 +106,7 @@ def recall(release: Release) -> Answer:
         ways=tuple(map(Way, body.get("ways", ()))),  # releases of old were all chosen by rank
         supposed=body.get("supposed"),
         others=tuple((table, f'"{table.name}"') for table in others),
+        joined_rows=MOST_ROWS,  # it was released when joins had other limits
         question=body["question"],
     )
     made = plan(counting(draft, body["behind"]) if body["behind"] else draft)

@@ -9,6 +9,7 @@ from discreet.curator.pacing import GRID_SECONDS, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
 from discreet.ledger.account import Holder
+from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault, folder_of
 from discreet.plan.draft import GROUP_LIMIT
@@ -55,6 +56,7 @@ class Curator:
         time_limit_seconds: Number = 60,
         grid_seconds: Number = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
+        price_floor: Number = DEFAULT_FLOOR.share,
     ) -> "Curator":
         """Open the vault in a folder, or make one.
 
@@ -62,7 +64,8 @@ class Curator:
         `folder`, or the variable DISCREET_VAULT, is for what stays here.
         A folder that others can reach into is refused.
         `grid_seconds` is the step of time at which answers leave remote sessions; `most_groups`
-        is how many public groups one question may have.
+        is how many public groups one question may have; `price_floor` is the share of the smaller
+        of two budgets that every new charge takes at least.
         Privacy: none (touches no data).
         >>> Curator.open("")
         Traceback (most recent call last):
@@ -70,7 +73,7 @@ class Curator:
         """
         refuse_readable(folder_of(vault, folder))
         return cls(
-            Vault.open(vault, folder=folder),
+            Vault.open(vault, folder=folder, floor=PriceFloor(share=price_floor)),
             time_limit_seconds=time_limit_seconds,
             grid_seconds=grid_seconds,
             most_groups=most_groups,

@@ -2,7 +2,7 @@
 Everything that touches data goes through `running`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,6 +30,7 @@ from discreet.plan.target import (
     supposed_count,
 )
 from discreet.rationals import Number, rational
+from discreet.schema.table import Table
 
 __all__ = ["Session"]
 
@@ -91,12 +92,38 @@ class Session:
         >>> Session.explain.__name__
         'explain'
         """
+        made = self._planned(sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta)
+        self._vault.ledger.floor.check(
+            self._payers(made.tables), made.cost, label="The price of this question"
+        )
+        return made
+
+    def _payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
+        population = paying(tables).population
+        return self._vault.ledger.payers(population=population, analyst=self.name)
+
+    def _planned(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None,
+        rho: Number | None,
+        error: Number | Mapping[str, Number] | None,
+        count: int | None,
+        delta: Number | None,
+    ) -> Plan:
+        """The plan at its price, even one below the least of new charges: it may be stored."""
         draft, analyst, kind = self._draft(sql, delta)
         epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
         if error is not None:
             if epsilon is not None or rho is not None:
                 raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
-            return priced_for_error(draft, error, kind, count)
+            made = priced_for_error(draft, error, kind, count)
+            payers = self._payers(made.tables)
+            floor = self._vault.ledger.floor
+            if floor.admits(payers, made.cost):
+                return made
+            return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
         return plan(replace(draft, price=price, supposed=checked_count(count)))
 
@@ -164,7 +191,7 @@ class Session:
             bought, intervals = self._counted(sql, error, delta)
             count = supposed_count(intervals) if bought is not None else None
         try:
-            made = self.explain(
+            made = self._planned(
                 sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
             )
             found = self._run(made, request)

@@ -100,6 +100,7 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
         ("protects", protected_text(plan.table)),
         ("groups", _groups(facts["groups"], facts["selection"])),
+        ("work", f"at most {facts['work_per_unit']:,} rows for one {facts['unit']}"),
     ]
     outputs = {output.name: output.expression for output in plan.query.outputs}
     label = "error, 95%"

@@ -253,7 +253,9 @@ def _with(order: Order, seal: Seal | None) -> Order:
 
 
 def _settings(memory_limit: str | None, threads: int | None) -> dict[str, str]:
-    settings = {"temp_directory": ""}
+    # Joins run in the order in which they are written, which is the one whose rows the plan bounds,
+    # and what one side holds does not decide how much of the other is read.
+    settings = {"temp_directory": "", "disabled_optimizers": "join_order,join_filter_pushdown"}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     if threads is not None:

@@ -213,6 +213,17 @@ the budget is 1. Nothing was run or charged.
             raise BudgetExceeded(f"{label} would bring {reached} Nothing was run or charged.")
         return replace(self, spent=spent, spent_delta=spent_delta)
 
+    def share(self, loss: Loss) -> Fraction:
+        """What part of the whole limit a loss is, in the account's own terms.
+
+        Privacy: none (touches no data).
+        >>> from discreet.loss import Pure
+        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=2)).share(Pure(epsilon=1))
+        Fraction(1, 2)
+        """
+        cost, _ = _price(loss, Currency.EPSILON if self.pure else Currency.RHO)
+        return cost / self.limit if self.limit else Fraction(1)
+
     def _reached(self, cost: Fraction, delta: Fraction) -> str:
         """Which total would pass which limit."""
         who, total = f"{self.holder} {self.name!r}", rounded_total(self.spent + cost)

@@ -24,6 +24,7 @@ from discreet.ledger.entry import (
     describe_loss,
     memo_text,
 )
+from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.requests import Request, bind, check_unbound
 from discreet.ledger.states import Change, move
 from discreet.ledger.verification import Verification, replay
@@ -36,7 +37,7 @@ __all__ = ["Ledger", "open_account"]
 class Ledger:
     """Accounts and the append-only record of every charge to them, in a file or on a server.
 
-    Several processes and threads may use one.
+    Several processes and threads may use one. `floor` is the least price of a charge.
     Privacy: a charge is admitted only within both budgets, whatever was asked before
     (see `Account`); the entry is durable before anything is run.
     >>> import tempfile
@@ -51,10 +52,11 @@ class Ledger:
     3 9/10
     """
 
-    __slots__ = ("_store",)
+    __slots__ = ("_store", "floor")
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, floor: PriceFloor = NO_FLOOR) -> None:
         self._store = store
+        self.floor = floor
 
     @classmethod
     def open(cls, path: str | Path) -> "Ledger":
@@ -158,6 +160,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
                 book.account(Holder.ANALYST, analyst),
             )
             charged = tuple(account.admit(loss, label=label) for account in accounts)
+            self.floor.check(accounts, loss, label=label)
             if request is not None:
                 check_unbound(book, analyst, request)
             for account in charged:
@@ -171,6 +174,24 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
 
         entry, seal = self._store.share(charge)
         return entry.receipt_for(seal, loss, dict(memo or {}))
+
+    def payers(self, *, population: str, analyst: str) -> tuple[Account, Account]:
+        """The two accounts that a charge is taken from.
+
+        Privacy: none (touches no data).
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.add_account("population", "patients", Budget(epsilon=1))
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
+        ...     [each.name for each in ledger.payers(population="patients", analyst="ana")]
+        ['patients', 'ana']
+        """
+        with self._store.reading() as connection:
+            return (
+                required_account(connection, Holder.POPULATION, population),
+                required_account(connection, Holder.ANALYST, analyst),
+            )
 
     def account(self, holder: Holder | str, name: str) -> Account:
         """An account as it stands now.
@@ -223,11 +244,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         ...     ledger.available(population="patients", analyst="ana").epsilon
         Fraction(1, 1)
         """
-        with self._store.reading() as connection:
-            return jointly(
-                required_account(connection, Holder.POPULATION, population),
-                required_account(connection, Holder.ANALYST, analyst),
-            )
+        return jointly(*self.payers(population=population, analyst=analyst))
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order.

@@ -10,6 +10,7 @@ from discreet.ledger._place import put_file
 from discreet.ledger._server import is_server, server_url
 from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
+from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.releases import Releases
 from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
@@ -71,17 +72,23 @@ class Vault:
 
     __slots__ = ("_store", "catalogue", "folder", "ledger", "releases", "requests", "states")
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, floor: PriceFloor = NO_FLOOR) -> None:
         self.folder = folder
         self._store = store
-        self.ledger = Ledger(store)
+        self.ledger = Ledger(store, floor)
         self.releases = Releases(store)
         self.requests = Requests(store, self.releases)
         self.catalogue = Catalogue(store)
         self.states = States(store)
 
     @classmethod
-    def open(cls, place: str | Path, *, folder: str | Path | None = None) -> "Vault":
+    def open(
+        cls,
+        place: str | Path,
+        *,
+        folder: str | Path | None = None,
+        floor: PriceFloor = NO_FLOOR,
+    ) -> "Vault":
         """Open the vault in a folder, or make both, readable by their owner only.
 
         A postgresql:// URL keeps the ledger on a server, for several curators; the folder, named
@@ -98,10 +105,10 @@ class Vault:
             _check_tie(where, url)
             store = Store.server(url, where)
             _tie(where, url)  # only now: a mistyped address ties no folder
-            return cls(where, store)
+            return cls(where, store, floor)
         if (where / _ADDRESS).is_file():
-            return cls(where, Store.server(_address(where), where))
-        return cls(where, Store.file(where / FILE))
+            return cls(where, Store.server(_address(where), where), floor)
+        return cls(where, Store.file(where / FILE), floor)
 
     def close(self) -> None:
         """Close the connections; the vault can be opened again.

@@ -30,7 +30,7 @@ from discreet.plan.values import GROUP_LIMIT, Draft, Plan
 from discreet.plan.ways import decided
 from discreet.query.algebra import Aggregate, Scan, Statistic
 from discreet.query.naming import free_name
-from discreet.schema.table import Table
+from discreet.schema.table import JOINED_ROWS, Table
 
 __all__ = [
     "Draft",
@@ -71,16 +71,24 @@ def read(draft: Draft) -> Draft:
     source, most = draft.query.source, draft.query.options.max_rows_contributed
     plain = isinstance(source, Scan) and not source.names
     if plain and (most is None or most >= draft.table.rows_per_unit):
-        return replace(draft, tables=tables)
+        return replace(draft, tables=tables, work=draft.table.rows_per_unit)
     relations = (draft.relation, *(relation for _, relation in draft.others))
     known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
-    rows = rowset(source, known, draft.dialect, draft.integer_units)
+    limits = [each.joined_rows_per_unit for each in tables if each.kind != "public"]
+    rows = rowset(
+        source,
+        known,
+        draft.dialect,
+        draft.integer_units,
+        joined_rows=draft.joined_rows or min(limits, default=JOINED_ROWS),
+        most_rows=most,
+    )
     if most is not None:
         rows = limited_rows(rows, most, draft.dialect)
     if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
         raise UnsafeQuery(
             "nothing bounds how many rows one person has after the join. Join on the declared key "
-            "of a public table, or write OPTIONS(max_rows_contributed=10). Nothing was charged."
+            "of a public table. Nothing was charged."
         )
     private = next(each for each in tables if each.kind != "public")
     made = replace(
@@ -91,7 +99,9 @@ def read(draft: Draft) -> Draft:
         columns=rows.columns,
     )
     relation = dialect_of(draft.dialect).derived(rows.select, "source")
-    return replace(draft, tables=tables, table=made, relation=relation, kept="")
+    return replace(
+        draft, tables=tables, table=made, relation=relation, kept="", work=rows.work
+    )
 
 
 def resolve(draft: Draft) -> Draft:

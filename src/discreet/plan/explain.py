@@ -256,6 +256,8 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
         "unit": plan.table.unit or "row",
         "neighbours": plan.table.neighbours.value,
         "groups": None if plan.contribution.groups_in_all is None else len(plan.groups),
+        "rows_per_unit": plan.table.rows_per_unit,
+        "work_per_unit": plan.work,
         "error": error_of(plan, count),
         "measures": [
             {

@@ -1,10 +1,12 @@
 """Joins and subqueries as one bounded relation: SQL, columns with bounds, rows of one unit.
-After every join the number of rows one unit can have is known again, or enforced. Never sees data.
+How many rows one unit can have is known before and after every join, and a join that could give it
+more than a small public limit is refused, so that no person decides how long a question takes.
+Never sees data.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.derived import Aggregated, column_of, missing_too, without_aggregates
@@ -26,15 +28,15 @@ from discreet.schema.table import Table
 __all__ = ["MOST_ROWS", "Rowset", "limited_rows", "rowset"]
 
 MOST_ROWS = 10**9
-"""The most rows that one unit may have after joins."""
+"""No unit has more rows than this; as a limit of joins it means none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rowset:
     """Rows with known columns; `select` is their SELECT, with "$unit" first if there is a unit.
 
-    `rows_per_unit` is None where nothing bounds it: in public rows, and after a join with a
-    public table whose key is not declared. Units of the same `form` are of one type.
+    `rows_per_unit` is None where nothing bounds it: in public rows. `work` is how many rows of
+    one unit all steps together read and make. Units of the same `form` are of one type.
     Privacy: none (touches no data).
     >>> Rowset("private", 'SELECT "age" FROM t', (), None, 1).rows_per_unit
     1
@@ -47,6 +49,7 @@ class Rowset:
     rows_per_unit: int | None
     population: str = ""
     form: str = ""
+    work: int = 0
 
     @property
     def public(self) -> bool:
@@ -64,15 +67,21 @@ def rowset(
     tables: Mapping[str, tuple[Table, str]],
     dialect: str,
     integer_units: tuple[str, ...] = (),
+    *,
+    joined_rows: int,
+    most_rows: int | None = None,
 ) -> Rowset:
     """The rows of a source; `tables` gives each table and what stands for it after FROM.
 
-    The units of the tables in `integer_units` are integers in the engine.
-    Privacy: none (touches no data).
-    >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb").rows_per_unit
+    The units of the tables in `integer_units` are integers in the engine. A join gives one unit at
+    most `joined_rows` rows, or as many as one of its sides has; where it could give more, both
+    sides are cut to `most_rows` of each unit first, if the question has such a limit.
+    Privacy: none (touches no data); the rows one unit adds to any step are at most `work`.
+    >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb", joined_rows=1000).rows_per_unit
     1
     """
-    return _Reader(tables, dialect_of(dialect), integer_units).read(source)
+    reader = _Reader(tables, dialect_of(dialect), integer_units, joined_rows, most_rows)
+    return reader.read(source)
 
 
 def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
@@ -86,7 +95,7 @@ def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
     if rows.unit is None or (rows.rows_per_unit is not None and most >= rows.rows_per_unit):
         return rows
     first = _first(rows, ['"$unit"'], most, dialect_of(dialect))
-    return replace(rows, select=first, rows_per_unit=most)
+    return replace(rows, select=first, rows_per_unit=most, work=rows.work + most)
 
 
 def _names(rows: Rowset) -> list[str]:
@@ -124,6 +133,8 @@ class _Reader:
     tables: Mapping[str, tuple[Table, str]]
     dialect: Dialect
     integer_units: tuple[str, ...]
+    joined_rows: int
+    most_rows: int | None
 
     def read(self, source: Source) -> Rowset:
         match source:
@@ -149,7 +160,9 @@ class _Reader:
         select = f"SELECT {', '.join(listed)} FROM {relation}"
         rows = None if table.kind == "public" else table.rows_per_unit
         form = "integer" if table.name in self.integer_units else f"as in {table.name}"
-        return Rowset(table.kind, select, columns, table.unit, rows, table.population, form)
+        return Rowset(
+            table.kind, select, columns, table.unit, rows, table.population, form, work=rows or 0
+        )
 
     def _scope(self, columns: Iterable[Column]) -> Scope:
         return Scope({each.name: each for each in columns}, self.dialect)
@@ -214,6 +227,7 @@ class _Reader:
             select=select,
             columns=tuple(column for column, _ in made),
             rows_per_unit=rows,
+            work=inner.work + rows,
         )
 
     def _join(self, join: Join) -> Rowset:
@@ -227,12 +241,14 @@ class _Reader:
             right, many = self._matched(right, join.right, [name for _, name in join.on])
             rows = _times(left.rows_per_unit, many)
         else:  # of one population, joined on the unit; or both public
+            left, right = self._cut(left, right)
             rows = _times(left.rows_per_unit, right.rows_per_unit)
         if not private.public and private.unit is None and rows != 1:
             raise UnsafeQuery(
                 "each row is one person, and a join could make several rows of one. Join on the "
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
             )
+        self._check_work(left, right, rows)
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
             columns = (*left.columns, *map(missing_too, right.columns))
@@ -244,7 +260,41 @@ class _Reader:
             f"{join.kind.upper()} JOIN {self.dialect.derived(self._aside(left, right), 'r')} "
             f"ON {self._on(join, left, right)}"
         )
-        return replace(private, select=select, columns=columns, rows_per_unit=rows)
+        work = left.work + right.work + (rows or 0)
+        return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
+
+    def _limit(self, left: Rowset, right: Rowset) -> int:
+        """The most rows of one unit that a join may make: no fewer than a side has already."""
+        return max(self.joined_rows, left.rows_per_unit or 0, right.rows_per_unit or 0)
+
+    def _cut(self, left: Rowset, right: Rowset) -> tuple[Rowset, Rowset]:
+        """Both sides, with fewer rows of each unit where all of them would be too many to join."""
+        rows = _times(left.rows_per_unit, right.rows_per_unit)
+        if rows is None or self.most_rows is None or rows <= self._limit(left, right):
+            return left, right
+        name, most = self.dialect.name, self.most_rows
+        return limited_rows(left, most, name), limited_rows(right, most, name)
+
+    def _check_work(self, left: Rowset, right: Rowset, rows: int | None) -> None:
+        """Refuse a join after which one person could have more rows than the limit."""
+        if (left.public and right.public) or self.joined_rows >= MOST_ROWS:
+            return
+        if rows is None:
+            raise UnsafeQuery(
+                "a public table is joined by columns that are not its declared key, so nothing "
+                "bounds how many of its rows one person meets. Equate all columns of its key; if "
+                "it has none, ask the custodian to declare key and rows_per_key. Nothing was run "
+                "or charged."
+            )
+        limit = self._limit(left, right)
+        if rows > limit:
+            raise UnsafeQuery(
+                f"a join could give one person {rows:,} rows; the limit is {limit:,}, because how "
+                "long a question takes must not depend on one person. GROUP BY the unit in a "
+                "subquery before joining, write OPTIONS(max_rows_contributed="
+                f"{isqrt(self.joined_rows)}), or ask the custodian to raise joined_rows_per_unit. "
+                "Nothing was run or charged."
+            )
 
     def _aside(self, left: Rowset, right: Rowset) -> str:
         """The right side; its unit gets another name where the left has one."""
@@ -280,11 +330,25 @@ class _Reader:
         if isinstance(source, Scan):
             table, names = self.tables[source.table][0], dict(source.names)
             return [names.get(name, name) for name in table.key], table.rows_per_key
+        if isinstance(source, Join):
+            return self._joined_key(source)
         if not isinstance(source, Rows):
             return [], 1
         inner, many = self._key(source.source)
         shown = {each.name: name for name, each in source.columns if isinstance(each, Field)}
         return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
+
+
+    def _joined_key(self, join: Join) -> tuple[list[str], int]:
+        """What identifies a row of two public tables that are joined."""
+        (left, few), (right, many) = self._key(join.left), self._key(join.right)
+        if not left or not right:
+            return [], 1
+        if set(right) <= {name for _, name in join.on}:  # each left row finds its own
+            return left, few * many
+        if join.kind == "inner" and set(left) <= {name for name, _ in join.on}:
+            return right, few * many
+        return [*left, *right], few * many
 
 
 def _check_people(join: Join, left: Rowset, right: Rowset) -> None:

@@ -26,7 +26,8 @@ class Plan:
     `table` describes the rows that are aggregated: a registered table, or what joins and
     subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
     then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
-    group to have; with it, `ways` were decided, one for each pick.
+    group to have; with it, `ways` were decided, one for each pick. `work` is the most rows of one
+    unit that all steps of the statement together read and make.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
     >>> from discreet.plan.draft import RULES
     >>> [rule.__name__ for rule in RULES][:4]
@@ -56,6 +57,7 @@ class Plan:
     question: str
     behind: str  # the column whose count this is, when a count was bought for another question
     dialect: str
+    work: int
 
     @property
     def error(self) -> dict[str, float | None]:
@@ -88,6 +90,7 @@ class Draft:
     whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
     tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
     `ways` are kept where they are proved; without them `supposed` rows of a group decide.
+    `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
     Privacy: none (touches no data).
     >>> Draft.__name__
     'Draft'
@@ -105,6 +108,8 @@ class Draft:
     question: str = ""
     behind: str = ""
     dialect: str = "duckdb"
+    joined_rows: int | None = None
+    work: int = 0
     tables: tuple[Table, ...] = ()
     domains: tuple[Domain, ...] = ()
     contribution: Contribution | None = None

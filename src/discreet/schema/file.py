@@ -13,7 +13,7 @@ from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema.column import identifier, nearest
 from discreet.schema.entry import known_keys, read_column
-from discreet.schema.table import TABLE_KINDS, Budget, Table
+from discreet.schema.table import JOINED_ROWS, TABLE_KINDS, Budget, Table
 
 __all__ = ["FILL_IN", "read_schema", "read_schema_text"]
 
@@ -21,7 +21,7 @@ FILL_IN = "FILL-IN"
 """The mark a skeleton has where the custodian must write; TOML with a mark left is refused."""
 
 _SECTIONS = ("table", "columns", "budget")
-_ABOUT_PEOPLE = ("population", "unit", "rows_per_unit", "neighbours")
+_ABOUT_PEOPLE = ("population", "unit", "rows_per_unit", "joined_rows_per_unit", "neighbours")
 _LOOKUP = ("key", "rows_per_key")
 _TABLE = ("name", "source", "kind", *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
@@ -135,6 +135,7 @@ def _table(document: Mapping[str, Any]) -> Table:
         kind=kind,
         key=_key(name, facts),
         rows_per_key=facts.get("rows_per_key", 1),
+        joined_rows_per_unit=facts.get("joined_rows_per_unit", JOINED_ROWS),
     )
 
 

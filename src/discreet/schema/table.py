@@ -14,12 +14,16 @@ from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
 from discreet.schema.column import Column, identifier, nearest, whole
 
-__all__ = ["Budget", "TABLE_KINDS", "Table"]
+__all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
 
 TABLE_KINDS = ("private", "public")
 """What a table can be: about people, or a lookup table that needs no protection."""
 
+JOINED_ROWS = 1000
+"""The most rows that a join gives one unit, unless a schema raises it."""
+
 _MOST_ROWS = 10**9
+_MOST_JOINED = 10**6
 _MOST_BITS = 4096  # far longer integers cannot be written as text
 
 
@@ -78,7 +82,8 @@ class Table:
 
     Without a unit every row is one person. With one, rows_per_unit rows of each are kept. A
     table of kind public is about nobody: it has no unit and no budget, and a private table may
-    look up rows in it, at most rows_per_key for one value of the columns in `key`.
+    look up rows in it, at most rows_per_key for one value of the columns in `key`. A join gives
+    one unit at most joined_rows_per_unit rows, or as many as one of its sides has.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -96,6 +101,7 @@ class Table:
     kind: str = "private"
     key: tuple[str, ...] = ()
     rows_per_key: int = 1
+    joined_rows_per_unit: int = JOINED_ROWS
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
@@ -105,6 +111,7 @@ class Table:
             raise SchemaError(f"{self.name}: neighbours is {self.neighbours!r}, not a Relation.")
         what = f"{self.name}: rows_per_unit"
         whole(self.rows_per_unit, what, 1, _MOST_ROWS)
+        whole(self.joined_rows_per_unit, f"{self.name}: joined_rows_per_unit", 1, _MOST_JOINED)
         seen: dict[str, str] = {}
         for column in self.columns:
             twin = seen.get(column.name.casefold())
@@ -167,6 +174,7 @@ class Table:
             ("budget", self.budget is not None),
             ("population", self.population != self.name),
             ("neighbours", self.neighbours != Relation.ADD_REMOVE),
+            ("joined_rows_per_unit", self.joined_rows_per_unit != JOINED_ROWS),
         ):
             if given:
                 raise SchemaError(
@@ -234,10 +242,15 @@ class Table:
         raise SchemaError(f"{self.name} has no column {name!r}. {nearest(name, names)}")
 
 
-_NOT_MEANING = frozenset({"budget", "source"})
+_NOT_MEANING = frozenset({"budget", "joined_rows_per_unit", "source"})
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
-_LATER_ON_TABLES = {"kind": "private", "key": (), "rows_per_key": 1}
+_LATER_ON_TABLES = {
+    "kind": "private",
+    "key": (),
+    "rows_per_key": 1,
+    "joined_rows_per_unit": JOINED_ROWS,
+}
 _LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp"}
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.errors import SchemaError
 from discreet.schema.column import AS_NULL, Column
-from discreet.schema.table import Budget, Table
+from discreet.schema.table import JOINED_ROWS, Budget, Table
 
 __all__ = ["decimal_literal", "schema_text", "table_name", "text_literal"]
 
@@ -81,6 +81,8 @@ def _protection(table: Table) -> list[str]:
     lines = [f"population = {text_literal(table.population)}"]
     if table.unit is not None:
         lines += [f"unit = {text_literal(table.unit)}", f"rows_per_unit = {table.rows_per_unit}"]
+    if table.joined_rows_per_unit != JOINED_ROWS:
+        lines.append(f"joined_rows_per_unit = {table.joined_rows_per_unit}")
     return [*lines, f"neighbours = {text_literal(table.neighbours.value)}"]
 
 
