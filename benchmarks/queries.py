@@ -120,7 +120,7 @@ def measure(report: Report, folder: Path) -> None:
     report.faster("raw statement on the Parquet file, s", scan, raw, "raw, DuckDB file")
     for unit in (None, "user_id"):
         kind = "row-level" if unit is None else "user-level"
-        with discreet.Curator.open(folder / f"vault-{kind}") as curator:
+        with discreet.Curator.open(folder / f"vault-{kind}", price_floor=0) as curator:
             start = time.perf_counter()
             curator.add(schema(original, unit))
             prepared = time.perf_counter() - start
@@ -132,7 +132,7 @@ def measure(report: Report, folder: Path) -> None:
             report.faster(f"{kind}: prepared, s", ours, peer(file, unit), "OpenDP 0.16")
     for source, plain in ((original, raw), (file, scan)):
         kind = "DuckDB" if source == original else "Parquet"
-        with discreet.Curator.open(folder / f"vault-{kind}") as curator:
+        with discreet.Curator.open(folder / f"vault-{kind}", price_floor=0) as curator:
             curator.add_in_place(schema(source, None))
             curator.grant("ana", epsilon=1000, delta=1e-7)
             ours = best(asked(curator.session("ana")))
@@ -177,7 +177,7 @@ def surface(report: Report, folder: Path) -> None:
     original, file = folder / "visits.duckdb", folder / "visits.parquet"
     with duckdb.connect(str(original)) as connection:
         connection.execute(MORE)
-    with discreet.Curator.open(folder / "vault-surface") as curator:
+    with discreet.Curator.open(folder / "vault-surface", price_floor=0) as curator:
         facts = schema(f"{original}#visits", "user_id")
         facts["table"]["population"] = "people"
         facts["columns"]["town"] = {"type": "category", "keys": "private"}

@@ -125,7 +125,7 @@ def main() -> None:
                 if name == "postgresql":
                     source = fill_postgresql(server, parquet)
                 vault = folder / f"vault_{name}_{count}"
-                with Curator.open(vault, time_limit_seconds=3600) as curator:
+                with Curator.open(vault, time_limit_seconds=3600, price_floor=0) as curator:
                     curator.grant("ann", epsilon=900)
                     added, asked = measure(curator, folder, name, source)
                 print(f"{name:<22}{count:>14,}{added:>12.2f}{asked:>13.3f}", flush=True)

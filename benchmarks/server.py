@@ -39,7 +39,7 @@ def _house(folder: Path, rows: int) -> dict[str, str]:
     lines += [f"{n // 2},{n % 90},{'north' if n % 3 else 'south'}" for n in range(rows)]
     (folder / "visits.csv").write_text("\n".join(lines))
     (folder / "visits.toml").write_text(_SCHEMA)
-    with Curator.open(folder / "vault") as curator:
+    with Curator.open(folder / "vault", price_floor=0) as curator:
         curator.add(folder / "visits.toml")
         accounts = Accounts(curator.vault.states)
         tokens = {}
@@ -146,7 +146,10 @@ def _guesses(scale: int) -> dict[str, object]:
     from discreet.curator.service import Curator
     from discreet.server.accounts import Accounts, Role
 
-    with tempfile.TemporaryDirectory() as name, Curator.open(Path(name) / "vault") as curator:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Curator.open(Path(name) / "vault", price_floor=0) as curator,
+    ):
         accounts = Accounts(curator.vault.states)
         issued = [accounts.issue("ana", Role.ANALYST, days=1).text for _ in range(5)]
         there, token, secret = issued[0].split(".")

@@ -115,7 +115,7 @@ def _everything_of(answer) -> list[str]:
 def test_python_shows_no_canary(tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     schema, seen = write(tmp_path), []
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(schema)
         curator.grant("ana", epsilon=50, delta=1e-9)
         session = curator.session("ana")
@@ -179,7 +179,7 @@ def _failing(curator, monkeypatch, how):
 @pytest.mark.parametrize("how", ["engine", "noise"])
 def test_failures_that_quote_rows_show_no_canary(tmp_path, monkeypatch, caplog, how):
     caplog.set_level(logging.DEBUG)
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(write(tmp_path))
         curator.grant("ana", epsilon=5, delta=1e-9)
         session = curator.session("ana")
@@ -204,7 +204,10 @@ def test_a_source_that_cannot_be_prepared_shows_no_canary(tmp_path):
     schema.write_text(schema.read_text().replace("upper = 110 }", 'upper = 110, null = "error" }'))
     source = tmp_path / "visits.csv"
     source.write_text(source.read_text() + f"{TEXT},{TEXT},{VALUE},{TEXT},{TEXT}\n")
-    with Curator.open(tmp_path / "vault") as curator, pytest.raises(DiscreetError) as caught:
+    with (
+        Curator.open(tmp_path / "vault", price_floor=0) as curator,
+        pytest.raises(DiscreetError) as caught,
+    ):
         curator.add(schema)
     assert not leaks(texts_of(caught.value))
     assert stored(tmp_path / "vault") == {}
@@ -213,7 +216,7 @@ def test_a_source_that_cannot_be_prepared_shows_no_canary(tmp_path):
 CRASH = """
 import os, signal, sys
 from discreet.curator.service import Curator
-curator = Curator.open(sys.argv[1])
+curator = Curator.open(sys.argv[1], price_floor=0)
 session = curator.session("ana")
 session.sql("SELECT SUM(big) AS s FROM visits", epsilon=1)
 print(curator._warehouse.engine(("visits",))._holding().child.number, flush=True)
@@ -226,7 +229,7 @@ sys.stdin.read()
 def test_a_crash_of_the_worker_leaves_no_file(tmp_path):
     """Crashed with core dumps allowed for its parent: the worker has switched off its own."""
     schema, vault = write(tmp_path), tmp_path / "vault"
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         curator.add(schema)
         curator.grant("ana", epsilon=50, delta=1e-9)
     here = tmp_path / "here"

@@ -58,10 +58,10 @@ def test_a_vault_that_others_can_read_is_refused(tmp_path, name):
     (path,) = vault.glob(name) if name != "." else [vault]
     path.chmod(path.stat().st_mode | 0o004)
     with pytest.raises(Unavailable, match=r"others can reach .* Run chmod -R go-rwx") as caught:
-        Curator.open(vault)
+        Curator.open(vault, price_floor=0)
     assert str(vault) in str(caught.value)
     subprocess.run(["chmod", "-R", "go-rwx", vault], check=True)  # the way out
-    Curator.open(vault).close()
+    Curator.open(vault, price_floor=0).close()
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def _sealed_vault(folder, monkeypatch):
     rows = [(str(row[0]), *row[1:]) for row in rows]
     columns = map(list, zip(*rows, strict=True))
     pq.write_table(pa.table(dict(zip(NAMES, columns, strict=True))), folder / "visits.parquet")
-    curator = Curator.open(folder / "vault")
+    curator = Curator.open(folder / "vault", price_floor=0)
     curator.add(write_schema(folder))
     return curator
 
@@ -151,7 +151,7 @@ def test_without_the_key_or_with_another_nothing_is_charged(tmp_path, monkeypatc
     _sealed_vault(tmp_path / "made", monkeypatch).close()
     for key, message in (("", "no key is set"), ("0" * 64, "may be another one")):
         monkeypatch.setenv("DISCREET_DATA_KEY", key)
-        with Curator.open(tmp_path / "made" / "vault") as curator:
+        with Curator.open(tmp_path / "made" / "vault", price_floor=0) as curator:
             curator.grant(f"ana{len(key)}", epsilon=1)
             session = curator.session(f"ana{len(key)}")
             with pytest.raises(Unavailable, match=message) as caught:

@@ -55,7 +55,7 @@ def small(tmp_path_factory):
     """A vault whose custodian allows 100 groups."""
     folder = tmp_path_factory.mktemp("groups")
     curator_of(folder, people()).close()
-    with Curator.open(folder / "vault", most_groups=100) as curator:
+    with Curator.open(folder / "vault", most_groups=100, price_floor=0) as curator:
         curator.grant("ana", epsilon=9)
         yield curator
 
@@ -88,7 +88,7 @@ def test_a_release_beyond_the_default_is_recalled(tmp_path):
     """A custodian who allows more than the default gets such answers again, too."""
     curator_of(tmp_path, people()).close()
     many = "SELECT age, day, region, COUNT(*) AS n FROM visits GROUP BY 1, 2, 3"  # 162,504 groups
-    with Curator.open(tmp_path / "vault", most_groups=200_000) as curator:
+    with Curator.open(tmp_path / "vault", most_groups=200_000, price_floor=0) as curator:
         curator.grant("ana", epsilon=9)
         assert len(curator.session("ana").sql(many, epsilon=1)) == 111 * 366 * 4
         assert curator.session("ana").sql(many, epsilon=1).free
@@ -97,4 +97,4 @@ def test_a_release_beyond_the_default_is_recalled(tmp_path):
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, 10**9, "100"])
 def test_the_limit_itself_is_checked(tmp_path, wrong):
     with pytest.raises(InvalidValue, match="most_groups"):
-        Curator.open(tmp_path / "vault", most_groups=wrong)
+        Curator.open(tmp_path / "vault", most_groups=wrong, price_floor=0)

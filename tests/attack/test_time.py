@@ -137,12 +137,12 @@ def test_remote_sessions_are_on_the_grid_and_local_ones_are_not(twins):
 
 
 def test_the_grid_is_the_custodians_choice(tmp_path):
-    with Curator.open(tmp_path / "vault", grid_seconds=0.25) as curator:
+    with Curator.open(tmp_path / "vault", grid_seconds=0.25, price_floor=0) as curator:
         curator.grant("ana", epsilon=1)
         assert curator.remote_session("ana")._grid == Grid(seconds=0.25)
     for wrong in (0, -1, float("nan"), float("inf"), 61, True, "1"):
         with pytest.raises(InvalidValue, match="grid_seconds"):
-            Curator.open(tmp_path / "vault", grid_seconds=wrong)
+            Curator.open(tmp_path / "vault", grid_seconds=wrong, price_floor=0)
 
 
 def _drawn_by_copies(session, monkeypatch):

@@ -22,7 +22,7 @@ def published(tmp_path_factory):
     write_clinic(folder / "visits.parquet", patients=300)
     (folder / "visits.toml").write_text(SCHEMA)
     (folder / "spec.toml").write_text(next(text for kind, text in BLOCKS if kind == "toml"))
-    with Curator.open(folder / "vault") as curator:
+    with Curator.open(folder / "vault", price_floor=0) as curator:
         curator.add(folder / "visits.toml")
         curator.grant("ana", epsilon=3)
         plan = read_release(folder / "spec.toml").plan(curator.session("ana"))

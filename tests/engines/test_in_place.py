@@ -36,7 +36,7 @@ def parquet(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def curator(tmp_path: Path):
-    with Curator.open(tmp_path / "vault", time_limit_seconds=300) as made:
+    with Curator.open(tmp_path / "vault", time_limit_seconds=300, price_floor=0) as made:
         made.grant("ann", epsilon=900)
         yield made
 

@@ -34,10 +34,10 @@ def schema(tmp_path):
 
 @pytest.fixture
 def curators(tmp_path, ledger_url):
-    with Curator.open(ledger_url, folder=tmp_path / "one") as one:
+    with Curator.open(ledger_url, folder=tmp_path / "one", price_floor=0) as one:
         one.grant("ana", epsilon=5)
         shutil.copytree(tmp_path / "one.seal", tmp_path / "two.seal")
-        with Curator.open(ledger_url, folder=tmp_path / "two") as two:
+        with Curator.open(ledger_url, folder=tmp_path / "two", price_floor=0) as two:
             yield one, two
 
 

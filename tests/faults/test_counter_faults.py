@@ -29,7 +29,7 @@ from discreet.curator.service import Curator
 from discreet.ledger.states import States
 from discreet.streams import Counter, Holdout, Joint
 
-session = Curator.open(sys.argv[1]).session("ana")
+session = Curator.open(sys.argv[1], price_floor=0).session("ana")
 written = States.put
 
 def die():
@@ -86,7 +86,7 @@ def killed(vault, service, moment):
 
 
 def written(vault, service):
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         assert curator.ledger.verify().sound
         return states_of(curator.session("ana")).newest(service, analyst="ana")
 
@@ -102,7 +102,7 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
     before = {service: written(vault, service).version for service in ASKED}
     for service, moment in (("counter", "after"), ("joint", "second"), ("holdout", "after")):
         assert killed(vault, service, moment) == ""
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         counter, joint, holdout = opened(session)
         after = {each: states_of(session).newest(each, analyst="ana") for each in ASKED}
@@ -120,10 +120,10 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
 
 def test_a_counter_that_was_killed_draws_new_noise_for_what_nobody_saw(vault):
     """What was said before stays; the rest is drawn when it is written."""
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         said = Counter.open(curator.session("ana"), MONTHS, name="counter", versions=2).points
     killed(vault, "counter", "before")
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         counter = Counter.open(curator.session("ana"), MONTHS, name="counter", versions=2)
         assert counter.points == said
         assert len(counter.advance(upto=YEAR)) == 6
@@ -134,11 +134,11 @@ def test_a_vault_that_is_put_back_says_nothing(vault, tmp_path):
     """From an older copy the same points would be drawn again, with other noise."""
     old = tmp_path / "backup"
     shutil.copytree(vault, old)
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         Counter.open(curator.session("ana"), MONTHS, name="counter", versions=2).advance(upto=YEAR)
     shutil.rmtree(vault)
     shutil.copytree(old, vault)
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         for _ in range(2):
             with pytest.raises(Unavailable, match="record of this vault is not sound"):
@@ -160,6 +160,6 @@ def test_a_vault_that_was_only_moved_goes_on(vault, tmp_path):
     shutil.copytree(vault, tmp_path / "backup")
     shutil.rmtree(vault)
     shutil.copytree(tmp_path / "backup", vault)
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         counter, _, _ = opened(curator.session("ana"))
         assert len(counter.advance(upto=YEAR)) == 6

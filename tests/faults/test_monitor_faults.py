@@ -26,7 +26,7 @@ from discreet.curator.service import Curator
 from discreet.ledger.states import States
 from discreet.streams import Monitor
 
-curator = Curator.open(sys.argv[1])
+curator = Curator.open(sys.argv[1], price_floor=0)
 monitor = Monitor.open(curator.session("ana"), name="busy")
 written = States.put
 
@@ -77,7 +77,7 @@ def vault(tmp_path):
 
 def standing(vault):
     """How many alarms are counted, how many are left, and whether the record is whole."""
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         monitor = Monitor.open(curator.session("ana"), name="busy")
         assert curator.ledger.verify().sound
         return monitor.values()["alarms_in_all"], monitor.alarms_left
@@ -134,12 +134,12 @@ def test_a_vault_that_is_put_back_answers_nothing(vault, tmp_path):
     """A copy from before an alarm would have that alarm to give again: the anchor finds it."""
     old = tmp_path / "backup"
     shutil.copytree(vault, old)
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         monitor = Monitor.open(curator.session("ana"), name="busy")
         assert monitor.check().above
     shutil.rmtree(vault)
     shutil.copytree(old, vault)
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         for attempt in (
             lambda: Monitor.open(session, name="busy"),
@@ -163,7 +163,7 @@ def test_a_vault_that_is_put_back_answers_nothing(vault, tmp_path):
 
 def test_a_vault_that_was_only_moved_goes_on(vault, tmp_path):
     """The test above can fail: the newest copy is accepted."""
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         assert Monitor.open(curator.session("ana"), name="busy").check().above
     shutil.copytree(vault, tmp_path / "backup")
     shutil.rmtree(vault)
@@ -175,7 +175,7 @@ def test_every_check_writes_whatever_it_found(vault):
     """A full disk fails "below" and "above" alike, so a failure says nothing."""
     from discreet.curator.programs import states_of
 
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         monitor = Monitor.open(session, name="busy")
         versions = []

@@ -28,10 +28,10 @@ def sessions(tmp_path, ledger_url):
     source, schema = tmp_path / "visits.parquet", tmp_path / "visits.toml"
     duckdb.sql(f"COPY (SELECT i % 40 AS age FROM range(500) t(i)) TO '{source}'")
     schema.write_text(SCHEMA.format(source=source))
-    with Curator.open(ledger_url, folder=tmp_path / "one") as one:
+    with Curator.open(ledger_url, folder=tmp_path / "one", price_floor=0) as one:
         one.grant("ana", epsilon=5)
         shutil.copytree(tmp_path / "one.seal", tmp_path / "two.seal")
-        with Curator.open(ledger_url, folder=tmp_path / "two") as two:
+        with Curator.open(ledger_url, folder=tmp_path / "two", price_floor=0) as two:
             one.add_in_place(schema)
             yield one.session("ana"), two.session("ana")
 

@@ -110,7 +110,7 @@ def test_a_client_is_like_a_session(folder, tokens):
         with pytest.raises(Unavailable):
             discreet.Client(server.url, "wrong").sql(SQL, epsilon=1)
         assert server.stop() == 0
-    with Curator.open(folder) as curator:
+    with Curator.open(folder, price_floor=0) as curator:
         local = curator.session("ana")
         assert local.transcript[0].to_dicts() == answer.to_dicts()
         assert local.transcript[0].receipt == answer.receipt
@@ -189,7 +189,7 @@ def test_killed_under_load_it_restarts_and_nothing_was_given_unpaid(folder, toke
             server.kill()
             server.start()
         askers.wait_for(5)
-    with Curator.open(folder) as curator:
+    with Curator.open(folder, price_floor=0) as curator:
         check_record(curator, askers.received)
 
 
@@ -199,12 +199,12 @@ def test_two_servers_share_a_ledger_and_a_rolling_restart_loses_nothing(tmp_path
     source.mkdir()
     write_source(source, people())
     schema = write_schema(source, budget="epsilon = 50")
-    with Curator.open(ledger_url, folder=folders[0]) as curator:
+    with Curator.open(ledger_url, folder=folders[0], price_floor=0) as curator:
         curator.add_in_place(schema)
         curator.grant("ana", epsilon=40)
         token = Accounts(curator.vault.states).issue("ana", Role.ANALYST, days=1).text
     shutil.copytree(folders[0].with_name("one.seal"), folders[1].with_name("two.seal"))
-    with Curator.open(ledger_url, folder=folders[1]) as curator:
+    with Curator.open(ledger_url, folder=folders[1], price_floor=0) as curator:
         assert curator.ledger.verify().sound
     with (
         serving(folders[0]) as first,
@@ -215,5 +215,5 @@ def test_two_servers_share_a_ledger_and_a_rolling_restart_loses_nothing(tmp_path
             askers.wait_for(8)
             assert server.stop() == 0
             server.start()
-    with Curator.open(ledger_url, folder=folders[0]) as curator:
+    with Curator.open(ledger_url, folder=folders[0], price_floor=0) as curator:
         check_record(curator, askers.received)

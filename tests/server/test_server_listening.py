@@ -39,7 +39,7 @@ def test_a_port_that_is_taken_is_refused_in_words(tmp_path):
         with pytest.raises(Unavailable, match="Nothing was started"):
             _listener(Settings(port=port))
 
-        Curator.open(tmp_path / "vault").close()
+        Curator.open(tmp_path / "vault", price_floor=0).close()
         ended = subprocess.run(
             [sys.executable, *MAIN, "serve", "--port", str(port), "--vault", tmp_path / "vault"],
             capture_output=True,

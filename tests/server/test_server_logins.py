@@ -56,7 +56,7 @@ def test_a_logout_without_the_forms_token_ends_nothing(house):
 
 def test_another_process_knows_a_logout(house):
     value, _ = signed_in(house)
-    with Curator.open(house.folder / "vault") as elsewhere:
+    with Curator.open(house.folder / "vault", price_floor=0) as elsewhere:
         there = Logins(Accounts(elsewhere.vault.states), hours=1)
         assert there.read(value).identity.name == "ana"
         Logins(house.accounts, hours=1).end(value)

@@ -72,7 +72,7 @@ def write(folder: Path, name: str, rows: Rows) -> Path:
 def house(folder: Path, rows: dict[str, Rows], how: str, neighbours: str = "add-remove") -> Curator:
     """A curator with all tables: "prepared", "in place" or "frames"; ana has a budget."""
     folder.mkdir(exist_ok=True)
-    curator = Curator.open(folder / "vault")
+    curator = Curator.open(folder / "vault", price_floor=0)
     for name, each in rows.items():
         made = schema(name, neighbours)
         if how == "frames":

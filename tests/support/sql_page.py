@@ -268,7 +268,7 @@ The examples are about these tables; `patient_id`, `payer` and `person` are unit
 
 TAIL = """## Limits
 
-16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups unless the custodian set another limit (`Curator.open(most_groups=...)`).
+16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups unless the custodian set another limit (`Curator.open(most_groups=..., price_floor=0)`).
 
 ## Meaning
 

@@ -130,7 +130,7 @@ PERSONS: Mapping[str, Callable[[], Tables]] = {"nothing": _nothing, "far": _far,
 def house(folder: Path, person: str | None, how: str, budget: Budget) -> Curator:
     """A curator with all tables; "prepared" or "in place"; ana has the same budget."""
     folder.mkdir(parents=True)
-    curator = Curator.open(folder / "vault")
+    curator = Curator.open(folder / "vault", price_floor=0)
     extra = {} if person is None else PERSONS[person]()
     for name, rows in ordinary().items():
         columns = zip(*rows, *extra.get(name, []), strict=True)

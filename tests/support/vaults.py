@@ -70,6 +70,6 @@ def curator_of(folder: Path, rows: list[Row], **schema: str) -> Curator:
     """A curator with the table added."""
     folder.mkdir(exist_ok=True)
     write_source(folder, rows)
-    curator = Curator.open(folder / "vault")
+    curator = Curator.open(folder / "vault", price_floor=0)
     curator.add(write_schema(folder, **schema))
     return curator

@@ -37,7 +37,7 @@ def wages_of(
     }
     people = np.arange(len(values)) // rows_per_unit
     places = np.where(people % 2 == 0, "here", "there")
-    curator = Curator.open(folder)
+    curator = Curator.open(folder, price_floor=0)
     data = pa.table({"person": people, "wage": values, "place": pa.array(places, pa.string())})
     curator.add(schema, data=data)
     curator.grant("ana", epsilon=10**6)

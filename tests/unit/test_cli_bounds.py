@@ -27,7 +27,7 @@ def desk(tmp_path):
 
 def declared(desk):
     """The bounds of the registered table."""
-    with Curator.open(desk.vault) as curator:
+    with Curator.open(desk.vault, price_floor=0) as curator:
         age = curator.tables["visits"].columns[0]
     return age.lower, age.upper
 

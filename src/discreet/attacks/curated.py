@@ -78,7 +78,7 @@ def vault_of(people: People, *, epsilon: Number) -> Iterator[tuple[Path, Session
     """
     with tempfile.TemporaryDirectory(prefix="discreet-attack-") as name:
         folder = Path(name)
-        with Curator.open(folder / "vault") as curator:
+        with Curator.open(folder / "vault", price_floor=0) as curator:
             curator.add(people.write(folder, epsilon=epsilon))
             curator.grant(ANALYST, epsilon=epsilon)
             yield folder / "vault", curator.session(ANALYST)

@@ -82,7 +82,7 @@ class House:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows)
         budget = Budget(epsilon=_PLENTY, delta=self._delta)
-        curator = self._stack.enter_context(Curator.open(folder / "vault"))
+        curator = self._stack.enter_context(Curator.open(folder / "vault", price_floor=0))
         curator.add(replace(self._table, source=str(path), budget=budget))
         curator.grant(_ANALYST, epsilon=_PLENTY, delta=self._delta)
         return curator.session(_ANALYST)

@@ -99,9 +99,7 @@ def read(draft: Draft) -> Draft:
         columns=rows.columns,
     )
     relation = dialect_of(draft.dialect).derived(rows.select, "source")
-    return replace(
-        draft, tables=tables, table=made, relation=relation, kept="", work=rows.work
-    )
+    return replace(draft, tables=tables, table=made, relation=relation, kept="", work=rows.work)
 
 
 def resolve(draft: Draft) -> Draft:

@@ -338,7 +338,6 @@ class _Reader:
         shown = {each.name: name for name, each in source.columns if isinstance(each, Field)}
         return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
 
-
     def _joined_key(self, join: Join) -> tuple[list[str], int]:
         """What identifies a row of two public tables that are joined."""
         (left, few), (right, many) = self._key(join.left), self._key(join.right)

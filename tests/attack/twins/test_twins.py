@@ -233,7 +233,7 @@ def test_the_source_itself_in_place_gives_the_same_exact_values(tmp_path):
     write_source(folder, [*people(), *EXTREME])
     answers = []
     for name in ("add", "add_in_place"):
-        with Curator.open(folder / name) as curator:
+        with Curator.open(folder / name, price_floor=0) as curator:
             getattr(curator, name)(write_schema(folder))
             curator.grant("ana", epsilon=9)
             for text in QUESTIONS:

@@ -228,7 +228,7 @@ def test_a_budget_with_a_delta_pays_in_rho(tmp_path):
 
 def test_a_table_left_in_place_is_asked_the_same_way(tmp_path):
     write_source(tmp_path, people(4000))
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add_in_place(write_schema(tmp_path))
         curator.grant("ana", epsilon=10)
         found = curator.session("ana").bounds("visits", "big", epsilon=2)

@@ -99,7 +99,7 @@ def numbers():
 def curator(request, tmp_path_factory):
     """All tables that can be registered, one way and the other."""
     folder, register = tmp_path_factory.mktemp("missing"), WAYS[request.param]
-    with Curator.open(folder / "vault") as made:
+    with Curator.open(folder / "vault", price_floor=0) as made:
         made.grant("ana", epsilon=1_000_000)
         columns = dict(numbers())
         doubles = dict.fromkeys(columns, ("DOUBLE", VALUES))
@@ -116,7 +116,7 @@ def curator(request, tmp_path_factory):
 @pytest.fixture(params=WAYS)
 def vault(request, tmp_path):
     """An empty vault and a way to register a table in it."""
-    with Curator.open(tmp_path / "vault") as made:
+    with Curator.open(tmp_path / "vault", price_floor=0) as made:
         made.grant("ana", epsilon=1_000_000)
         yield made, lambda table: WAYS[request.param](made, table)
 

@@ -66,11 +66,11 @@ def test_a_table_added_again_while_a_question_is_on_its_way_is_not_read(made, mo
 
 def test_a_source_that_is_gone_is_not_named_to_the_analyst(tmp_path):
     source = write_source(tmp_path, people())
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add_in_place(write_schema(tmp_path))
         curator.grant("ana", epsilon=1)
     source.unlink()
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         for ask in (curator.session("ana").explain, curator.session("ana").sql):
             with pytest.raises(Unavailable, match="Nothing was run or charged") as caught:
                 ask(SUM, epsilon=0.5)
@@ -82,7 +82,7 @@ def test_refreshing_in_place_checks_what_adding_checks(tmp_path):
     write_source(tmp_path, whole)
     file = write_schema(tmp_path)
     file.write_text(file.read_text().replace('null = "drop"', 'null = "error"'))
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add_in_place(file)
         write_source(tmp_path, people())
         with pytest.raises(SchemaError, match="missing values"):

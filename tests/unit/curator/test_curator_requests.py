@@ -32,7 +32,7 @@ def rows(answer):
 def again(curator, tmp_path):
     """A retry in a process that was started anew."""
     curator.close()
-    return Curator.open(tmp_path / "house" / "vault")
+    return Curator.open(tmp_path / "house" / "vault", price_floor=0)
 
 
 def test_a_retry_gives_the_same_answer_for_one_charge(curator, tmp_path):

@@ -41,7 +41,7 @@ def session(tmp_path):
     }
     pq.write_table(pa.table(rows), tmp_path / "doses.parquet")
     (tmp_path / "doses.toml").write_text(SCHEMA)
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(tmp_path / "doses.toml")
         curator.grant("ana", epsilon=10**6)
         yield curator.session("ana")

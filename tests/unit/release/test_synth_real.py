@@ -40,7 +40,7 @@ def keys_of(path, column, most=100):
 
 
 def made(folder, table, epsilon):
-    with Curator.open(folder / "vault") as curator:
+    with Curator.open(folder / "vault", price_floor=0) as curator:
         curator.add(table)
         curator.grant("ana", epsilon=20, delta=1e-6)
         found = synthesize(curator.session("ana"), table.name, epsilon=epsilon)
@@ -122,7 +122,7 @@ def test_adult_reaches_its_goal(tmp_path):
     ]
     budget = Budget(epsilon=20, delta=2e-9)
     table = Table("adult", source=str(path), columns=tuple(columns), budget=budget)
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(table)
         curator.grant("ana", epsilon=20, delta=2e-9)  # half of it converts: 1e-9
         found = synthesize(curator.session("ana"), "adult", epsilon=1)

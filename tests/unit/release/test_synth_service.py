@@ -98,7 +98,7 @@ def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp
     assert stopped.begun == 3  # the total, the one-way counts, the first round
     assert len(stopped.answers) == 2
     curator.close()
-    with Curator.open(tmp_path / "vault") as again:
+    with Curator.open(tmp_path / "vault", price_floor=0) as again:
         made = synthesize(again.session("ana"), "visits", **asked)
         assert len(charges(again)) == 1
         finished = Course.read(states_of(again.session("ana")).newest("fever", analyst="ana").body)

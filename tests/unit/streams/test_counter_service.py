@@ -52,7 +52,7 @@ def events(folder, rows):
     """The same rows in a table in which each row is one person."""
     folder.mkdir()
     source = write_source(folder, rows)
-    made = Curator.open(folder / "vault")
+    made = Curator.open(folder / "vault", price_floor=0)
     made.add(
         {
             "table": {"name": "visits", "source": str(source)},
@@ -156,7 +156,7 @@ def test_what_was_said_stays_after_a_restart(session, curator, tmp_path):
     said = months_until(counter, 6)
     entries = len(curator.ledger.entries())
     curator.close()
-    with Curator.open(tmp_path / "c" / "vault") as again:
+    with Curator.open(tmp_path / "c" / "vault", price_floor=0) as again:
         counter = Counter.open(again.session("ana"), MONTHS, name="visits", versions=1)
         assert counter.points == said
         assert months_until(counter, 6) == ()
@@ -339,7 +339,7 @@ def test_a_day_holds_all_of_its_times(tmp_path):
         "budget": {"epsilon": 1000, "delta": 1e-6},
     }
     times = [datetime(2024, 1, 1, 6 * part) for part in range(4) for _ in range(part + 1)]
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(schema, data=pandas.DataFrame({"at": times}))
         curator.grant("ana", epsilon=900, delta=1e-6)
         sql = "SELECT at, COUNT(*) AS n FROM calls GROUP BY at"

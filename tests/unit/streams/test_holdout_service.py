@@ -94,7 +94,7 @@ def test_it_is_charged_once_and_goes_on_after_a_restart(curator, tmp_path):
     spent = before - session.remaining.epsilon
     holdout.mean(YOUNG, training=1)
     curator.close()
-    with Curator.open(tmp_path / "c" / "vault") as again:
+    with Curator.open(tmp_path / "c" / "vault", price_floor=0) as again:
         session = again.session("ana")
         holdout = opened(session, "h", epsilon=5000)
         assert holdout.left == 1

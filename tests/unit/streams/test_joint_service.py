@@ -148,7 +148,7 @@ def test_it_is_charged_once_and_goes_on_after_a_restart(curator, tmp_path):
     first = joint.ask(YOUNG)
     assert session.remaining.epsilon == before - 3
     curator.close()
-    with Curator.open(tmp_path / "c" / "vault") as again:
+    with Curator.open(tmp_path / "c" / "vault", price_floor=0) as again:
         session = again.session("ana")
         joint = opened(session, "j", epsilon=3, sensitivity=4)
         assert joint.sensitivity == 2

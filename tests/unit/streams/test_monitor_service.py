@@ -113,7 +113,7 @@ def test_a_restart_goes_on_with_the_same_threshold(tmp_path):
         monitor.check()
         noise = monitor._read()[1].standing.noise
     for _ in range(2):
-        with Curator.open(tmp_path / "vault") as curator:
+        with Curator.open(tmp_path / "vault", price_floor=0) as curator:
             session = curator.session("ana")
             again = Monitor.open(session, name="busy")
             assert again._read()[1].standing.noise == noise
@@ -122,7 +122,7 @@ def test_a_restart_goes_on_with_the_same_threshold(tmp_path):
             assert same.alarms_left == again.alarms_left
             assert session.remaining.epsilon == 9
     with (
-        Curator.open(tmp_path / "vault") as curator,
+        Curator.open(tmp_path / "vault", price_floor=0) as curator,
         pytest.raises(BudgetExceeded, match="alarms are used"),
     ):
         Monitor.open(curator.session("ana"), name="busy").check()
@@ -184,7 +184,7 @@ def test_new_data_is_seen_and_costs_nothing(tmp_path):
         first = monitor.check()
         assert (first.said, first.data_version) == ("below", "1")
         write_source(tmp_path, people(3000))
-        with Curator.open(tmp_path / "vault") as other:  # as `discreet refresh` does
+        with Curator.open(tmp_path / "vault", price_floor=0) as other:  # as `discreet refresh` does
             other.refresh("visits")
         second = monitor.check()
         assert (second.said, second.data_version) == ("above", "2")

@@ -134,7 +134,7 @@ def test_it_goes_on_after_a_restart(tmp_path):
         standing = synopsis._body.standing
         left = curator.session("ana").remaining.rho
         rounds = synopsis.rounds_left
-    with Curator.open(tmp_path / "c" / "vault") as curator:
+    with Curator.open(tmp_path / "c" / "vault", price_floor=0) as curator:
         session = curator.session("ana")
         again = Synopsis.resume(session, "kept")
         assert again.query(BOTH).value == pytest.approx(learnt.value, rel=0.05)
