@@ -252,10 +252,13 @@ def _with(order: Order, seal: Seal | None) -> Order:
     return order if seal is None else replace(order, key=seal.key)
 
 
+# Joins run in the order in which they are written, which is the one whose rows the plan bounds;
+# neither what one side holds nor the least and greatest value of a column decides what else is run.
+_DISABLED = "join_filter_pushdown,join_order,statistics_propagation"
+
+
 def _settings(memory_limit: str | None, threads: int | None) -> dict[str, str]:
-    # Joins run in the order in which they are written, which is the one whose rows the plan bounds,
-    # and what one side holds does not decide how much of the other is read.
-    settings = {"temp_directory": "", "disabled_optimizers": "join_order,join_filter_pushdown"}
+    settings = {"temp_directory": "", "disabled_optimizers": _DISABLED}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     if threads is not None:

@@ -22,8 +22,10 @@ _GRACE_SECONDS = 2.0
 _SETTINGS = (
     "-c default_transaction_read_only=on -c TimeZone=UTC -c DateStyle=ISO,YMD "
     "-c standard_conforming_strings=on -c extra_float_digits=1 -c bytea_output=hex "
-    # Joins run in the order in which they are written: the one whose rows the plan bounds.
-    "-c join_collapse_limit=1 -c from_collapse_limit=1"
+    # Joins run in the order in which they are written, the one whose rows the plan bounds, and by
+    # hashing: nothing is read once for each row of somebody, or only as far as somebody's key.
+    "-c join_collapse_limit=1 -c from_collapse_limit=1 "
+    "-c enable_nestloop=off -c enable_mergejoin=off"
 )
 
 
