@@ -53,7 +53,7 @@ def basic(losses: Iterable[Loss]) -> Pure | Approximate:
     """The sum: epsilons add, deltas add, and pure losses stay pure.
 
     Privacy: holds for adaptive composition and adaptively chosen parameters, under the
-    neighbouring relation of the parts [DR14, Thm. 3.16].
+    neighbouring relation of the parts [DMNS06, Lemma 2.6], [DR14, Thm. 3.16].
     >>> basic([Pure(epsilon=0.1)] * 10)
     Pure(epsilon=Fraction(1, 1))
     >>> basic([Pure(epsilon=1), Approximate(epsilon=1, delta=1e-6)]).delta
