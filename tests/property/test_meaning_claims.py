@@ -406,7 +406,7 @@ def test_a_gaussian_exceeds_epsilon_more_often_than_delta():
 def test_reports_are_as_likely_as_is_said(rows):
     laws = [law(row) for row in rows]
     ratio = worst_ratio([(one, two) for one in laws for two in laws])
-    told = re.search(rf"at most {NUMBER} times", report_text(log_bounds(ratio)[1]))
+    told = re.search(rf"at most {NUMBER} times", report_text(epsilon=log_bounds(ratio)[1]))
     assert ratio <= read(told[1])
 
 

@@ -189,7 +189,7 @@ def _mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
 def _delta_left(runs: list[tuple[Approximate, int]], target: Fraction) -> Fraction:
     """What the deltas of the parts leave of the target: 1 - (1-target)/prod(1-delta), rounded down.
 
-    An (epsilon, delta) mechanism is an epsilon one except with probability delta [KOV15].
+    Dominated by an epsilon one that gives all away with probability delta [KOV15].
     """
     failing = [(part.delta, times) for part, times in runs if part.delta]
     if not failing or target >= 1:

@@ -356,11 +356,11 @@ def explain(
     return Meaning(epsilon=budget.epsilon, delta=budget.delta, relation=Relation(relation))
 
 
-def report_text(epsilon: Number) -> str:
+def report_text(*, epsilon: Number) -> str:
     """What a randomized report means to the person who sends it.
 
     Privacy: none (touches no data).
-    >>> report_text(1.5)
+    >>> report_text(epsilon=1.5)
     'whatever you answer, any report is at most 4.482 times as likely as with other answers'
     """
     one = Statement(steps=1, epsilon=nonnegative(epsilon, "epsilon"), delta=Fraction(0))

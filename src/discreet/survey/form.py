@@ -51,7 +51,7 @@ def form_page(survey: Survey) -> str:
     )
     cost = (
         f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: "
-        f"{report_text(survey.epsilon)}.{often}"
+        f"{report_text(epsilon=survey.epsilon)}.{often}"
     )
     return "\n".join(
         [
