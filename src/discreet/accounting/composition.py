@@ -189,7 +189,8 @@ def _mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
 def _delta_left(runs: list[tuple[Approximate, int]], target: Fraction) -> Fraction:
     """What the deltas of the parts leave of the target: 1 - (1-target)/prod(1-delta), rounded down.
 
-    Dominated by an epsilon one that gives all away with probability delta [KOV15].
+    An (epsilon, delta) mechanism is dominated by one that gives the input away with probability
+    delta and is epsilon-DP otherwise [KOV15].
     """
     failing = [(part.delta, times) for part, times in runs if part.delta]
     if not failing or target >= 1:
