@@ -62,7 +62,7 @@ class Relation(StrEnum):
 class Pure:
     """epsilon-differential privacy.
 
-    Privacy: P(S) <= exp(epsilon) Q(S) for all neighbours and events [DMNS06, Def. 1].
+    Privacy: P(S) <= exp(epsilon) Q(S) for all neighbours and events [DMNS06, Def. 2.1].
     >>> Pure(epsilon=0.1) + Pure(epsilon=0.2)
     Pure(epsilon=Fraction(3, 10))
     """
@@ -222,7 +222,7 @@ def group(loss: Loss, size: int) -> Loss:
 
     Privacy: pure losses multiply by the size [DR14, Thm. 2.2], rho by its square
     [BS16, Prop. 1.9], and (epsilon, delta) becomes (size * epsilon,
-    delta * (e^(size*epsilon) - 1)/(e^epsilon - 1)), at most the form of [Vad17, Lemma 2.2].
+    delta * (e^(size*epsilon) - 1)/(e^epsilon - 1)), at most the form of [DR14, Sec. 2.3].
     >>> group(Pure(epsilon=0.5), 3)
     Pure(epsilon=Fraction(3, 2))
     """

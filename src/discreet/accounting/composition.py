@@ -53,7 +53,7 @@ def basic(losses: Iterable[Loss]) -> Pure | Approximate:
     """The sum: epsilons add, deltas add, and pure losses stay pure.
 
     Privacy: holds for adaptive composition and adaptively chosen parameters, under the
-    neighbouring relation of the parts [DR14, Thm. 3.16].
+    neighbouring relation of the parts [DMNS06, Lemma 2.6], [DR14, Thm. 3.16].
     >>> basic([Pure(epsilon=0.1)] * 10)
     Pure(epsilon=Fraction(1, 1))
     >>> basic([Pure(epsilon=1), Approximate(epsilon=1, delta=1e-6)]).delta
@@ -189,7 +189,8 @@ def _mixed(tally: dict[Fraction, int], delta: Fraction) -> Fraction:
 def _delta_left(runs: list[tuple[Approximate, int]], target: Fraction) -> Fraction:
     """What the deltas of the parts leave of the target: 1 - (1-target)/prod(1-delta), rounded down.
 
-    An (epsilon, delta) mechanism is an epsilon one except with probability delta [KOV15].
+    An (epsilon, delta) mechanism is dominated by one that gives the input away with probability
+    delta and is epsilon-DP otherwise [KOV15].
     """
     failing = [(part.delta, times) for part, times in runs if part.delta]
     if not failing or target >= 1:

@@ -150,9 +150,7 @@ def value_bound(*, epsilon: Number, relation: Relation = Relation.ADD_REMOVE) ->
     >>> round(value_bound(epsilon=1, relation=Relation.REPLACE), 4)
     0.7311
     """
-    meaning = explain(epsilon=epsilon)
-    statement = meaning.value if relation is Relation.ADD_REMOVE else meaning.membership
-    return statement.posteriors[-1][1]
+    return explain(epsilon=epsilon, relation=relation).value.guess
 
 
 def member_bound(*, epsilon: Number) -> float:
@@ -162,7 +160,7 @@ def member_bound(*, epsilon: Number) -> float:
     >>> round(member_bound(epsilon=1), 4)
     0.7311
     """
-    return explain(epsilon=epsilon).membership.posteriors[-1][1]
+    return explain(epsilon=epsilon).membership.guess
 
 
 def power_bound(*, epsilon: Number, delta: Number = 0) -> float:

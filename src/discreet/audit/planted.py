@@ -131,7 +131,7 @@ def _stopped(above: NDArray[Any], most: int) -> NDArray[Any]:
 def sparse(total: Any, most: int) -> Batched:
     """The sparse vector technique as it should be: half for the threshold, 2c in the queries.
 
-    Privacy: epsilon for queries of sensitivity one [DR14, Thm. 3.25].
+    Privacy: epsilon for queries of sensitivity one [LSL17, Thm. 4].
     >>> sparse(2, 1)((0, 0), 5).shape
     (5, 2)
     """
@@ -142,7 +142,7 @@ def sparse(total: Any, most: int) -> Batched:
 def sparse_without_count(total: Any, most: int) -> Batched:
     """The noise of the queries does not grow with how many may be above.
 
-    Privacy: less than it says [DR14, Sec. 3.6].
+    Privacy: less than it says [LSL17].
     >>> sparse_without_count(2, 1)((0, 0), 5).shape
     (5, 2)
     """
@@ -153,7 +153,7 @@ def sparse_without_count(total: Any, most: int) -> Batched:
 def sparse_without_stop(total: Any) -> Batched:
     """Calibrated for one query above, and never stops.
 
-    Privacy: less than it says [DR14, Sec. 3.6].
+    Privacy: less than it says [LSL17].
     >>> sparse_without_stop(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -175,7 +175,7 @@ def sparse_without_query_noise(total: Any) -> Batched:
 def sparse_values(total: Any) -> Batched:
     """For counts, stops at the first above, and releases the value that was compared.
 
-    Privacy: less than it says [DR14, Sec. 3.6].
+    Privacy: less than it says [LSL17].
     >>> sparse_values(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -191,7 +191,7 @@ def sparse_values(total: Any) -> Batched:
 def sparse_counts(total: Any) -> Batched:
     """The same without the value: right for counts, which one unit moves all the same way.
 
-    Privacy: epsilon for counts under add/remove [DR14, Thm. 3.23].
+    Privacy: epsilon for counts under add/remove [LSL17, Thm. 5].
     >>> sparse_counts(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -212,7 +212,7 @@ def noisy_max(total: Any) -> Batched:
 def noisy_max_with_value(total: Any) -> Batched:
     """The index and the value itself.
 
-    Privacy: less than it says [DR14, Sec. 3.3].
+    Privacy: less than it says; [DR14, Ex. 3.4] holds the value to be free.
     >>> noisy_max_with_value(2)((0, 0), 5).shape
     (5, 2)
     """

@@ -19,7 +19,7 @@ class Randomizer(Protocol):
     """Turns one person's answer into a report that may leave the person's device.
 
     Privacy: `loss` bounds what one report tells, when the answer is replaced by any other
-    [DR14, Sec. 12.1]. Nobody has to be trusted with the answer.
+    [DMNS06, Sec. 4.1]. Nobody has to be trusted with the answer.
     >>> from discreet.local.kary import KaryResponse
     >>> randomizer: Randomizer = KaryResponse(epsilon=1, categories=4)
     >>> randomizer.loss()

@@ -57,7 +57,8 @@ class RandomizedResponse:
     def of_truth(cls, truth: Number, *, categories: int = 2) -> "RandomizedResponse":
         """Keeps the category with this rational probability.
 
-        Privacy: epsilon = ln(p(k-1)/(1-p)), rounded up [War65], [DR14, Sec. 3.2].
+        Privacy: epsilon = ln(p(k-1)/(1-p)), rounded up [War65], [KBR16, Sec. 3];
+        with two categories it is [Tut16, Prop. 7].
         >>> RandomizedResponse.of_truth(0.6).truth
         Fraction(3, 5)
         """
@@ -85,7 +86,7 @@ class RandomizedResponse:
         """The cost for a unit that takes part in `sensitivity.groups` reports.
 
         Privacy: groups * epsilon, where one unit's answers may be replaced by any others
-        [DR14, Claim 3.5 and Cor. 3.15].
+        [KBR16, Sec. 3], [DR14, Cor. 3.15].
         >>> RandomizedResponse(epsilon=0.5).loss(Sensitivity(groups=3, per_group=1))
         Pure(epsilon=Fraction(3, 2))
         """
@@ -109,7 +110,7 @@ class RandomizedResponse:
         """Report on a category, a list or an array of them; each is 0, 1, ..., k - 1.
 
         Values outside that range count as the nearest end, so nothing about them shows.
-        Privacy: epsilon-DP for each report [DR14, Claim 3.5].
+        Privacy: epsilon-DP for each report [KBR16, Sec. 3].
         >>> len(RandomizedResponse(epsilon=1, categories=4).release([0, 1, 2, 3]))
         4
         """

@@ -60,7 +60,7 @@ class TopK:
     def pure_loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of the whole list in a pure account.
 
-        Privacy: (count * 2 linf/scale)-DP [DR14, Cor. 3.15].
+        Privacy: (count * 2 linf/scale)-DP [DMNS06, Lemma 2.6].
         >>> TopK(scale=4, count=8).pure_loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(4, 1))
         """

@@ -90,7 +90,7 @@ class Adaptive:
 
     Better than trees where counts are small against the noise or the histogram is piecewise even;
     elsewhere worse, by the quarter and by what merging blurs.
-    Privacy: `loss` under the unit's relation: both steps, composed [DR14, Cor. 3.15],
+    Privacy: `loss` under the unit's relation: both steps, composed [DMNS06, Lemma 2.6],
     [BS16, Lemma 1.7].
     >>> Adaptive(cells=64, price=Pure(epsilon=1)).loss
     Pure(epsilon=Fraction(1, 1))
@@ -132,7 +132,7 @@ class Adaptive:
     def loss(self) -> Pure | ZCDP:
         """What a release costs: the whole price.
 
-        Privacy: under the unit's relation [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+        Privacy: under the unit's relation [DMNS06, Lemma 2.6], [BS16, Lemma 1.7].
         >>> Adaptive(cells=64, price=ZCDP(rho=1)).loss.rho
         Fraction(1, 1)
         """

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import ZCDP, Loss, Pure, Relation
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
@@ -29,47 +29,79 @@ _MOST_QUERIES = 100_000
 
 
 def histogram_error(
-    *, universe: int, queries: int, epsilon: Number, missed: Number = 0.05
+    *,
+    universe: int,
+    queries: int,
+    price: Pure | ZCDP,
+    relation: Relation = Relation.ADD_REMOVE,
+    missed: Number = 0.05,
 ) -> float:
-    """Within which all counting queries are answered by a Laplace histogram, at once.
+    """Within which all counting queries are answered by a noisy histogram, at once; in counts.
 
-    The noise of a query is a sum of at most |X| Laplace variables; its tail (Bernstein) and a
-    union bound give sqrt(8 |X| L) / epsilon with L = ln(2 |Q| / missed), once |X| >= L; in
-    counts, not shares.
-    Privacy: none (touches no data); the mechanism is epsilon-DP [Vad17, Thm. 2.9].
-    >>> round(histogram_error(universe=1024, queries=10**6, epsilon=1))
+    A row more or less moves one cell by 1, a row replaced two cells. The noise of a query is a sum
+    over at most |X| cells. With L = ln(2 |Q| / missed) a union bound gives sqrt(8 |X| L) times the
+    scale for Laplace noise (once |X| >= L), sqrt(2 |X| L) times sigma for Gaussian noise.
+    Privacy: none (touches no data); the mechanism is epsilon-DP by [Vad17, Thm. 2.9], which is for
+    replace and has twice the scale of add/remove, or rho-zCDP [CKS20, Thm. 4]; one row a unit.
+    >>> round(histogram_error(universe=1024, queries=10**6, price=Pure(epsilon=1)))
     379
     """
-    level = log(2 * queries / float(probability(missed, "missed")))
-    cells = max(universe, level)
-    return sqrt(8 * cells * level) / float(positive(epsilon, "epsilon"))
+    level = _level(2 * queries, missed)
+    if isinstance(price, ZCDP):
+        return _gaussian_error(relation.steps * universe, price, level)
+    return relation.steps * sqrt(8 * max(universe, level) * level) / _read(price)
 
 
-def direct_error(*, queries: int, epsilon: Number, missed: Number = 0.05) -> float:
-    """Within which all counting queries are answered by Laplace noise of scale |Q| / epsilon.
+def direct_error(*, queries: int, price: Pure | ZCDP, missed: Number = 0.05) -> float:
+    """Within which all counting queries are answered one by one, with noise on each; in counts.
 
-    Privacy: none (touches no data); the mechanism is epsilon-DP [DMNS06, Prop. 3.3].
-    >>> round(direct_error(queries=100, epsilon=1))
+    Under add/remove and under replace alike, one row moves each count by at most 1: Laplace noise
+    of scale |Q| / epsilon, or Gaussian noise of variance |Q| / (2 rho).
+    Privacy: none (touches no data); the mechanism is epsilon-DP [DMNS06, Prop. 3.3] or rho-zCDP
+    [CKS20, Thm. 4], for one row a unit.
+    >>> round(direct_error(queries=100, price=Pure(epsilon=1)))
     760
     """
-    level = log(queries / float(probability(missed, "missed")))
-    return queries * level / float(positive(epsilon, "epsilon"))
+    if isinstance(price, ZCDP):
+        return _gaussian_error(queries, price, _level(2 * queries, missed))
+    return queries * _level(queries, missed) / _read(price)
 
 
-def crossover(*, universe: int, missed: Number = 0.05) -> int:
-    """From how many queries on the histogram has the smaller bound: about the root of |X|.
+def _level(tails: int, missed: Number) -> float:
+    return log(tails / float(probability(missed, "missed")))
 
-    Privacy: none (touches no data) [Vad17, Table 2.1].
-    >>> crossover(universe=4096)
-    71
+
+def _read(price: Pure) -> float:
+    return float(positive(price.epsilon, "epsilon"))
+
+
+def _gaussian_error(terms: int, price: ZCDP, level: float) -> float:
+    """sqrt(2 level) standard deviations of so many terms of variance 1/(2 rho)."""
+    return sqrt(terms * level / float(positive(price.rho, "rho")))
+
+
+def crossover(
+    *,
+    universe: int,
+    price: Pure | ZCDP,
+    relation: Relation = Relation.ADD_REMOVE,
+    missed: Number = 0.05,
+) -> int:
+    """From how many queries on the histogram has the smaller bound, whatever the price's size.
+
+    For Laplace noise about the root of |X|, for Gaussian noise |X|, or twice that under replace.
+    Privacy: none (touches no data); compares the two ways of [Vad17, Sec. 2.3].
+    >>> crossover(universe=4096, price=Pure(epsilon=1)), crossover(universe=4096, price=ZCDP(rho=1))
+    (71, 4096)
     """
-    low, high = 1, 2
-    bounds = {"epsilon": 1, "missed": missed}
+    bounds: dict[str, Any] = {"price": price, "missed": missed}
 
     def better(queries: int) -> bool:
         direct = direct_error(queries=queries, **bounds)
-        return histogram_error(universe=universe, queries=queries, **bounds) <= direct
+        whole = histogram_error(universe=universe, queries=queries, relation=relation, **bounds)
+        return whole <= direct
 
+    low, high = 0, 1
     while not better(high):
         low, high = high, 2 * high
     while high - low > 1:
@@ -94,7 +126,7 @@ class CountingPart:
     masks: tuple[tuple[NDArray[np.bool_], ...], ...] = field(repr=False)
     price: Pure | ZCDP
     rows: int
-    steps: int
+    relation: Relation
     overlap: int
 
     @classmethod
@@ -132,9 +164,7 @@ class CountingPart:
             inside[np.ix_(*mask)] += 1
         unit = frame.unit
         overlap = max(1, int(inside.max()))
-        return cls(
-            name, axes, tuple(queries), masks, price, unit.rows, unit.relation.steps, overlap
-        )
+        return cls(name, axes, tuple(queries), masks, price, unit.rows, unit.relation, overlap)
 
     @property
     def universe(self) -> int:
@@ -177,11 +207,11 @@ class CountingPart:
         'noise'
         """
         if isinstance(self.price, Pure):
-            moved = Fraction(self.rows * self.steps * overlap)
+            moved = Fraction(self.rows * self.relation.steps * overlap)
             return DiscreteLaplace(scale=moved / self.price.epsilon)
         # r rows that all move the same numbers: r^2 overlap. Under replace the two moves have no
         # negative entries, so the square of their difference is at most the sum of squares.
-        squared = Fraction(self.rows**2 * self.steps * overlap)
+        squared = Fraction(self.rows**2 * self.relation.steps * overlap)
         return DiscreteGaussian.of_variance(squared / (2 * self.price.rho))
 
     def errors(self) -> dict[str, float]:
@@ -216,16 +246,19 @@ class CountingPart:
         'facts'
         """
         single = self.way == "one by one"
+        theorem = "[DMNS06, Prop. 3.3]" if isinstance(self.price, Pure) else "[CKS20, Thm. 4]"
         return {
             "kind": "counting queries",
             "way": self.way,
             "root_mean_square_errors": self.errors(),
             "queries": len(self.queries),
             "universe": self.universe,
-            "crossover_of_worst_case_bounds": crossover(universe=self.universe),
+            "crossover_of_worst_case_bounds": crossover(
+                universe=self.universe, price=self.price, relation=self.relation
+            ),
             "measurements": [{"noise": noise_of(self.noise(self.overlap if single else 1))}],
             "lattice": "integers",
-            "reference": "[Vad17, Thm. 2.9], [DMNS06, Prop. 3.3]",
+            "reference": f"[Vad17, Thm. 2.9], {theorem}",
         }
 
     def preview(self) -> list[Preview]:

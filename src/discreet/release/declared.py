@@ -174,7 +174,7 @@ class ReleasePlan:
         return {
             **{f"charged_{name}": value for name, value in charged.items()},
             "epsilon": _text(said.epsilon),
-            "delta": f"{float(said.delta):.6g}",
+            "delta": _text(said.delta),
             "composition": how,
         }
 

@@ -3,11 +3,14 @@ guarantee in words and how to cite it. Escapes every text; the drawings are its 
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from typing import Any
 
+from discreet.accounting.meaning import explain
 from discreet.curator.chart import printable, svg
 from discreet.errors import DiscreetError
+from discreet.loss import Relation
 from discreet.release.sheets import Sheet
 
 __all__ = ["citation", "page_of"]
@@ -88,17 +91,18 @@ def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
         if table["unit"] == "row"
         else f" (at most {table['rows_per_unit']} of its rows are used)"
     )
-    how = (
-        "adding or removing it"
-        if table["neighbours"] == "add-remove"
-        else "replacing it by another"
+    meaning = explain(
+        epsilon=Fraction(said["epsilon"]),
+        delta=Fraction(said["delta"]),
+        relation=Relation(table["neighbours"]),
     )
+    claims = "\n".join(f"<li>{escape(each.strip())}</li>" for each in meaning.sentences())
     lines = [
         "<h2>What is protected</h2>",
-        f"<p>Everything {escape(unit)} contributed{rows}: {how} changes the probability of any "
-        f"outcome by a factor of at most e<sup>{escape(said['epsilon'])}</sup>, up to "
-        f"{escape(said['delta'])} ({escape(said['composition'])}). Charged: {escape(charged)}, "
+        f"<p>Everything {escape(unit)} contributed{rows}, below called a person's data "
+        f"(epsilon and delta by {escape(said['composition'])}). Charged: {escape(charged)}, "
         f"receipt {escape(manifest['receipt']['id'])}.</p>",
+        f"<ul>\n{claims}\n</ul>",
         '<p class="note">All numbers are noisy on purpose. Bars show 95% intervals of the noise; '
         "they do not cover how people came to be in the data. Adding up cells adds up noise: use "
         "the coarsest table that answers your question.</p>",

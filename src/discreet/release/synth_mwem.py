@@ -55,7 +55,7 @@ class Worst:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """What the round costs.
 
-        Privacy: the sum of its two parts [DR14, Cor. 3.15].
+        Privacy: the sum of its two parts [DMNS06, Lemma 2.6].
         >>> Worst((), (), Fraction(512), Fraction(2)).loss(Sensitivity.single(1)).epsilon
         Fraction(3, 2)
         """

@@ -104,7 +104,7 @@ class BoundedEdges:
         """A noisy number of edges, at least 0.
 
         Privacy: epsilon-DP under adding or removing a node with all its edges, or replacing one
-        [DMNS06, Prop. 1].
+        [DMNS06, Prop. 3.3].
         >>> BoundedEdges(degree=3).release(Graph.from_edges([(0, 1)]), epsilon=1).noisy >= 0
         True
         """
@@ -175,7 +175,7 @@ class BoundedDegrees:
         """Noisy counts.
 
         Privacy: epsilon-DP under adding or removing a node with all its edges, or replacing one
-        [DMNS06, Prop. 1].
+        [DMNS06, Prop. 3.3].
         >>> graph = Graph.from_edges([(0, 1)])
         >>> len(BoundedDegrees(degree=3).release(graph, epsilon=1).noisy)
         4

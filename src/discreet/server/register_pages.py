@@ -232,8 +232,9 @@ def words_of(table: Table) -> list[str]:
     """
     said = [f"Protected: {protected_text(table)}."]
     if table.budget is not None:
-        meaning = explain(epsilon=table.budget.epsilon, delta=table.budget.delta)
-        said += [line.strip() for line in str(meaning).splitlines() if line.strip()]
+        budget = table.budget
+        meaning = explain(epsilon=budget.epsilon, delta=budget.delta, relation=table.neighbours)
+        said += [line.strip() for line in meaning.sentences()]
     for column in table.columns:
         if column.kind not in ("category", "boolean"):
             low, high = column.decode(column.lower), column.decode(column.upper)

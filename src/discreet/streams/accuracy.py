@@ -29,7 +29,7 @@ _SPLITS = 16
 def above_threshold_accuracy(
     *, queries: int, epsilon: Number, failure: Number, sensitivity: Sensitivity
 ) -> float:
-    """alpha of Theorem 3.24 for `AboveThreshold.textbook`: 8 (ln k + ln(2/failure))/epsilon.
+    """alpha of [DR14, Thm. 3.24] for `AboveThreshold.textbook`: 8 (ln k + ln(2/failure))/epsilon.
 
     With all but the last of k values more than alpha below their thresholds, every "above" is at
     least threshold - alpha and every "below" at most threshold + alpha, but for the failure.
@@ -53,7 +53,7 @@ def sparse_accuracy(
     alarms: int,
     delta: Number = 0,
 ) -> float:
-    """alpha of Theorem 3.26 for `Sparse.textbook`, of k values at most `alarms` near or above.
+    """alpha of [DR14, Thm. 3.26] for `Sparse.textbook`, of k values at most `alarms` near or above.
 
     8 c (ln k + ln(2c/failure))/epsilon, or (ln k + ln(2c/failure)) sqrt(512 c ln(1/delta))/epsilon
     with a delta, for epsilon below 1. Rounded as in `above_threshold_accuracy`.
@@ -75,7 +75,7 @@ def numeric_sparse_accuracy(
     alarms: int,
     delta: Number = 0,
 ) -> float:
-    """alpha of Theorem 3.28 for `NumericSparse.textbook`: the numbers are as near, too.
+    """alpha of [DR14, Thm. 3.28] for `NumericSparse.textbook`: the numbers are as near, too.
 
     9 c (ln k + ln(4c/failure))/epsilon, or (ln k + ln(4c/failure)) (sqrt(512) + 1)
     sqrt(c ln(2/delta))/epsilon with a delta, for epsilon below 1.
@@ -122,7 +122,7 @@ def _even(half: Fraction) -> float:
 def proved_error(
     threshold_scale: Fraction, query_scale: Fraction, queries: int, runs: int, confidence: Number
 ) -> float:
-    """The alpha of the proof of Theorem 3.24 at any scales, for `runs` fresh thresholds.
+    """The alpha of the proof of [DR14, Thm. 3.24] at any scales, for `runs` fresh thresholds.
 
     Half of alpha for the threshold and half for all questions, with equal chances to fail.
     Privacy: none (touches no data). [DR14, Thm. 3.24].

@@ -71,7 +71,7 @@ class Settings:
     def cost(self, plan: Plan) -> Price:
         """What all of it costs: the number of rows, and the run with all its disagreements.
 
-        Privacy: losses add [DR14, Cor. 3.15; BS16, Lemma 1.7].
+        Privacy: losses add [DMNS06, Lemma 2.6; BS16, Lemma 1.7].
         >>> Settings.cost.__name__
         'cost'
         """

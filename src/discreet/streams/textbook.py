@@ -1,4 +1,4 @@
-"""Private multiplicative weights as in the textbook, its update direction repaired: it looks at the
+"""Private multiplicative weights as in [Tut16, Alg. 2], its update repaired: it looks at the
 noisy answer, never at the exact one. For its theorem; the service's own hybrid is more exact.
 """
 

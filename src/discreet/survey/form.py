@@ -2,10 +2,10 @@
 Escapes every text it is given; the scripts beside it do the randomizing and the sending.
 """
 
-import math
 from html import escape
 from typing import Any
 
+from discreet.accounting.meaning import report_text
 from discreet.local.kary import KaryResponse
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question, Scale
@@ -50,9 +50,8 @@ def form_page(survey: Survey) -> str:
         f"rounds together cost at most epsilon = {_decimal(survey.limit)}."
     )
     cost = (
-        f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: whatever you answer, any "
-        f"report is at most {math.exp(survey.epsilon):.3g} times as likely as with other answers."
-        f"{often}"
+        f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: "
+        f"{report_text(epsilon=survey.epsilon)}.{often}"
     )
     return "\n".join(
         [

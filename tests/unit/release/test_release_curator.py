@@ -17,6 +17,8 @@ from discreet.errors import (
     UnsafeQuery,
 )
 from discreet.ledger.account import Holder
+from discreet.loss import Pure
+from discreet.release.counting import crossover
 from discreet.release.published import Published
 from discreet.release.specification import read_release
 from discreet.release.verification import check_entries, check_folder, read_manifest
@@ -176,6 +178,18 @@ def test_counting_queries_are_counted(released):
     young = sum(row[3] == "north" and row[1] < 30 for row in ROWS)
     assert found[("young_north",)] == pytest.approx(young, abs=0.5)
     assert found[("old",)] == pytest.approx(sum(row[1] >= 60 for row in ROWS), abs=0.5)
+
+
+def test_the_manifest_names_the_crossover_of_its_own_noise(released):
+    """With a delta the noise is Gaussian, and crosses at |X| instead of its root."""
+    plan, _, folder, _, _ = released
+    said = read_manifest(folder)["parts"]["asked"]
+    told, universe = said["crossover_of_worst_case_bounds"], said["universe"]
+    pure = isinstance(plan.price, Pure)
+    assert told == crossover(universe=universe, price=plan.price)
+    assert (told == universe) == (not pure)
+    assert ("[DMNS06, Prop. 3.3]" in said["reference"]) == pure
+    assert ("[CKS20, Thm. 4]" in said["reference"]) == (not pure)
 
 
 def test_one_charge_of_at_most_the_price_is_in_the_ledger(released):

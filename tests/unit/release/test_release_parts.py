@@ -5,13 +5,18 @@ charts and pages, folders that are checked.
 import json
 from decimal import Decimal
 from fractions import Fraction
+from html import escape
+from itertools import product
 
 import numpy as np
 import pytest
 
+from discreet.accounting import explain
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, BoundedRange, Pure
+from discreet.loss import ZCDP, BoundedRange, Pure, Relation
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.release.composition import batch_cost, statement, summed
 from discreet.release.counting import crossover, direct_error, histogram_error
 from discreet.release.declared import Release, digest_of
@@ -122,8 +127,9 @@ def test_the_page_escapes_names_the_guarantee_and_says_how_to_cite():
     assert "Visits &lt;b&gt;" in text
     assert "&lt;south&gt;" in text
     assert "<south>" not in text
-    assert "e<sup>0.9</sup>" in text
-    assert "replacing it by another" in text
+    for sentence in explain(epsilon=0.9, delta=1e-6, relation=Relation.REPLACE).sentences():
+        assert f"<li>{escape(sentence.strip())}</li>" in text
+    assert "for replacing one person" in text
     assert "one patient contributed (at most 2 of its rows are used)" in text
     assert "Clinic: Visits &lt;b&gt;. Released 2026-01-02" in text
     assert "<svg" in text
@@ -273,21 +279,67 @@ def test_a_batch_enters_an_account_at_the_cheaper_price():
     assert cheaper.delta == Fraction(1, 10)
 
 
-def test_the_crossover_is_where_the_bounds_cross():
+PRICES = [Pure(epsilon=1), Pure(epsilon=Fraction(1, 7)), ZCDP(rho=1), ZCDP(rho=Fraction(1, 300))]
+
+
+@pytest.mark.parametrize("price", PRICES)
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("universe", [1, 2, 16, 4096, 10**6])
+def test_the_crossover_is_where_the_bounds_cross(universe, relation, price):
+    queries = crossover(universe=universe, price=price, relation=relation)
+    for count, better in ((queries, True), (queries - 1, False)):
+        if count:
+            bound = histogram_error(
+                universe=universe, queries=count, price=price, relation=relation
+            )
+            assert (bound <= direct_error(queries=count, price=price)) == better
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_gaussian_noise_crosses_at_the_universe_and_laplace_at_its_root(relation):
     for universe in (16, 4096, 10**6):
-        queries = crossover(universe=universe)
-        for count, better in ((queries, True), (queries - 1, False)):
-            bound = histogram_error(universe=universe, queries=count, epsilon=1)
-            assert (bound <= direct_error(queries=count, epsilon=1)) == better
+        rho = crossover(universe=universe, price=ZCDP(rho=Fraction(1, 9)), relation=relation)
+        assert rho == relation.steps * universe
+        pure = crossover(universe=universe, price=Pure(epsilon=3), relation=relation)
+        assert 0.5 <= pure / (relation.steps * universe**0.5) < 5
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("cells", [2, 3])
+def test_the_relation_of_both_ways_is_what_brute_force_over_rows_finds(cells, relation):
+    """All families of up to three predicates on a small universe, all moves of one row."""
+    places = range(cells)
+    moves = [(None, place) for place in places]
+    if relation is Relation.REPLACE:
+        moves = [(one, two) for one in places for two in places]
+    predicates = list(product((0, 1), repeat=cells))
+    whole = max(sum(abs((place == one) - (place == two)) for place in places) for one, two in moves)
+    assert whole == relation.steps
+    for count in (1, 2, 3):
+        moved = max(
+            sum(
+                abs((0 if one is None else query[one]) - (0 if two is None else query[two]))
+                for query in family
+            )
+            for family in product(predicates, repeat=count)
+            for one, two in moves
+        )
+        assert moved == count
+    # What is promised is what noise of these scales keeps, exactly.
+    for price, queries in product(PRICES, (1, 40)):
+        if isinstance(price, Pure):
+            noise = DiscreteLaplace(scale=queries / price.epsilon)
+        else:
+            noise = DiscreteGaussian.of_variance(queries / (2 * price.rho))
+        needed = noise.error(1 - Fraction(1, 20 * queries))
+        assert needed <= direct_error(queries=queries, price=price) + 1
 
 
 def test_the_bound_of_the_histogram_holds():
     """Noise of 200 boxes of a universe of 256: the worst stays within the bound of all of them."""
-    from discreet.mechanisms.laplace import DiscreteLaplace
-
     generator = np.random.default_rng(19)
     masks = generator.integers(0, 2, size=(200, 256))
-    bound = histogram_error(universe=256, queries=200, epsilon=1, missed=1e-9)
+    bound = histogram_error(universe=256, queries=200, price=Pure(epsilon=1), missed=1e-9)
     noise = DiscreteLaplace(scale=1).release(np.zeros(256, dtype=np.int64))
     assert np.abs(masks @ noise).max() < bound
 
