@@ -67,7 +67,8 @@ class Desk:
 
 def run(*words: object) -> Outcome:
     """Run the command line in this process; an unexpected error is raised, not reported."""
-    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(word) for word in words])
+    surroundings = {"COLUMNS": "100", "DISCREET_PRICE_FLOOR": "0"}
+    result = CliRunner(env=surroundings).invoke(app, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     canary.check(result.stdout, result.stderr)

@@ -4,8 +4,10 @@ A refusal is one or two sentences on standard error, never a traceback.
 
 import functools
 import json
+import os
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -31,6 +33,7 @@ __all__ = [
     "vault",
 ]
 
+_FLOOR = "DISCREET_PRICE_FLOOR"
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -99,15 +102,23 @@ def print_json(values: Any) -> None:
 
 
 def vault(folder: Path) -> "Curator":
-    """Open the vault in a folder, or make one.
+    """Open the vault in a folder, or make one; DISCREET_PRICE_FLOOR is its least price.
 
     Privacy: none (touches no data).
     >>> vault.__name__
     'vault'
     """
     from discreet.curator.service import Curator
+    from discreet.ledger.floor import DEFAULT_FLOOR
 
-    return Curator.open(folder)
+    floor = os.environ.get(_FLOOR)
+    try:
+        share = DEFAULT_FLOOR.share if floor is None else Fraction(floor)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidValue(
+            f"{_FLOOR} is {floor!r:.40}; write a share of a budget, such as 0.0001."
+        ) from None
+    return Curator.open(folder, price_floor=share)
 
 
 def existing_vault(folder: Path) -> "Curator":

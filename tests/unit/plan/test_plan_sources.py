@@ -122,7 +122,7 @@ UNBOUNDED = [
 
 @pytest.mark.parametrize("text", UNBOUNDED)
 def test_what_nothing_bounds_is_refused(text):
-    with pytest.raises(UnsafeQuery, match="Nothing was charged"):
+    with pytest.raises(UnsafeQuery, match=r"Nothing was (run or )?charged"):
         planned(parse(text, TABLES), TABLES)
 
 
@@ -310,7 +310,8 @@ def test_texts_with_private_keys_are_carried_through_joins():
         "stays": replace(STAYS, columns=(*STAYS.columns, text)),
     }
     source = Join("inner", Scan("visits"), Scan("stays", (("city", "town"),)), ())
-    made = rowset(source, {name: (each, name) for name, each in tables.items()}, "duckdb")
+    known = {name: (each, name) for name, each in tables.items()}
+    made = rowset(source, known, "duckdb", joined_rows=1000)
     assert [column.private_keys for column in made.columns] == [False, True, False, True]
     limit = limited_rows(made, 2, "duckdb")
     with duckdb.connect() as connection:
