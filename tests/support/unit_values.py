@@ -49,9 +49,7 @@ SPELLINGS = (
 def table_of(unit: str, rows_per_unit: int) -> Table:
     """A schema with a number of its own for every raw row."""
     numbers = Column("n", "integer", lower=0, upper=10**6)
-    return Table(
-        "every", None, "every", unit, rows_per_unit, Relation.ADD_REMOVE, (numbers,), None
-    )
+    return Table("every", None, "every", unit, rows_per_unit, Relation.ADD_REMOVE, (numbers,), None)
 
 
 def groups(pairs: list[tuple[Any, ...]]) -> set[frozenset[int]]:
@@ -92,8 +90,6 @@ def check_units(
     assert (units, most) == (len(expected), max(map(len, expected)))
     for bound in (1, 2):
         kept = lattice_rows(table_of(column, bound), relation, types, dialect)
-        ((units, count),) = rows(
-            f'SELECT count(DISTINCT "$unit"), count(*) FROM ({kept}) AS p'
-        )
+        ((units, count),) = rows(f'SELECT count(DISTINCT "$unit"), count(*) FROM ({kept}) AS p')
         assert units == len(expected)
         assert count == sum(min(bound, len(members)) for members in expected)
