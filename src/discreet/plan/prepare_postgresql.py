@@ -54,7 +54,7 @@ def _unit(value: str, kind: str, what: str) -> str:
         return value
     folded = _plain(kind) == "CITEXT" or " COLLATE " in kind
     if folded or not (_is_text(kind) or kind in _PLAIN):
-        example = "lower(id::text) COLLATE \"C\", id::bigint or trim_scale(id)::text"
+        example = 'lower(id::text) COLLATE "C", id::bigint or trim_scale(id)::text'
         raise unit_refusal(what, kind, _UNITS, example)
     return _bytes(value)
 
