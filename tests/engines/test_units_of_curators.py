@@ -13,6 +13,9 @@ import pytest
 from discreet.curator import warehouse as warehouses
 from discreet.curator.service import Curator
 from discreet.errors import SchemaError, Unavailable
+from discreet.plan.prepare import lattice_rows
+from discreet.schema.column import Column
+from discreet.schema.table import Table
 from support.unit_database import Units
 
 SCHEMA = """
@@ -144,3 +147,18 @@ def test_rows_of_an_earlier_version_are_prepared_again(tmp_path, monkeypatch):
                 curator.session("ann").sql(COUNT.format(name), epsilon=2)
         curator.refresh("visits")
         assert counted(curator, COUNT.format("visits")) == 6
+
+
+def test_private_keys_with_a_collation_keep_their_bytes():
+    """Else equal texts are one group, shown in the spelling of one person's row."""
+    city = Column("city", "category", upper=0, private_keys=True)
+    table = Table("t", columns=(city,))
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE source (city VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO source VALUES ('Bern'), ('BERN'), ('bern')")
+        assert len(connection.execute("SELECT city FROM source GROUP BY 1").fetchall()) == 1
+        lattice = lattice_rows(table, "source", {"city": "VARCHAR COLLATE nocase"})
+        connection.execute(f"CREATE TABLE prepared AS {lattice}")
+        for shown in ("prepared", f"({lattice})"):
+            found = connection.execute(f"SELECT city FROM {shown} GROUP BY 1 ORDER BY 1").fetchall()
+            assert found == [("BERN",), ("Bern",), ("bern",)]
