@@ -1,20 +1,23 @@
-"""Which tables hold their unit as an integer, so that joins compare units as they are and not as
-texts. A public fact about a source's types; never looks at a value.
+"""How tables hold their units: as integers, which joins compare as they are, or as texts that are
+equal exactly where the source's values are. A public fact about a source's types; never looks at
+a value.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.engines.origins import Origin
+from discreet.errors import Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
     from discreet.curator.warehouse import Warehouse
 
-__all__ = ["integer_units", "unit_mark"]
+__all__ = ["check_units", "integer_units", "unit_mark"]
 
 _MARK = "-integers"  # no table's name has a hyphen
+_TEXTS = "-texts"
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -30,8 +33,35 @@ def unit_mark(table: Table, types: Mapping[str, str]) -> str:
     """
     if table.unit is None:
         return ""
+    return _MARK if _kind(table, types) in _INTEGERS else _TEXTS
+
+
+def _kind(table: Table, types: Mapping[str, str]) -> str | None:
     known = {name.casefold(): kind.upper() for name, kind in types.items()}
-    return _MARK if known.get(table.unit.casefold()) in _INTEGERS else ""
+    return known.get(str(table.unit).casefold())
+
+
+def check_units(known: Registration, table: Table) -> None:
+    """Refuse rows that an earlier version prepared with texts as units that it may have split.
+
+    Of a text or a UUID in the source it split none.
+    Privacy: none (touches no data).
+    >>> check_units.__name__
+    'check_units'
+    """
+    if known.prepared is None or table.unit is None:
+        return
+    if f"{_MARK}." in known.prepared or f"{_TEXTS}." in known.prepared:
+        return
+    way = f"adds {table.name} again with its data"
+    if known.source is not None and table.source is not None:
+        if _kind(table, Origin.of(table.source).types()) in ("UUID", "VARCHAR"):
+            return
+        way = f"runs discreet refresh {table.name}"
+    raise Unavailable(
+        f"{table.name}: an earlier version prepared its rows, and may have made several units of "
+        f"one; the custodian {way}. Nothing was run or charged."
+    )
 
 
 def integer_units(warehouse: "Warehouse", names: tuple[str, ...]) -> tuple[str, ...]:
@@ -52,4 +82,4 @@ def _mark(known: Registration, table: Table) -> str:
         return _MARK if f"{_MARK}." in known.prepared else ""
     if table.source is None:
         return ""
-    return unit_mark(table, Origin.of(table.source).types())
+    return _MARK if unit_mark(table, Origin.of(table.source).types()) == _MARK else ""

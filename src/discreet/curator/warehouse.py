@@ -13,7 +13,7 @@ from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.guarantee import check_same_guarantee
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
-from discreet.curator.units import unit_mark
+from discreet.curator.units import check_units, unit_mark
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
 from discreet.engines.preparation import TABLE, prepare, write_frame
@@ -339,6 +339,8 @@ class Warehouse:
         with self._opening:  # of several threads one opens it
             version, engine = self._engines.get(names, ((), None))
             if engine is None or version != versions:
+                for each in known:
+                    check_units(each, self._schema(each))
                 if engine is not None:
                     engine.close()
                 engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)

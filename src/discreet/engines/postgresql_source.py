@@ -18,11 +18,18 @@ _HOW = (
     "a service file (PGSERVICEFILE)."
 )
 _COLUMNS = """
-SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text'
-    WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod)
-    ELSE format_type(a.atttypid, a.atttypmod) END
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+WITH RECURSIVE typed AS (
+    SELECT attnum, attname, attcollation, atttypid AS id, atttypmod AS modifier FROM pg_attribute
+    WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+    UNION ALL SELECT attnum, attname, attcollation, typbasetype, typtypmod
+    FROM typed JOIN pg_type t ON t.oid = id WHERE typtype = 'd'
+)
+SELECT attname, CASE WHEN typtype = 'e' THEN 'text'
+    WHEN typnamespace = 'pg_catalog'::regnamespace OR typname = 'citext'
+    THEN format_type(t.oid, modifier) ELSE typnamespace::regnamespace::text || '.' || typname END
+    || CASE WHEN collisdeterministic OR collname IS NULL THEN '' ELSE ' COLLATE ' || collname END
+FROM typed JOIN pg_type t ON t.oid = id LEFT JOIN pg_collation c ON c.oid = attcollation
+WHERE typtype <> 'd' ORDER BY attnum
 """
 _RIGHTS = """
 SELECT current_user, rolsuper, pg_encoding_to_char(encoding), current_setting('server_version_num'),
@@ -108,6 +115,7 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
     def describe(self) -> list[tuple[str, str]]:
         """Names and types of the columns; an enum counts as text, a domain as what it is made of.
 
+        A collation is named if it calls texts of different bytes equal.
         Privacy: none: column names and types only.
         >>> PostgreSQLSource.describe.__name__
         'describe'

@@ -193,6 +193,7 @@ def openings(sources: Mapping[str, str]) -> tuple[str, ...]:
 def describe(source: str) -> list[tuple[str, str]]:
     """Names and DuckDB types of a source's columns, for a schema skeleton.
 
+    A collation is named if it calls texts of different bytes equal.
     A CSV file has no types: those given are a guess from its first rows (`relation` reads text).
     Privacy: none: column names and types only.
     >>> describe("absent.parquet")

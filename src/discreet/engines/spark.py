@@ -63,8 +63,9 @@ class Spark:
         reason = ""
         with self._lock:
             try:
-                fields = self._opened().table(view).schema.fields
-                return [(field.name, field.dataType.simpleString()) for field in fields]
+                # Asked of Spark itself: the types of its Python half leave out some collations.
+                fields = self._opened().table(view)._jdf.schema().fields()
+                return [(field.name(), field.dataType().catalogString()) for field in fields]
             except _errors() as failure:
                 self.last_failure = _reason(failure)
                 reason = type(failure).__name__

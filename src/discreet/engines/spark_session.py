@@ -37,9 +37,11 @@ _SETTINGS = {
     "spark.sql.optimizer.excludedRules": (
         "org.apache.spark.sql.catalyst.optimizer.ReorderAssociativeOperator"
     ),
+    "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # else days before 1582 fail
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.readSideCharPadding": "true",  # a char(n) is one value, however it was written
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.variable.substitute": "false",  # a key may hold ${...}
 }

@@ -6,6 +6,7 @@ quickly. Never answers a query with anything but integers and NULL, and keys ("$
 import json
 import marshal
 import os
+import re
 import resource
 import select
 import signal
@@ -23,6 +24,7 @@ _HEADER = struct.Struct("<cQ")
 _READY, _RESULT, _FAILURE, _PROGRESS = b"S", b"R", b"E", b"P"
 _WIDTHS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_WIDTHS, *(f"U{width}" for width in _WIDTHS), '"NULL"', "NULL"}
+_BINARY = ("", "binary", "c", "posix")  # collations by which texts are equal as their bytes are
 _KNOWN = (ArithmeticError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _SECONDS_BETWEEN_PROGRESS = 0.1
 
@@ -112,7 +114,34 @@ def _rows(connection: "DuckDBPyConnection", sql: str) -> bytes:
 def _names(connection: "DuckDBPyConnection", sql: str) -> bytes:
     """Names and types of the columns a SELECT would yield; no row is kept."""
     connection.execute(f"SELECT * FROM ({sql}) LIMIT 0")
-    return marshal.dumps([(column[0], str(column[1])) for column in connection.description])
+    columns = [(column[0], str(column[1])) for column in connection.description]
+    texts = {place for place, (_, kind) in enumerate(columns) if kind == "VARCHAR"}
+    collated = _collations(connection, sql, len(columns), texts) if texts else {}
+    return marshal.dumps(
+        [(name, kind + collated.get(place, "")) for place, (name, kind) in enumerate(columns)]
+    )
+
+
+def _collations(
+    connection: "DuckDBPyConnection", sql: str, count: int, texts: set[int]
+) -> dict[int, str]:
+    """What stands after the type of a text that is not compared byte by byte.
+
+    A type's own text leaves it out; the definition of a table tells it.
+    """
+    every = ", ".join(f"c{place}" for place in range(count))
+    listed = ", ".join(f"c{place}" for place in sorted(texts))
+    connection.execute(
+        f"CREATE TEMP TABLE collated AS SELECT {listed} FROM ({sql}) AS every({every}) LIMIT 0"
+    )
+    ((made,),) = connection.execute(
+        "SELECT sql FROM duckdb_tables() WHERE table_name = 'collated' AND temporary"
+    ).fetchall()
+    connection.execute("DROP TABLE collated")
+    found = re.findall(r"c(\d+) VARCHAR(?: COLLATE ([^,)]+))?", made.replace('"', ""))
+    if {int(place) for place, _ in found} != texts:
+        raise ValueError("the collations are not known")
+    return {int(place): f" COLLATE {name}" for place, name in found if name.lower() not in _BINARY}
 
 
 def _tables(connection: "DuckDBPyConnection", database: str) -> bytes:

@@ -5,7 +5,7 @@ operation that can fail on a row. Never sees data.
 import re
 
 from discreet.plan.dialect import DUCKDB
-from discreet.plan.prepare_form import Reader, Reading, scaled
+from discreet.plan.prepare_form import Reader, Reading, scaled, unit_refusal
 from discreet.schema.column import Column
 
 __all__ = ["DUCKDB_READER"]
@@ -13,16 +13,49 @@ __all__ = ["DUCKDB_READER"]
 _WIDTHS = ((1 << 7, "TINYINT"), (1 << 15, "SMALLINT"), (1 << 31, "INTEGER"), (1 << 63, "BIGINT"))
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _DIGITS = 38
+_INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+)  # fmt: skip
+# Of these, two values are equal if and only if their texts are.
+_ONE_TEXT = (
+    "BLOB", "BOOLEAN", "DATE", "UHUGEINT", "VARCHAR",
+    "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
+)  # fmt: skip
+_UNITS = "integer, decimal, float, varchar without a collation, enum, uuid, boolean, date, "
+_UNITS += "timestamp without a time zone and blob"
 
 
 def _text(value: str, kind: str, what: str) -> str:
     del what
+    if kind.startswith("VARCHAR COLLATE"):  # else equal texts would show the spelling of one row
+        return f'({value} COLLATE "binary")'
     return value if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
 
 
 def _unit(value: str, kind: str, what: str) -> str:
-    """Told apart by its text, as where tables are joined; of these types a text is one value."""
-    return value if _is_integer(kind) or kind == "UUID" else _text(value, kind, what)
+    """Equal values of different numeric types also have one text, for joins of their tables."""
+    if kind in _INTEGERS or kind == "UUID":
+        return value
+    if kind in ("FLOAT", "DOUBLE"):
+        return _float_unit(f"CAST({value} AS DOUBLE)")
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal is not None:
+        text = f"CAST({value} AS VARCHAR)"
+        return text if decimal[2] == "0" else f"rtrim(rtrim({text}, '0'), '.')"
+    if kind in _ONE_TEXT or kind.startswith("ENUM("):
+        return _text(value, kind, what)
+    raise unit_refusal(what, kind, _UNITS, "lower(id) COLLATE binary or epoch_us(id)")
+
+
+def _float_unit(number: str) -> str:
+    """Zero and NaN have two signs each, of which the engine's equality knows nothing."""
+    whole = f"abs({number}) < 9e18 AND {number} = trunc({number})"
+    return (
+        f"CASE WHEN isnan({number}) THEN 'nan' "
+        f"WHEN {whole} THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) "
+        f"ELSE CAST({number} AS VARCHAR) END"
+    )
 
 
 def _category(column: Column, value: str, kind: str) -> Reading:
@@ -105,8 +138,7 @@ def _exact(column: Column, value: str, kind: str) -> Reading | None:
 
 
 def _is_integer(kind: str) -> bool:
-    # No signed type holds every UHUGEINT, so that one is clamped as a double.
-    return kind != "UHUGEINT" and (kind.endswith("INT") or kind in ("INTEGER", "UINTEGER"))
+    return kind in _INTEGERS  # no signed type holds every UHUGEINT: it is clamped as a double
 
 
 def _first_rows(rows: str, columns: str, order: str, most: int) -> str:

@@ -5,10 +5,20 @@ the same in all of them: what NULL, NaN and infinities become, exact rounding. N
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from discreet.errors import SchemaError
 from discreet.plan.dialect import Dialect
 from discreet.schema.column import AS_NULL, Column
 
-__all__ = ["EXACT_LIMIT", "Reader", "Reading", "clamped", "half_even", "ruled", "scaled"]
+__all__ = [
+    "EXACT_LIMIT",
+    "Reader",
+    "Reading",
+    "clamped",
+    "half_even",
+    "ruled",
+    "scaled",
+    "unit_refusal",
+]
 
 EXACT_LIMIT = 10**37
 """Products of decimals stay below this, which DuckDB's and Spark's widest integers hold."""
@@ -36,7 +46,8 @@ class Reader:
     """How one dialect reads raw values.
 
     `readings` maps a column's kind to a function of the column, the value and the source's type;
-    `text` is the value of a type as text, told apart byte by byte; `unit` that of a unit;
+    `text` is the value of a type as text, told apart byte by byte; `unit` a unit as an integer, a
+    UUID or such a text, one for all values that the type itself calls equal, or a refusal;
     `widths` are integer types with the power of two they end at; `first_rows` keeps the first
     `rows_per_unit` rows of each unit: it takes the rows, the columns, the order and the number.
     Privacy: none (touches no data).
@@ -51,6 +62,26 @@ class Reader:
     text: Callable[[str, str, str], str]
     unit: Callable[[str, str, str], str]
     first_rows: Callable[[str, str, str, int], str]
+
+
+def unit_refusal(what: str, kind: str, accepted: str, example: str) -> SchemaError:
+    """The error for a unit of a type that is not on its dialect's list.
+
+    Only types whose equality becomes equality of integers or bytes are on it: a unit that is
+    split contributes more rows than its bound.
+    Privacy: none (touches no data).
+    >>> print(unit_refusal("t.id", "CITEXT", "integer or text", "lower(id::text)"))
+    t.id: a unit of the type citext is refused, because values that are equal in the source could \
+become several units. A unit may be of the types integer or text. Make it one of these in a view, \
+so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
+was added, run or charged.
+    """
+    return SchemaError(
+        f"{what}: a unit of the type {kind.lower()} is refused, because values that are equal in "
+        f"the source could become several units. A unit may be of the types {accepted}. Make it "
+        f"one of these in a view, so that equal values are one, such as {example}, and name the "
+        "view as the source. Nothing was added, run or charged."
+    )
 
 
 def ruled(column: Column, reading: Reading) -> str:

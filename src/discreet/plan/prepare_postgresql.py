@@ -4,7 +4,7 @@ floats can fail: every operation stands behind a test that makes it total. Never
 
 from discreet.errors import SchemaError
 from discreet.plan.dialects.postgresql import POSTGRESQL
-from discreet.plan.prepare_form import Reader, Reading, clamped, half_even
+from discreet.plan.prepare_form import Reader, Reading, clamped, half_even, unit_refusal
 from discreet.plan.prepare_words import DAYS, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column
 
@@ -14,6 +14,10 @@ _INTEGERS = ("SMALLINT", "INTEGER", "BIGINT")
 _FLOATS = ("REAL", "DOUBLE PRECISION")
 _STAMP, _ZONED = "TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMP WITH TIME ZONE"
 _PLAIN = (*_INTEGERS, "BOOLEAN", "DATE", "UUID")
+_UNITS = (
+    "smallint, integer, bigint, text, character, character varying and name (with a deterministic "
+    "collation), enum, uuid, boolean and date"
+)
 _WIDTHS = ((1 << 31, "INTEGER"), (1 << 63, "BIGINT"))
 _NAN = "CAST('NaN' AS DOUBLE PRECISION)"
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
@@ -23,8 +27,8 @@ _FAR, _NEAR = "CAST('1e290' AS DOUBLE PRECISION)", "CAST('1e-280' AS DOUBLE PREC
 
 
 def _plain(kind: str) -> str:
-    """The type without its length."""
-    return kind.partition("(")[0].strip()
+    """The type without its length and its collation."""
+    return kind.partition(" COLLATE ")[0].partition("(")[0].strip()
 
 
 def _is_text(kind: str) -> bool:
@@ -45,7 +49,14 @@ def _text(value: str, kind: str, what: str) -> str:
 
 
 def _unit(value: str, kind: str, what: str) -> str:
-    return value if kind in _INTEGERS else _text(value, kind, what)
+    """Blanks at the end of a CHARACTER mean nothing, and its cast to TEXT drops them."""
+    if kind in _INTEGERS:
+        return value
+    folded = _plain(kind) == "CITEXT" or " COLLATE " in kind
+    if folded or not (_is_text(kind) or kind in _PLAIN):
+        example = 'lower(id::text) COLLATE "C", id::bigint or trim_scale(id)::text'
+        raise unit_refusal(what, kind, _UNITS, example)
+    return _bytes(value)
 
 
 def _category(column: Column, value: str, kind: str) -> Reading:

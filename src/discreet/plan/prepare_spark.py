@@ -6,7 +6,7 @@ import re
 
 from discreet.errors import SchemaError
 from discreet.plan.dialects.spark import SPARK
-from discreet.plan.prepare_form import Reader, Reading, clamped, scaled
+from discreet.plan.prepare_form import Reader, Reading, clamped, scaled, unit_refusal
 from discreet.plan.prepare_words import DAYS, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column
 
@@ -16,6 +16,11 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 _STAMPS = ("TIMESTAMP", "TIMESTAMP_NTZ")
 _PLAIN = (*_INTEGERS, "BOOLEAN", "DATE")
+_UNITS = (
+    "tinyint, smallint, int, bigint, string, varchar and char (of the collation UTF8_BINARY), "
+    "boolean and date"
+)
+_BINARY = " COLLATE UTF8_BINARY"
 _WIDTHS = ((1 << 31, "INT"), (1 << 63, "BIGINT"))
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _DIGITS = 38
@@ -45,7 +50,12 @@ def _text(value: str, kind: str, what: str) -> str:
 
 
 def _unit(value: str, kind: str, what: str) -> str:
-    return value if kind in _INTEGERS else _text(value, kind, what)
+    if kind in _INTEGERS:
+        return value
+    plain = kind.removesuffix(_BINARY)
+    if " COLLATE " in plain or not (_is_text(plain) or plain in _PLAIN):
+        raise unit_refusal(what, kind, _UNITS, "lower(collate(id, 'UTF8_BINARY')) or bigint(id)")
+    return _bytes(value, kind)
 
 
 def _category(column: Column, value: str, kind: str) -> Reading:
