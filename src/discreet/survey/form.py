@@ -2,11 +2,13 @@
 Escapes every text it is given; the scripts beside it do the randomizing and the sending.
 """
 
-import math
+from decimal import MAX_EMAX, ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
 from html import escape
 from typing import Any
 
 from discreet.local.kary import KaryResponse
+from discreet.rationals import exp_bounds
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question, Scale
 
@@ -45,14 +47,15 @@ def form_page(survey: Survey) -> str:
     often = (
         ""
         if survey.rounds == 1
-        else f" It is asked up to {survey.rounds} times. An answer that you have given before is "
-        "sent as it was sent then and costs nothing more; this browser remembers it for that. All "
-        f"rounds together cost at most epsilon = {_decimal(survey.limit)}."
+        else f" It is asked up to {survey.rounds} times, and lots are drawn afresh each time. All "
+        f"rounds together cost at most epsilon = {_decimal(survey.limit)}: whatever you answer in "
+        f"each, any reports are together at most {_power(survey.limit)} times as likely as with "
+        "other answers. This browser keeps the reports that it has sent, and no answer."
     )
     cost = (
-        f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: whatever you answer, any "
-        f"report is at most {math.exp(survey.epsilon):.3g} times as likely as with other answers."
-        f"{often}"
+        f"{'The whole survey costs' if survey.rounds == 1 else 'One round costs'} epsilon = "
+        f"{_decimal(survey.epsilon)}: whatever you answer, any report is at most "
+        f"{_power(survey.epsilon)} times as likely as with other answers.{often}"
     )
     return "\n".join(
         [
@@ -124,6 +127,13 @@ def _what_is_sent(question: Question) -> str:
     bits = randomizer.report_bits
     size = "one bit" if bits == 1 else f"{bits} bits"
     return f"Sent as {size}, drawn at random with odds that depend on your answer; {cost}."
+
+
+def _power(epsilon: Fraction) -> str:
+    """e to the epsilon, as large as it may be, rounded up."""
+    with localcontext(prec=3, rounding=ROUND_CEILING, Emax=MAX_EMAX):
+        high = exp_bounds(epsilon)[1]
+        return f"{Decimal(high.numerator) / Decimal(high.denominator):.3g}"
 
 
 def _decimal(value: Any) -> str:
