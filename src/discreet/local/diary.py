@@ -56,7 +56,7 @@ class Diary:
         return kept.again(question, bits), kept
 
     def again(self, question: str, bits: BitSource = system) -> Any:
-        """What was sent last on a question, the same bytes; for RAPPOR a fresh report from its copy.
+        """What was sent last on a question, the same bytes; of RAPPOR a fresh report from the copy.
 
         Privacy: post-processing of what `answer` drew [DR14, Prop. 2.1], [EPK14, Thm. 1].
         >>> from discreet.local.kary import KaryResponse

@@ -72,7 +72,7 @@ def all_laws(question, schedule, monkeypatch, say=said):
     return [law(lambda h=one: say(question, schedule, h)[0], monkeypatch) for one in histories]
 
 
-def schedules(question, rounds):
+def schedules(rounds):
     """Fresh reports in up to so many rounds; and what was sent last said again, in between."""
     for length in range(1, rounds + 1):
         yield (True,) * length
@@ -84,7 +84,7 @@ def schedules(question, rounds):
 CASES = [
     pytest.param(question, schedule, id=f"{question}-{schedule}")
     for question, rounds in ALL
-    for schedule in schedules(question, rounds)
+    for schedule in schedules(rounds)
 ]
 
 
@@ -120,7 +120,7 @@ def remembered(question, _, history):
     return tuple(sent), len(kept) * question.loss().epsilon
 
 
-def redrawn(question, schedule, history):
+def redrawn(question, _, history):
     """Another: a new draw only where the answer changed since the last round."""
     diary, sent, last = Diary({"q": question}), [], None
     for exact in history:
