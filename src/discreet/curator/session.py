@@ -2,6 +2,7 @@
 Everything that touches data goes through `running`.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -24,7 +25,6 @@ from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.price import Price
 from discreet.plan.target import (
     COUNTED,
-    amount,
     checked_count,
     count_behind,
     priced_for_error,
@@ -145,11 +145,10 @@ class Session:
 
         A `key` of your own makes the request safe to send again: what came of it, an answer or a
         failure after the charge, is given again, whatever has changed, and charged once.
-        An error wanted of an average, without a supposed count, takes the noisy count that was
-        released before and makes it cheapest, or buys one first for epsilon 0.05
-        (`answer.bought`) where that may cost less: the low end of its interval in the smallest
-        group that is not too near to empty to tell; nearly empty groups show their own wide
-        intervals.
+        An error wanted of an average, without a supposed count, takes the most exact noisy count
+        that was released before, or buys one first for epsilon 0.05 (`answer.bought`) where that
+        may cost less: the low end of its interval in the smallest group that is not too near to
+        empty to tell; nearly empty groups show their own wide intervals.
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         >>> Session.sql.__name__
@@ -209,10 +208,11 @@ class Session:
     def _released_count(
         self, wanted: Plan, priced: Callable[[int], Plan]
     ) -> tuple[Answer, list[tuple[float, float]]] | None:
-        """The released count that answers the question for the least price, unless buying is less.
+        """The most exact released count, if buying one would not make the question cheaper.
 
-        An answer that was paid for already comes before all others, so that the same question
-        stays the same whatever is released in between.
+        A count whose answer was paid for already comes before all others, so that the same
+        question stays the same whatever is released in between. How exact a count is does not
+        depend on its value: the largest of several would be too large too often.
         """
         versions = data_versions(self._warehouse, wanted)
         known = [
@@ -221,19 +221,19 @@ class Session:
             if old.receipt.data_version == ", ".join(map(str, versions))
             and (intervals := old.counted(wanted)) is not None
         ]
-        best: tuple[Fraction, Answer, list[tuple[float, float]]] | None = None
+        usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
         for old, intervals in known:
-            try:
+            with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
                 made = priced(supposed_count(intervals))
-            except InvalidValue:
-                continue  # no price reaches the error if groups are that small
+                usable.append((old, intervals, made))
+        for old, intervals, made in usable:
             key = release_key(made, versions)
             if self._vault.releases.find(key, analyst=self.name) is not None:
                 return old, intervals
-            cost = amount(made.cost)
-            if (best is None or cost < best[0]) and worth_reusing(intervals, wanted, cost, priced):
-                best = cost, old, intervals
-        return None if best is None else best[1:]
+        if not usable:
+            return None
+        old, intervals, made = min(usable, key=lambda each: max(b - a for a, b in each[1]))
+        return (old, intervals) if worth_reusing(intervals, wanted, made, priced) else None
 
     def bounds(
         self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None

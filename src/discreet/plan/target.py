@@ -25,7 +25,6 @@ from discreet.schema.column import nearest
 
 __all__ = [
     "COUNTED",
-    "amount",
     "checked_count",
     "count_behind",
     "counting",
@@ -165,13 +164,14 @@ def supposed_count(intervals: list[tuple[float, float]]) -> int:
 def worth_reusing(
     intervals: list[tuple[float, float]],
     wanted: Plan,
-    cost: Fraction,
+    made: Plan,
     priced: Callable[[int], Plan],
 ) -> bool:
     """Whether a released count serves: no count that could be bought would make it cheaper.
 
-    One that is as exact as the wanted one does. Else `cost` must be at most what the bought count
-    and the question would cost if the groups were as large as the released count allows.
+    One that is as exact as the wanted one does. Else `made`, the plan that reckons with it, must
+    cost at most what the wanted count and the question would cost together if the groups were as
+    large as the released count allows.
     Privacy: post-processing.
     >>> worth_reusing.__name__
     'worth_reusing'
@@ -180,16 +180,10 @@ def worth_reusing(
     if all(high - low <= 2 * width for low, high in intervals):
         return True
     hoped = supposed_count([(high - width, high + width) for _, high in intervals])
-    return cost <= amount(wanted.cost) + amount(priced(hoped).cost)
+    return _amount(made.cost) <= _amount(wanted.cost) + _amount(priced(hoped).cost)
 
 
-def amount(price: Price) -> Fraction:
-    """A price as a number, in its own terms.
-
-    Privacy: none (touches no data).
-    >>> amount(Pure(epsilon=2))
-    Fraction(2, 1)
-    """
+def _amount(price: Price) -> Fraction:
     return price.epsilon if isinstance(price, Pure) else price.rho
 
 
