@@ -16,8 +16,8 @@ import pytest
 from discreet.noise import system
 from discreet.survey import Endpoint, Reports, read_survey_text
 from discreet.survey.findings import findings
-from discreet.survey.invitations import invite
-from discreet.survey.wire import length, pack, unpack
+from discreet.survey.invitations import invite, round_token
+from discreet.survey.wire import length, pack
 from support.browser import PATIENCE, Script, Wire, asset, requests
 from support.fit import check_rate
 
@@ -405,35 +405,89 @@ def test_the_page_reaches_no_other_place(house, page):
     assert np.unique(seen).size >= 5
 
 
-def test_an_answer_given_again_is_the_same_report_and_costs_nothing(page, tmp_path):
-    """Three rounds on one origin: the wire leads to each round's endpoint in turn."""
-    survey = read_survey_text(SURVEY.replace("title", "rounds = 3\ntitle"))
-    assert survey.limit == 2 * 3 + 1.5 * 2 + 2 * 3
-    house = House(tmp_path)
-    told = [(1, 1, "12"), (1, 1, "12.1"), (2, 1, "12")]  # 12.1 is 12 on the lattice
-    bodies, tokens, spent = [], [], []
-    for number, given in enumerate(told, start=1):
-        reports = Reports(tmp_path / f"{number}.db", survey)
-        endpoint = Endpoint(reports, port=0, round_number=number)
+ROUNDS = SURVEY.replace("title", "rounds = 3\ntitle", 1)
+THREE = [(1, 1, "12"), (2, 0, "4000"), (0, 1, "12.1")]  # 12.1 is 12 on the lattice
+RETURNS = [(0, 1, 0), (2, 1, 0), (0, 0, 0), (0, 0, 1)]  # histories of places in THREE
+
+
+def over_rounds(browser, folder, history, invitation=None):
+    """Three rounds on one origin, the wire leading to each round's endpoint in turn.
+
+    What is sent in every round (a token, a body), what the library draws from the same words, and
+    the words of the page on what was spent.
+    """
+    folder.mkdir()
+    survey = read_survey_text(ROUNDS)
+    invited = None if invitation is None else frozenset([invitation])
+    house = House(folder)
+    context = browser.new_context()
+    page = context.new_page()
+    sent, expected, spent = [], [], []
+    for number, place in enumerate(history, start=1):
+        given = THREE[place]
+        words = [system.bits(64) for _ in range(80)]
+        halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+        context.add_init_script(KNOWN_WORDS % json.dumps(halves))
+        reports = Reports(folder / f"{number}.db", survey, invited=invited, round_number=number)
+        endpoint = Endpoint(reports, port=0)
         house.wire.lead_to(int(endpoint.address.rstrip("/").split(":")[-1]))
         house.wire.forget()
-        assert answer(page, house.address, *given) == "sent"
-        [(token, body)] = reported(house.wire.sent(), length(survey))
-        tokens.append(token)
-        bodies.append(np.frombuffer(body, dtype=np.uint8))
-        spent.append(re.search(r"epsilon of (\S+)\.$", page.text_content("#spent"))[1])
+        address = house.address + ("" if invitation is None else f"#{invitation}")
+        assert answer(page, address, *given) == "sent"
+        sent += reported(house.wire.sent(), length(survey))
         assert leaks(house.wire.sent(), OPTIONS) == []
         assert len(reports) == 1
+        script = Script(words)
+        drawn = {
+            question.name: [question.randomizer.release(exact, script)]
+            for question, exact in zip(
+                survey.questions, (given[0], given[1], float(given[2])), strict=True
+            )
+        }
+        expected.append(pack(survey, drawn)[0].tobytes())
+        spent.append(re.search(r"epsilon of (\S+)\.$", page.text_content("#spent"))[1])
+        assert not any("drawn" in kept for kept in page.evaluate("Object.values(localStorage)"))
         page.goto("about:blank")
         endpoint.close()
         reports.close()
+    context.close()
     house.close()
-    assert len(set(tokens)) == 3
-    found = unpack(survey, np.stack(bodies))
-    assert bodies[0].tolist() == bodies[1].tolist()
-    assert found["pets"][0].tolist() == found["pets"][2].tolist()
-    assert found["weight"][0] == found["weight"][2]
-    assert spent == ["5.5", "5.5", "7.5"]
+    return sent, expected, spent
+
+
+def test_every_round_is_drawn_afresh_whatever_was_answered_before(browser, tmp_path):
+    """So the law of all reports is the product of the rounds', for every history."""
+    for number, history in enumerate(RETURNS):
+        sent, expected, spent = over_rounds(browser, tmp_path / f"{number}", history)
+        assert [body for _, body in sent] == expected
+        assert len({token for token, _ in sent}) == 3
+        assert spent == ["5.5", "11", "16.5"]
+
+
+def test_an_invited_person_has_another_token_in_every_round(browser, tmp_path):
+    [mine] = invite(1)
+    sent, expected, _ = over_rounds(browser, tmp_path / "mine", (0, 1, 0), mine)
+    fingerprint = read_survey_text(ROUNDS).fingerprint
+    tokens = [
+        round_token(mine, fingerprint=fingerprint, round_number=number) for number in (1, 2, 3)
+    ]
+    assert [token for token, _ in sent] == tokens
+    assert len({mine, *tokens}) == 4
+    assert [body for _, body in sent] == expected
+
+
+def test_answers_that_an_earlier_version_kept_are_deleted(house, page):
+    ready(page, house.address)
+    memo = {"epsilon": 3.5, "drawn": {"beast": {"1": [2]}, "pets": {"1": [0, 1]}}}
+    name = f"discreet/{'0' * 32}/answers"
+    for key in (name, f"{name}/{'a' * 32}"):
+        page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, json.dumps(memo)])
+    ready(page, house.address)
+    kept = json.loads(page.evaluate("(key) => localStorage.getItem(key)", name))
+    assert kept == {"epsilon": 3.5, "drawn": {}}
+    said = page.text_content("#spent")
+    assert "a total epsilon of 7." in said
+    assert "which of those answers were the same is not protected" in said
 
 
 LONG = """

@@ -356,8 +356,8 @@ def explain(
     return Meaning(epsilon=budget.epsilon, delta=budget.delta, relation=Relation(relation))
 
 
-def report_text(*, epsilon: Number) -> str:
-    """What a randomized report means to the person who sends it.
+def report_text(*, epsilon: Number, reports: str = "any report is") -> str:
+    """What a randomized report, or all of a person's, mean to the person who sends them.
 
     Privacy: none (touches no data).
     >>> report_text(epsilon=1.5)
@@ -365,8 +365,8 @@ def report_text(*, epsilon: Number) -> str:
     """
     one = Statement(steps=1, epsilon=nonnegative(epsilon, "epsilon"), delta=Fraction(0))
     return (
-        f"whatever you answer, any report is at most {_number(one._odds())} times as likely as "
-        "with other answers"
+        f"whatever you answer, {reports} at most {_number(one._odds())} times as likely as with "
+        "other answers"
     )
 
 

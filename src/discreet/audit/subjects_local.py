@@ -104,15 +104,12 @@ def _extended(prefix: PrefixExtension) -> Callable[[int, int], NDArray[Any]]:
 
 
 def _repeated() -> Iterator[Subject]:
-    """The same question eight times: the diary says again what it said first."""
+    """The same question eight times: answered once, then the diary says again what it said."""
     asked = KaryResponse(epsilon=1)
 
     def kept(exact: int) -> tuple[int, ...]:
-        diary, said = Diary({"asked": asked}), []
-        for _ in range(8):
-            report, diary = diary.answer("asked", exact)
-            said.append(int(report))
-        return tuple(said)
+        first, diary = Diary({"asked": asked}).answer("asked", exact)
+        return (int(first), *(int(diary.again("asked")) for _ in range(7)))
 
     def forgotten(exact: int) -> tuple[int, ...]:
         return tuple(int(report) for report in asked.release(np.full(8, exact)))

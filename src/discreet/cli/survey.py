@@ -119,8 +119,8 @@ def _simulate(
     )
     if survey.rounds > 1:
         typer.echo(
-            f"Asked {survey.rounds} times, with answers remembered: at most epsilon "
-            f"{float(survey.limit):g} in all."
+            f"Asked {survey.rounds} times, with fresh coins each time: at most epsilon "
+            f"{float(survey.limit):g} in all, whatever is answered in each round."
         )
     wanted = ", ".join(f"{float(error):.0%}: {count:,}" for error, count in needed.items())
     typer.echo(
@@ -209,11 +209,15 @@ def _collect(
 
     survey = read_survey(file)
     if not 1 <= round_number <= survey.rounds:
-        raise InvalidValue(f"--round {round_number}: this survey has rounds 1 to {survey.rounds}.")
+        raise InvalidValue(
+            f"--round {round_number}: this survey has rounds 1 to {survey.rounds}. Nothing was "
+            "collected."
+        )
     allowed = None if invitations is None else invited(invitations)
-    kept = Reports(_reports_path(file, reports, round_number), survey, invited=allowed)
+    path = _reports_path(file, reports, round_number)
+    kept = Reports(path, survey, invited=allowed, round_number=round_number)
     try:
-        endpoint = Endpoint(kept, host=host, port=port, round_number=round_number)
+        endpoint = Endpoint(kept, host=host, port=port)
         typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")
         try:
             endpoint.wait()
@@ -247,11 +251,13 @@ def _report(
     from discreet.survey.definition import read_survey
     from discreet.survey.findings import findings, pairs
     from discreet.survey.reports import Reports
+    from discreet.survey.summary import cost_words
 
     survey = read_survey(file)
-    kept = Reports.existing(_reports_path(file, reports, round_number), survey)
+    path = _reports_path(file, reports, round_number)
+    kept = Reports.existing(path, survey, round_number=round_number)
     try:
-        piles = kept.piles()
+        piles, said = kept.piles(), cost_words(kept)
     finally:
         kept.close()
     found = findings(survey, piles, confidence=confidence)
@@ -261,12 +267,16 @@ def _report(
             {
                 "title": survey.title,
                 "epsilon": float(survey.epsilon),
+                "rounds": survey.rounds,
+                "limit": None if kept.unmarked else float(survey.limit),
+                "cost": said,
                 "questions": [finding.to_dict() for finding in found],
                 "joint": [table.to_dict() for table in tables],
             }
         )
     else:
         _print_findings(found, tables)
+        typer.echo(said)
     if plot is not None:
         from discreet.curator.chart import svg
         from discreet.survey.chart import findings_chart
@@ -277,7 +287,7 @@ def _report(
         from discreet.cli.attack import write_page
         from discreet.survey.summary import summary_page
 
-        write_page(html, summary_page(survey, found, tables))
+        write_page(html, summary_page(survey, found, tables, cost=said))
         typer.echo(f"Wrote {html}.", err=as_json)
 
 

@@ -2,7 +2,8 @@
 Everything that touches data goes through `running`.
 """
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.pacing import Grid
 from discreet.curator.pricing import delta_of, price_in_text, price_of
-from discreet.curator.recall import recall
+from discreet.curator.recall import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
@@ -28,6 +29,7 @@ from discreet.plan.target import (
     count_behind,
     priced_for_error,
     supposed_count,
+    worth_reusing,
 )
 from discreet.rationals import Number, rational
 from discreet.schema.table import Table
@@ -170,10 +172,10 @@ class Session:
 
         A `key` of your own makes the request safe to send again: what came of it, an answer or a
         failure after the charge, is given again, whatever has changed, and charged once.
-        An error wanted of an average, without a supposed count, takes a noisy count that was
-        released before, or buys one first for epsilon 0.05 (`answer.bought`): the low end of its
-        interval in the smallest group that is not too near to empty to tell; nearly empty groups
-        show their own wide intervals.
+        An error wanted of an average, without a supposed count, takes the most exact noisy count
+        that was released before, or buys one first for epsilon 0.05 (`answer.bought`) where that
+        may cost less: the low end of its interval in the smallest group that is not too near to
+        empty to tell; nearly empty groups show their own wide intervals.
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         >>> Session.sql.__name__
@@ -222,13 +224,43 @@ class Session:
                 "there are is not public. Suppose a count (count=...), or name a price. Nothing "
                 "was run or charged."
             )
-        versions = ", ".join(map(str, data_versions(self._warehouse, made)))
-        for old in self.transcript:  # the oldest, so that the same question stays the same
-            found = old.counted(made) if old.receipt.data_version == versions else None
-            if found is not None:
-                return old, found
+        found = self._released_count(
+            made, lambda count: priced_for_error(draft, error, kind, count)
+        )
+        if found is not None:
+            return found
         bought = self.run(made)
         return bought, [row[COUNTED] for row in bought.intervals()]
+
+    def _released_count(
+        self, wanted: Plan, priced: Callable[[int], Plan]
+    ) -> tuple[Answer, list[tuple[float, float]]] | None:
+        """The most exact released count, if buying one would not make the question cheaper.
+
+        A count whose answer was paid for already comes before all others, so that the same
+        question stays the same whatever is released in between. How exact a count is does not
+        depend on its value: the largest of several would be too large too often.
+        """
+        versions = data_versions(self._warehouse, wanted)
+        known = [
+            (old, intervals)
+            for old in self.transcript
+            if old.receipt.data_version == ", ".join(map(str, versions))
+            and (intervals := old.counted(wanted)) is not None
+        ]
+        usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
+        for old, intervals in known:
+            with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
+                made = priced(supposed_count(intervals))
+                usable.append((old, intervals, made))
+        for old, intervals, made in usable:
+            key = release_key(made, versions)
+            if self._vault.releases.find(key, analyst=self.name) is not None:
+                return old, intervals
+        if not usable:
+            return None
+        old, intervals, made = min(usable, key=lambda each: max(b - a for a, b in each[1]))
+        return (old, intervals) if worth_reusing(intervals, wanted, made, priced) else None
 
     def bounds(
         self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
+from discreet.plan.combination import combination
 from discreet.plan.draft import Plan
 from discreet.plan.intervals import (
     Estimate,
@@ -52,6 +53,9 @@ __all__ = [
     "simple_measure",
     "values_of",
 ]
+
+
+_ROUNDED = 2.0**-52
 
 
 def simple_measure(plan: Plan, expression: Expression) -> int | None:
@@ -105,8 +109,9 @@ def values_of(released: Released, chosen: Chosen) -> list[Label]:
 def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dict[str, Estimate]:
     """Every output column, with intervals that cover with at least this probability.
 
-    A column made of several measures gets each of them at a level that adds up to the whole
-    (Bonferroni), and interval arithmetic from there. A picked value has its public bounds.
+    A sum of measures with known factors has the interval of its noises together. Another column
+    made of several measures gets each of them at a level that adds up to the whole (Bonferroni),
+    and interval arithmetic from there. A picked value has its public bounds.
     Privacy: post-processing.
     >>> estimates.__name__
     'estimates'
@@ -170,7 +175,29 @@ def _estimate(
         raise UnsafeQuery(f"{type(part).__name__} cannot stand in a result column.")
 
     with np.errstate(all="ignore"):  # what overflows is held at the largest float
-        return _combined(expression, leaf)
+        found = _combined(expression, leaf)
+        summed = combination(plan, expression) if isinstance(expression, Arithmetic) else None
+        if summed is None or summed.ratios:
+            return found
+        width = summed.error(plan, level)
+        assert width is not None
+        largest, operations = _size(expression, leaf)
+        # Wider by what floats may have rounded on the way.
+        reach = width + (largest + width) * (_ROUNDED * (operations + 4))
+        return finite(Estimate(found.value, found.value - reach, found.value + reach))
+
+
+def _size(
+    expression: Expression, leaf: Callable[[Expression], Estimate]
+) -> tuple[NDArray[np.float64], int]:
+    """How large the parts of a sum are at most on the way, and how many operations it takes."""
+    if not isinstance(expression, Arithmetic):
+        return np.abs(leaf(expression).value), 1
+    (left, before), (right, after) = (
+        _size(part, leaf) for part in (expression.left, expression.right)
+    )
+    operation = {"*": np.multiply, "/": np.divide}.get(expression.operator, np.add)
+    return operation(left, right), before + after
 
 
 def _mentions(expression: Expression, aggregate: Aggregate) -> bool:

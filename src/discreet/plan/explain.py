@@ -13,6 +13,7 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.quantiles import Quantiles
 from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.plan.aggregates import ordering
+from discreet.plan.combination import Combination, combination
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import picked, ranked, simple_measure
 from discreet.plan.measures import Estimator
@@ -22,7 +23,7 @@ from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Kept, Leading, Selection, Shown
 from discreet.plan.smoothed import Smoothed
 from discreet.plan.ways import expected_error, forms
-from discreet.query.algebra import Aggregate, Expression, Statistic
+from discreet.query.algebra import Expression, Statistic
 from discreet.rationals import ceil_decimal
 
 __all__ = ["cost_of", "error_of", "explained", "noise_of", "warnings_of"]
@@ -36,7 +37,8 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
     The error of an average, a variance or a covariance depends on how many rows a group has, which
     is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
     case over all values the bounds allow. That of a correlation, a line or a quantile with smooth
-    noise is not known.
+    noise is not known. Sums, differences and multiples of what has an error have one; of counts
+    and sums it is that of their noises together.
     Privacy: none (touches no data).
     >>> error_of.__name__
     'error_of'
@@ -53,14 +55,32 @@ def _half_width(plan: Plan, expression: Expression, count: int | None) -> float 
     place = simple_measure(plan, expression)
     if place is not None:
         return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
-    estimator = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
-    if count is None or not isinstance(estimator, Estimator):
-        return None
-    return _ratio_error(plan, estimator, count)
+    combined = combination(plan, expression)
+    if combined is None or not combined.ratios:
+        return None if combined is None else combined.error(plan, _LEVEL)
+    return None if count is None else _ratios_error(plan, combined, count)
 
 
-def _ratio_error(plan: Plan, estimator: Estimator, count: int) -> float | None:
-    level = 1 - (1 - _LEVEL) / len(estimator.positions)
+def _ratios_error(plan: Plan, combined: Combination, count: int) -> float | None:
+    """Every measure at a level that adds up to the whole (Bonferroni)."""
+    estimators = dict(plan.estimators)
+    made = [(estimators[each], factor) for each, factor in combined.ratios.items()]
+    ratios = [(each, factor) for each, factor in made if isinstance(each, Estimator)]
+    used = {*combined.measures, *(place for each, _ in ratios for place in each.positions)}
+    level = 1 - (1 - _LEVEL) / len(used)
+    errors = [
+        plan.noises[place].error(level) * float(abs(factor))
+        for place, factor in combined.measures.items()
+    ]
+    for each, factor in ratios:
+        error = _ratio_error(plan, each, count, level)
+        if error is None:
+            return None
+        errors.append(error * float(abs(factor)))
+    return sum(errors)
+
+
+def _ratio_error(plan: Plan, estimator: Estimator, count: int, level: Fraction) -> float | None:
     widths = [
         plan.noises[place].error(level) * float(plan.measures[place].step)
         for place in estimator.positions

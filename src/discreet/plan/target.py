@@ -1,16 +1,16 @@
 """From a wanted error to the cheapest plan that reaches it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Pure
+from discreet.plan.combination import combination
 from discreet.plan.draft import Draft, Plan, errors_at_price, measured, plan
-from discreet.plan.evaluate import simple_measure
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, shared, smallest_price
-from discreet.plan.split import for_targets
+from discreet.plan.split import Errors, for_targets
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,
@@ -30,10 +30,13 @@ __all__ = [
     "counting",
     "priced_for_error",
     "supposed_count",
+    "worth_reusing",
 ]
 
+_COUNTABLE = (Statistic.ROWS, Statistic.UNITS, Statistic.VALUES, Statistic.SUM)
 _MOST_ROWS = 10**18
 _LEAST_ERROR = 1e-300
+_LEVEL = Fraction(95, 100)
 COUNTED = "count behind"
 """The column of a bought count."""
 
@@ -51,16 +54,14 @@ def priced_for_error(
     """
     first = plan(draft)
     targets = _targets(first, error)
-    places = {
-        name: simple_measure(first, output.expression)
-        for output in first.query.outputs
-        if (name := output.name) in targets
-    }
-    if set(places.values()) == set(range(len(first.prices))):
-        prices = []
-        for place, measure in enumerate(first.measures):
-            widths = [targets[name] for name, at in places.items() if at == place]
-            prices.append(cheapest(measure, min(widths), kind))
+    wanted: dict[int | None, Fraction] = {}  # the error wanted of each measure by itself
+    for output in first.query.outputs:
+        if output.name in targets:
+            place, factor = _single(first, output.expression)
+            width = targets[output.name] / factor
+            wanted[place] = min(width, wanted.get(place, width))
+    if set(wanted) == set(range(len(first.prices))):
+        prices = [cheapest(each, wanted[at], kind) for at, each in enumerate(first.measures)]
         return plan(replace(draft, price=tuple(prices)))
     _need_count(first, targets, count)
     shares = _shares(draft, first, targets, kind, count)
@@ -84,18 +85,50 @@ def _shares(
 ) -> list[Fraction]:
     """How the cheapest price is split, by the errors at equal parts of a price of 1."""
     errors, parts = errors_at_price(measured(draft), kind)
+    statistics: list[Expression] = [aggregate for aggregate, _ in first.estimators]
+    known = list(errors.parts[: len(statistics)])
+    for output in first.query.outputs:
+        if output.name in targets and output.expression not in statistics:
+            statistics.append(output.expression)
+            known.append(_made_from(first, output.expression, errors))
+    errors = Errors(known, errors.power)
     equal = shared(Pure(epsilon=1) if kind is Pure else ZCDP(rho=1), Fraction(1, parts))
     reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
     modelled = errors.of([1 / parts] * parts)
-    statistics: list[Expression] = [aggregate for aggregate, _ in first.estimators]
     wanted: dict[int, float] = {}
     for output in first.query.outputs:
         if output.name in targets:
-            place = statistics.index(output.expression)  # what is no aggregate was refused
+            place = statistics.index(output.expression)
+            if not errors.parts[place]:
+                continue  # it is constant
             scale = modelled[place] / max(reached[output.name] or 0.0, _LEAST_ERROR)
             width = float(targets[output.name]) * scale
             wanted[place] = min(width, wanted.get(place, width))
-    return for_targets(errors, parts, wanted)
+    return for_targets(errors, parts, wanted) if wanted else [Fraction(1, parts)] * parts
+
+
+def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
+    """The measure that a column is a multiple of, and the factor; None if it is no such column."""
+    found = combination(first, expression)
+    if found is None or found.ratios or len(found.measures) != 1:
+        return None, Fraction(1)
+    ((place, factor),) = found.measures.items()
+    return place, abs(factor) / first.measures[place].step
+
+
+def _made_from(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
+    """What each part adds to the error of a column that is a sum of aggregates with factors."""
+    found = combination(first, expression)
+    assert found is not None  # what is no such sum has no error, and was refused
+    shares = {
+        place: float(abs(factor / first.measures[place].step)) * first.measures[place].size
+        for place, factor in found.measures.items()
+    }
+    statistics = [aggregate for aggregate, _ in first.estimators]
+    for aggregate, factor in found.ratios.items():
+        for place, size in errors.parts[statistics.index(aggregate)].items():
+            shares[place] = shares.get(place, 0.0) + float(abs(factor)) * size
+    return shares
 
 
 def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | None:
@@ -107,13 +140,13 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
     'count_behind'
     """
     first = plan(draft)
-    known = error_of(first)
-    for output in first.query.outputs:
-        wanted = output.name in _targets(first, error) and known[output.name] is None
-        helps = error_of(first, 1)[output.name] is not None
-        if wanted and helps and isinstance(output.expression, Aggregate):
-            return counting(draft, output.name)
-    return None
+    targets, known = _targets(first, error), error_of(first)
+    names = [output.name for output in first.query.outputs]
+    unknown = [name for name in names if name in targets and known[name] is None]
+    if not unknown:
+        return None
+    _need_count(first, targets, 1)  # what no count helps is refused before one is bought
+    return counting(draft, unknown[0])
 
 
 def supposed_count(intervals: list[tuple[float, float]]) -> int:
@@ -126,6 +159,32 @@ def supposed_count(intervals: list[tuple[float, float]]) -> int:
     """
     clear = [int(low) for low, high in intervals if low + high >= 2 * (high - low)]
     return max(1, min(clear, default=1))
+
+
+def worth_reusing(
+    intervals: list[tuple[float, float]],
+    wanted: Plan,
+    made: Plan,
+    priced: Callable[[int], Plan],
+) -> bool:
+    """Whether a released count serves: no count that could be bought would make it cheaper.
+
+    One that is as exact as the wanted one does. Else `made`, the plan that reckons with it, must
+    cost at most what the wanted count and the question would cost together if the groups were as
+    large as the released count allows.
+    Privacy: post-processing.
+    >>> worth_reusing.__name__
+    'worth_reusing'
+    """
+    width = wanted.noises[0].error(_LEVEL)
+    if all(high - low <= 2 * width for low, high in intervals):
+        return True
+    hoped = supposed_count([(high - width, high + width) for _, high in intervals])
+    return _amount(made.cost) <= _amount(wanted.cost) + _amount(priced(hoped).cost)
+
+
+def _amount(price: Price) -> Fraction:
+    return price.epsilon if isinstance(price, Pure) else price.rho
 
 
 def checked_count(count: int | None) -> int | None:
@@ -151,8 +210,8 @@ def counting(draft: Draft, name: str) -> Draft:
     'counting'
     """
     query = draft.query
-    made = next(output.expression for output in query.outputs if output.name == name)
-    assert isinstance(made, Aggregate)
+    made = _averaged(next(each.expression for each in query.outputs if each.name == name))
+    assert made is not None
     behind = made.argument
     if made.second is not None and behind is not None:
         behind = Arithmetic("*", behind, made.second)  # missing where either is
@@ -170,6 +229,16 @@ def counting(draft: Draft, name: str) -> Draft:
         ),
         behind=name,
     )
+
+
+def _averaged(expression: Expression) -> Aggregate | None:
+    """The first aggregate in a column whose error depends on a count."""
+    match expression:
+        case Arithmetic(_, left, right):
+            return _averaged(left) or _averaged(right)
+        case Aggregate(statistic) if statistic not in _COUNTABLE:
+            return expression
+    return None
 
 
 def _within(reached: float | None, width: Fraction) -> bool:

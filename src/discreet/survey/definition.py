@@ -68,9 +68,9 @@ epsilon = 1.0
 class Survey:
     """A title, an introduction and the questions, in the order they are asked.
 
-    `rounds` is how often they will be asked at most; browsers then remember what they have sent.
-    Privacy: the sum of the questions' losses for each respondent who answers once, by replacing
-    all of that person's answers [DR14, Thm. 3.14]; over several rounds see `limit`.
+    `rounds` is how often they will be asked at most; every report is drawn with fresh coins.
+    Privacy: `epsilon` for one round and `limit` for all rounds together, by replacing all of a
+    person's answers in all rounds with any others [DR14, Thm. 3.14].
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> Survey(title="Habits", questions=(asked,)).epsilon
     Fraction(1, 1)
@@ -105,7 +105,7 @@ class Survey:
 
     @property
     def epsilon(self) -> Fraction:
-        """What answering the whole survey costs a respondent: the sum over its questions.
+        """What answering the whole survey once costs a respondent: the sum over its questions.
 
         Privacy: none (touches no data); losses add [DR14, Thm. 3.14].
         >>> read_survey_text(SKELETON).epsilon
@@ -115,19 +115,15 @@ class Survey:
 
     @property
     def limit(self) -> Fraction:
-        """The most that all rounds together can cost a respondent whose browser remembers.
+        """The most that all rounds together can cost a respondent: `rounds` times `epsilon`.
 
-        A question costs its epsilon once for each different answer that a person gives to it, so
-        at most as often as there are rounds, or answers.
-        Privacy: between histories that change at the same moments [EPK14, Thm. 1]; that an answer
-        changed is not hidden from whoever can tell that two reports come from one person.
+        Privacy: between any two histories of answers, also against someone who can tell which
+        reports come from one person: every report is drawn afresh, and losses add
+        [DR14, Thm. 3.14].
         >>> read_survey_text(SKELETON.replace("title", "rounds = 3\\ntitle")).limit
-        Fraction(8, 1)
+        Fraction(9, 1)
         """
-        return sum(
-            (question.loss * min(self.rounds, question.answers) for question in self.questions),
-            Fraction(0),
-        )
+        return self.rounds * self.epsilon
 
     @property
     def recipes(self) -> list[dict[str, Any]]:
@@ -143,12 +139,30 @@ class Survey:
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of everything that gives reports their meaning.
+        """A short hash of everything that gives reports their meaning, and of what they cost.
 
-        Reports of one fingerprint can be counted together; other words in a question change it.
+        Reports of one fingerprint can be counted together, round by round; other words in a
+        question change it, and so does another number of rounds.
         Privacy: none (touches no data).
         >>> len(read_survey_text(SKELETON).fingerprint)
         32
+        """
+        # Of a survey that is asked once it is the hash of the questions alone, as it has always
+        # been: browsers that have reported on it must not report again.
+        if self.rounds == 1:
+            return self.wording
+        text = json.dumps([self.wording, self.rounds])
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def wording(self) -> str:
+        """A short hash of the questions alone, however often they are asked.
+
+        Earlier versions marked the reports of every round with it.
+        Privacy: none (touches no data).
+        >>> often = read_survey_text(SKELETON.replace("title", "rounds = 3\\ntitle"))
+        >>> often.wording == read_survey_text(SKELETON).wording != often.fingerprint
+        True
         """
         asked = [
             [question.text, question.options if isinstance(question, Choice) else None]

@@ -3,6 +3,7 @@ Logs nothing, sets no cookie, and sees only what a browser has already randomize
 """
 
 import json
+import math
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.survey.form import form_page, form_values
+from discreet.survey.question import MOST_EPSILON
 from discreet.survey.reports import Arrival, Reports
 from discreet.survey.wire import length
 
@@ -43,8 +45,9 @@ _ARRIVALS = {
 
 
 class Endpoint:
-    """A running survey: answers requests from threads of its own until it is closed.
+    """A running round of a survey: answers requests from threads of its own until it is closed.
 
+    Refuses a round that the survey does not have, and rounds whose epsilons add up to too much.
     Privacy: post-processing: reports are randomized before they come here.
     >>> Endpoint.__name__
     'Endpoint'
@@ -58,15 +61,11 @@ class Endpoint:
         *,
         host: str = "127.0.0.1",
         port: int = 8650,
-        round_number: int = 1,
     ) -> None:
         self.reports = reports
-        if not 1 <= round_number <= reports.survey.rounds:
-            raise InvalidValue(
-                f"round {round_number}: this survey has {reports.survey.rounds}. Set rounds in its "
-                "file before the first round, so that respondents know what they agree to."
-            )
-        values = form_values(reports.survey, round_number=round_number)
+        reports.check_open()
+        _check_rounds(reports)
+        values = form_values(reports.survey, round_number=reports.round_number)
         values["invited"] = reports.invited is not None
         try:
             self._server = _Server(reports, values, host, port)
@@ -111,6 +110,30 @@ class Endpoint:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+def _check_rounds(reports: Reports) -> None:
+    survey = reports.survey
+    if not 1 <= reports.round_number <= survey.rounds:
+        raise InvalidValue(
+            f"round {reports.round_number}: this survey has {survey.rounds}. Set rounds in its "
+            "file before the first round, so that respondents know what they agree to. Nothing "
+            "was collected."
+        )
+    for question in survey.questions:
+        total = survey.rounds * question.loss
+        if total > MOST_EPSILON:
+            raise InvalidValue(
+                f"{question.name}: {survey.rounds} rounds at epsilon {float(question.loss):g} come "
+                f"to {float(total):g}; the most for one question in all rounds is {MOST_EPSILON}. "
+                f"Set its epsilon to at most {_floor(MOST_EPSILON / survey.rounds)}, or ask less "
+                "often. Nothing was collected."
+            )
+
+
+def _floor(value: float) -> str:
+    """Four decimals, rounded down."""
+    return f"{math.floor(10_000 * value) / 10_000:g}"
 
 
 class _Server(ThreadingHTTPServer):

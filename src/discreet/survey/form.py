@@ -45,13 +45,14 @@ def form_page(survey: Survey) -> str:
     often = (
         ""
         if survey.rounds == 1
-        else f" It is asked up to {survey.rounds} times. An answer that you have given before is "
-        "sent as it was sent then and costs nothing more; this browser remembers it for that. All "
-        f"rounds together cost at most epsilon = {_decimal(survey.limit)}."
+        else f" It is asked up to {survey.rounds} times, and lots are drawn afresh each time. All "
+        f"rounds together cost at most epsilon = {_decimal(survey.limit)}: "
+        f"{report_text(epsilon=survey.limit, reports='all reports together are')}. This browser "
+        "keeps the reports that it has sent, and no answer."
     )
     cost = (
-        f"The whole survey costs epsilon = {_decimal(survey.epsilon)}: "
-        f"{report_text(epsilon=survey.epsilon)}.{often}"
+        f"{'The whole survey costs' if survey.rounds == 1 else 'One round costs'} epsilon = "
+        f"{_decimal(survey.epsilon)}: {report_text(epsilon=survey.epsilon)}.{often}"
     )
     return "\n".join(
         [

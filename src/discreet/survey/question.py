@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import SchemaError
-from discreet.local._numbers import span
 from discreet.local.choice import choose, choose_number
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
@@ -38,7 +37,7 @@ COIN_BITS = 64
 """Coins are rational, whole numbers of 2^-64, so that a browser tosses them exactly."""
 
 MOST_EPSILON = 16
-"""The largest epsilon of one question; an answer that certain is hardly private at all."""
+"""The largest epsilon of one question, all rounds together; more would hardly be private at all."""
 
 MOST_OPTIONS = 1000
 """How many options a question may offer."""
@@ -107,16 +106,6 @@ class Choice:
         """
         return self.randomizer.loss().epsilon
 
-    @property
-    def answers(self) -> int:
-        """How many different answers there are.
-
-        Privacy: none (touches no data).
-        >>> Choice(name="a", text="?", options=("no", "yes"), epsilon=0.5).answers
-        2
-        """
-        return len(self.options)
-
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -164,16 +153,6 @@ class Scale:
         Fraction(1, 1)
         """
         return self.randomizer.loss().epsilon
-
-    @property
-    def answers(self) -> int:
-        """How many different answers there are: the places of the lattice.
-
-        Privacy: none (touches no data).
-        >>> Scale(name="hours", text="?", lower=0, upper=24, step=0.5, epsilon=1).answers
-        49
-        """
-        return span(self.randomizer.lattice)[1] + 1
 
 
 Question = Choice | Scale

@@ -1,4 +1,4 @@
-"""The file of collected reports: append-only, one for each respondent's token, in SQLite.
+"""The file of a round's reports: append-only, one for each respondent's token, in SQLite.
 Holds randomized bytes and tokens only: no time, no address and no order of arrival.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.survey.definition import Survey
+from discreet.survey.invitations import round_token
 from discreet.survey.wire import check, length, unpack
 
 __all__ = ["Arrival", "Reports"]
@@ -48,9 +49,12 @@ class Arrival(enum.Enum):
 
 
 class Reports:
-    """The reports on one survey, in a file that grows and never changes.
+    """The reports on one round of a survey, in a file that grows and never changes.
 
-    With `invited` only those tokens may report; without, every token may.
+    With `invited` only those who hold one of these invitations may report; without, everybody may.
+    A survey with one round is reported on under the invitation itself, one with more under a
+    `round_token`. A file of several rounds that carries no round (`unmarked`) comes from an earlier
+    version or from before `rounds` was set; it is read, and nothing is added to it.
     Privacy: post-processing: reports were randomized before they came here.
     >>> import tempfile
     >>> from discreet.survey.definition import SKELETON, read_survey_text
@@ -63,24 +67,35 @@ class Reports:
     ['first', 'again', 'other']
     """
 
-    __slots__ = ("_connection", "_lock", "invited", "path", "survey")
+    __slots__ = ("_connection", "_lock", "invited", "path", "round_number", "survey", "unmarked")
 
     def __init__(
-        self, path: Path, survey: Survey, *, invited: frozenset[str] | None = None
+        self,
+        path: Path,
+        survey: Survey,
+        *,
+        invited: frozenset[str] | None = None,
+        round_number: int = 1,
     ) -> None:
-        self.path, self.survey, self.invited = Path(path), survey, invited
+        self.path, self.survey, self.round_number = Path(path), survey, round_number
+        self.invited = invited
+        if invited is not None and survey.rounds > 1:
+            self.invited = frozenset(
+                round_token(each, fingerprint=survey.fingerprint, round_number=round_number)
+                for each in invited
+            )
         self._lock = threading.Lock()
         with _said(self.path):
             self._connection = _connect(self.path)
         try:
             with _said(self.path):
-                self._check_survey()
+                self.unmarked = self._check_survey()
         except (InvalidValue, Unavailable):
             self._connection.close()
             raise
 
     @classmethod
-    def existing(cls, path: Path, survey: Survey) -> "Reports":
+    def existing(cls, path: Path, survey: Survey, *, round_number: int = 1) -> "Reports":
         """The reports in a file that is there; a mistyped name does not become an empty file.
 
         Privacy: post-processing.
@@ -94,7 +109,7 @@ collect` makes the file.
             raise InvalidValue(
                 f"{path}: there are no reports; `discreet survey collect` makes the file."
             )
-        return cls(path, survey)
+        return cls(path, survey, round_number=round_number)
 
     def add(self, token: str, body: bytes) -> Arrival:
         """Keep a report, durably before this returns; a malformed one is refused.
@@ -105,6 +120,7 @@ collect` makes the file.
         >>> Reports.add.__name__
         'add'
         """
+        self.check_open()
         if not _TOKEN.fullmatch(token):
             raise InvalidValue("the token is malformed; it has 32 hexadecimal digits.")
         if self.invited is not None and token not in self.invited:
@@ -145,19 +161,38 @@ collect` makes the file.
         with self._lock:
             self._connection.close()
 
-    def _check_survey(self) -> None:
+    def check_open(self) -> None:
+        """Refuse a file to which nothing may be added.
+
+        Privacy: none (touches no data).
+        >>> Reports.check_open.__name__
+        'check_open'
+        """
+        if self.unmarked:
+            raise InvalidValue(
+                f"{self.path}: these reports carry no round, so they come from an earlier version "
+                "or from before rounds was set, and no limit is proved for them. `discreet survey "
+                "report` reads them. Collect into another file with --reports. Nothing was added."
+            )
+
+    def _check_survey(self) -> bool:
+        """Whether the reports carry no round though the survey has several."""
+        survey = self.survey
+        mark = survey.fingerprint
+        if survey.rounds > 1:
+            mark = f"{survey.fingerprint}/{self.round_number}"
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             found = self._connection.execute("SELECT fingerprint FROM survey").fetchall()
             if not found:
-                self._connection.execute(
-                    "INSERT INTO survey VALUES (?)", (self.survey.fingerprint,)
-                )
-        if found and found[0][0] != self.survey.fingerprint:
+                self._connection.execute("INSERT INTO survey VALUES (?)", (mark,))
+        if found and found[0][0] not in (mark, survey.wording):
             raise InvalidValue(
-                f"{self.path}: these are reports on other questions, or the survey has been edited "
-                "since. Put the survey back as it was, or collect into another file with --reports."
+                f"{self.path}: these are reports on other questions or of another round, or the "
+                "survey has been edited since. Put the survey back as it was, name the round with "
+                "--round, or collect into another file with --reports."
             )
+        return bool(found) and found[0][0] != mark
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -5,21 +5,45 @@ from discreet.curator.chart import svg
 from discreet.survey.chart import finding_chart
 from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding, Pairs
+from discreet.survey.reports import Reports
 
-__all__ = ["caveats", "figure", "summary_page"]
+__all__ = ["caveats", "cost_words", "figure", "summary_page"]
 
 
-def caveats(survey: Survey, people: int) -> tuple[str, ...]:
+def cost_words(reports: Reports) -> str:
+    """What answering has cost each respondent, and what is not covered by it.
+
+    Privacy: none (touches no data).
+    >>> cost_words.__name__
+    'cost_words'
+    """
+    survey = reports.survey
+    once = f"Each respondent answered once, at a total epsilon of {float(survey.epsilon):g}."
+    if reports.unmarked:
+        return (
+            f"{once} These reports carry no round. If an earlier version collected them in several "
+            "rounds, it sent the same report again for the same answer: whoever can tell that "
+            "reports of several rounds come from one person sees which of the answers were the "
+            "same, and no epsilon covers that."
+        )
+    if survey.rounds == 1:
+        return once
+    return (
+        f"Each respondent answered once in this round, at an epsilon of {float(survey.epsilon):g}; "
+        f"all {survey.rounds} rounds together cost at most {float(survey.limit):g}, whatever is "
+        "answered in each."
+    )
+
+
+def caveats(people: int, *, cost: str) -> tuple[str, ...]:
     """What a reader of the numbers must know.
 
     Privacy: none (touches no data).
-    >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> caveats(read_survey_text(SKELETON), 12)[0]
-    '12 respondents; each answered once, at a total epsilon of 3.'
+    >>> caveats(12, cost="Each respondent answered once, at a total epsilon of 3.")[0]
+    '12 respondents. Each respondent answered once, at a total epsilon of 3.'
     """
     return (
-        f"{people:,} respondents; each answered once, at a total epsilon of "
-        f"{float(survey.epsilon):g}.",
+        f"{people:,} respondents. {cost}",
         "Every answer was randomized by its respondent's browser before it was sent; nobody can "
         "read answers back from the reports.",
         "Intervals cover the randomization only. They are about those who reported: who was asked "
@@ -39,16 +63,18 @@ def figure(value: float, finding: Finding) -> str:
     return f"{value:.1%}" if finding.is_share else f"{value:.4g}"
 
 
-def summary_page(survey: Survey, found: tuple[Finding, ...], joint: tuple[Pairs, ...] = ()) -> str:
+def summary_page(
+    survey: Survey, found: tuple[Finding, ...], joint: tuple[Pairs, ...] = (), *, cost: str
+) -> str:
     """The page: a chart and a table for each question, and the joint tables asked for.
 
-    Needs the plots extra.
+    `cost` are the `cost_words` of the reports. Needs the plots extra.
     Privacy: post-processing.
     >>> summary_page.__name__
     'summary_page'
     """
     sections = [_finding(finding) for finding in found] + [_pairs(table) for table in joint]
-    return page(survey.title, caveats(survey, found[0].people), sections)
+    return page(survey.title, caveats(found[0].people, cost=cost), sections)
 
 
 def _finding(finding: Finding) -> Section:

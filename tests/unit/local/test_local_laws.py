@@ -12,7 +12,6 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.local import (
-    Diary,
     HadamardResponse,
     Hybrid,
     KaryResponse,
@@ -270,28 +269,3 @@ def test_a_hash_function_chosen_after_the_answer_is_caught(monkeypatch):
     monkeypatch.setattr(LocalHashing, "_row", peeking)
     with pytest.raises(AssertionError):
         check_tight(laws(question, range(4), monkeypatch), question.loss().epsilon)
-
-
-def history(question, answers):
-    """What one person sends over time, remembering."""
-    diary, sent = Diary({"q": question}), []
-    for exact in answers:
-        report, diary = diary.answer("q", exact)
-        sent.append(plain(report))
-    return tuple(sent)
-
-
-def test_a_remembered_history_costs_epsilon_for_each_distinct_answer(monkeypatch):
-    question = KaryResponse(epsilon=1, categories=3)
-    told = [(0, 1, 0), (1, 0, 1), (2, 1, 2), (1, 2, 1)]  # all change at the same moments
-    found = [law(lambda t=one: history(question, t), monkeypatch) for one in told]
-    check_tight(found, 2 * question.loss().epsilon)
-    constant = [law(lambda t=x: history(question, (t,) * 4), monkeypatch) for x in range(3)]
-    check_tight(constant, question.loss().epsilon)
-
-
-def test_the_moments_of_change_are_not_hidden(monkeypatch):
-    question = KaryResponse(epsilon=1)
-    found = [law(lambda t=one: history(question, t), monkeypatch) for one in ((0, 0), (0, 1))]
-    with pytest.raises(AssertionError, match="impossible for another"):
-        largest_ratio(found)

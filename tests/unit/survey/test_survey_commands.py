@@ -139,8 +139,47 @@ def test_rounds_have_files_of_their_own(filled):
     assert refused.status == 2
     assert "has rounds 1 to 1" in refused.err
     filled.write_text(filled.read_text().replace("title", "rounds = 2\ntitle", 1))
-    assert "at most epsilon 6 in all" in run("survey", "simulate", filled).out
+    said = run("survey", "simulate", filled).out.replace("\n", " ")
+    assert "fresh coins each time: at most epsilon 6 in all" in said
     assert run("survey", "simulate", filled, "--json").json["limit"] == 6
+
+
+def test_reports_of_an_earlier_version_are_read_with_a_true_statement(filled, tmp_path):
+    """It marked the reports of every round by the questions alone, and repeated reports."""
+    assert "at a total epsilon of 3." in run("survey", "report", filled).out.replace("\n", " ")
+    assert run("survey", "report", filled, "--json").json["limit"] == 3
+    filled.write_text(filled.read_text().replace("title", "rounds = 3\ntitle", 1))
+    shown = run("survey", "report", filled)
+    assert shown.status == 0
+    assert "400 respondents" in shown.out
+    assert "no epsilon covers that" in shown.out.replace("\n", " ")
+    page = tmp_path / "page.html"
+    values = run("survey", "report", filled, "--html", page, "--json").json
+    assert (values["epsilon"], values["rounds"], values["limit"]) == (3, 3, None)
+    assert "no epsilon covers that" in page.read_text()
+    refused = run("survey", "collect", filled, "--port", 0)
+    assert refused.status == 2
+    assert "these reports carry no round" in refused.err.replace("\n", " ")
+
+
+def test_a_round_s_file_is_of_that_round(file):
+    file.write_text(file.read_text().replace("title", "rounds = 2\ntitle", 1))
+    survey = read_survey(file)
+    for number in (1, 2):
+        path = file.with_suffix(".db" if number == 1 else ".2.db")
+        reports = Reports(path, survey, round_number=number)
+        reports.add("0" * 32, b"\1\0")
+        reports.close()
+        values = run("survey", "report", file, "--round", number, "--json").json
+        assert values["limit"] == 6
+        assert "all 2 rounds together cost at most 6" in values["cost"]
+    mixed = run("survey", "collect", file, "--round", 2, "--reports", file.with_suffix(".db"))
+    assert mixed.status == 2
+    assert "of another round" in mixed.err.replace("\n", " ")
+    file.write_text(file.read_text().replace("rounds = 2", "rounds = 4", 1))
+    changed = run("survey", "report", file)
+    assert changed.status == 2
+    assert "edited since" in changed.err.replace("\n", " ")
 
 
 def test_collect_serves_until_it_is_stopped(file):

@@ -12,6 +12,7 @@ from discreet.errors import InvalidValue
 from discreet.survey import Endpoint, Reports, read_survey_text
 from discreet.survey.definition import SKELETON
 from discreet.survey.form import form_page
+from discreet.survey.invitations import invite, round_token
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -210,14 +211,58 @@ def test_many_options_become_a_list():
 
 def test_rounds_are_announced_on_the_page_and_to_the_script(tmp_path):
     survey = read_survey_text(SKELETON.replace("title", "rounds = 3\ntitle"))
-    assert "cost at most epsilon = 8" in form_page(survey)
-    assert "up to 3 times" in form_page(survey)
-    reports = Reports(tmp_path / "round.db", survey)
-    endpoint = Endpoint(reports, port=0, round_number=2)
+    page = form_page(survey)
+    assert "All rounds together cost at most epsilon = 9: " in page
+    assert "at most 8,104 times as likely" in page
+    assert "One round costs epsilon = 3: " in page
+    assert "up to 3 times" in page
+    assert "remember" not in page
+    reports = Reports(tmp_path / "round.db", survey, round_number=2)
+    endpoint = Endpoint(reports, port=0)
     values = json.loads(ask(endpoint, "GET", "/survey.json")[2])
     assert (values["round"], values["rounds"], values["epsilons"]) == (2, 3, [1.0, 1.0, 1.0])
     endpoint.close()
-    for number in (0, 4):
-        with pytest.raises(InvalidValue, match="this survey has 3"):
-            Endpoint(reports, port=0, round_number=number)
     reports.close()
+    for number in (0, 4):
+        other = Reports(tmp_path / f"{number}.db", survey, round_number=number)
+        with pytest.raises(InvalidValue, match="this survey has 3"):
+            Endpoint(other, port=0)
+        other.close()
+
+
+def test_rounds_that_come_to_more_than_a_question_may_cost_are_not_collected(tmp_path):
+    for rounds, words in ((16, None), (17, "come to 17; the most .* is 16. Set its epsilon to at")):
+        survey = read_survey_text(SKELETON.replace("title", f"rounds = {rounds}\ntitle"))
+        reports = Reports(tmp_path / f"{rounds}.db", survey)
+        if words is None:
+            Endpoint(reports, port=0).close()
+        else:
+            with pytest.raises(InvalidValue, match=words):
+                Endpoint(reports, port=0)
+        reports.close()
+
+
+def test_every_round_has_tokens_of_its_own(tmp_path):
+    """An invitation does not report by itself, nor under another round's token."""
+    survey = read_survey_text(SKELETON.replace("title", "rounds = 3\ntitle"))
+    people = invite(4)
+    tokens = [
+        [round_token(each, fingerprint=survey.fingerprint, round_number=number) for each in people]
+        for number in (1, 2, 3)
+    ]
+    assert len({*people, *(token for each in tokens for token in each)}) == 4 * 4
+    for number in (1, 2, 3):
+        reports = Reports(
+            tmp_path / f"{number}.db", survey, invited=frozenset(people), round_number=number
+        )
+        endpoint = Endpoint(reports, port=0)
+        assert json.loads(ask(endpoint, "GET", "/survey.json")[2])["invited"] is True
+        for other in (1, 2, 3):
+            expected = 201 if other == number else 403
+            for token in tokens[other - 1]:
+                assert ask(endpoint, "PUT", f"/reports/{token}", b"\1\0")[0] == expected
+        for token in people:
+            assert ask(endpoint, "PUT", f"/reports/{token}", b"\1\0")[0] == 403
+        assert len(reports) == 4
+        endpoint.close()
+        reports.close()

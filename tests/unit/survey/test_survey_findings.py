@@ -91,7 +91,8 @@ def test_charts_have_a_bar_for_each_option(piles):
             "title"
         ]
     )
-    page = summary_page(SURVEY, found, (pairs(SURVEY, piles, "smokes", "diet"),))
+    joint = (pairs(SURVEY, piles, "smokes", "diet"),)
+    page = summary_page(SURVEY, found, joint, cost="Each answered once.")
     assert page.count("<svg") == 3
     assert "about those who reported" in page
 

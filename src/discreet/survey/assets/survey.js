@@ -1,11 +1,12 @@
 // The respondent's page. Randomizes the answers here, keeps the report in this browser before it
 // is sent the first time, and sends those same bytes again until the survey has confirmed them.
-// An answer is read from the form, given to the randomizer and forgotten; it is never sent. Only a
-// survey with several rounds is remembered here, so that the same answer is never drawn again.
+// An answer is read from the form, given to the randomizer and forgotten; it is neither sent nor
+// stored. Every round of a survey is drawn afresh, so no report shows whether an answer came back.
 
 import { pack, place, randomize } from "./randomize.js";
 
 const PREFIX = "discreet/";
+const ANSWERS = /^discreet\/[0-9a-f]{32}\/answers(\/|$)/;
 const form = document.getElementById("questions");
 const button = document.getElementById("send");
 const says = document.getElementById("says");
@@ -15,7 +16,6 @@ const survey = await (await fetch("survey.json", { credentials: "omit" })).json(
 const invitation = /^#([0-9a-f]{32})$/.exec(location.hash)?.[1] ?? null;
 const person = survey.invited && invitation ? `/${invitation}` : "";
 const key = `${PREFIX}${survey.fingerprint}/${survey.round}${person}`;
-const memoKey = `${PREFIX}${survey.fingerprint}/answers${person}`; // of a survey that is asked repeatedly
 
 function say(text) {
   says.textContent = text;
@@ -23,6 +23,8 @@ function say(text) {
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+const invited = survey.invited && invitation ? await roundToken() : null;
 
 /** What was stored, or null; a browser that does not store says so. */
 function stored() {
@@ -48,31 +50,35 @@ function answers() {
   return { found };
 }
 
-/** Reports on answers given for the first time are drawn; on others they are what they were. */
-function remembered(found) {
-  const memo = JSON.parse(localStorage.getItem(memoKey) ?? '{"epsilon": 0, "drawn": {}}');
-  const reports = survey.recipes.map((recipe, index) => {
-    const own = (memo.drawn[recipe.name] ??= {});
-    if (!(found[index] in own)) {
-      own[found[index]] = randomize(recipe, found[index]);
-      memo.epsilon += survey.epsilons[index];
-    }
-    return own[found[index]];
-  });
-  localStorage.setItem(memoKey, JSON.stringify(memo));
-  return reports;
+/** The token of an invited person in this round: of rounds, each has one of its own. */
+async function roundToken() {
+  if (survey.rounds === 1) return invitation;
+  if (!crypto.subtle) return null; // browsers hash on pages with TLS only
+  const text = `discreet/${survey.fingerprint}/${survey.round}/${invitation}`;
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return hex(new Uint8Array(digest)).slice(0, 32);
+}
+
+/** Earlier versions kept answers here, to send the same report again. Delete them. */
+function forgetAnswers() {
+  for (const name of keptNames(ANSWERS)) {
+    const { epsilon } = JSON.parse(localStorage.getItem(name));
+    localStorage.setItem(name, JSON.stringify({ epsilon, drawn: {} }));
+  }
+}
+
+function keptNames(pattern) {
+  const names = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index));
+  return names.filter((name) => pattern.test(name));
 }
 
 /** Randomize once and keep the report; what comes back is read from the store. */
 function makeReport(found) {
   const earlier = stored();
   if (earlier) return earlier;
-  const once = survey.rounds === 1;
-  const reports = once
-    ? survey.recipes.map((recipe, index) => randomize(recipe, found[index]))
-    : remembered(found);
-  const token = survey.invited ? invitation : hex(crypto.getRandomValues(new Uint8Array(16)));
-  const epsilon = once ? survey.epsilons.reduce((sum, each) => sum + each, 0) : 0;
+  const reports = survey.recipes.map((recipe, index) => randomize(recipe, found[index]));
+  const token = invited ?? hex(crypto.getRandomValues(new Uint8Array(16)));
+  const epsilon = survey.epsilons.reduce((sum, each) => sum + each, 0);
   localStorage.setItem(
     key,
     JSON.stringify({ token, body: hex(pack(survey.recipes, reports)), epsilon }),
@@ -124,14 +130,15 @@ async function send(report) {
 
 /** What this browser has reported to this site so far, over all surveys it has kept. */
 function showSpent() {
-  let total = 0;
-  for (let index = 0; index < localStorage.length; index += 1) {
-    const name = localStorage.key(index);
-    if (name.startsWith(PREFIX)) total += JSON.parse(localStorage.getItem(name)).epsilon;
-  }
-  document.getElementById("spent").textContent = total
-    ? `This browser has reported to this site at a total epsilon of ${Number(total.toFixed(6))}.`
-    : "";
+  const total = keptNames(/^discreet\//)
+    .map((name) => JSON.parse(localStorage.getItem(name)).epsilon)
+    .reduce((sum, each) => sum + each, 0);
+  const spent = `This browser has reported to this site at a total epsilon of ${Number(total.toFixed(6))}.`;
+  const earlier =
+    " An earlier version of this page sent the same report again for the same answer: which of " +
+    "those answers were the same is not protected.";
+  document.getElementById("spent").textContent =
+    (total ? spent : "") + (keptNames(ANSWERS).length ? earlier : "");
 }
 
 function begin() {
@@ -140,6 +147,12 @@ function begin() {
     document.body.dataset.state = "uninvited";
     return;
   }
+  if (survey.invited && !invited) {
+    say("This page was not opened over https, so no report can be sent.");
+    document.body.dataset.state = "insecure";
+    return;
+  }
+  forgetAnswers();
   const earlier = stored();
   if (earlier) {
     clear();
