@@ -146,8 +146,9 @@ class Marginals:
         known = [
             each for each in self.measurements if isinstance(each, Counts) or each.cut in below(cut)
         ]
-        if len(known) == 1 and isinstance(known[0], Counts) and known[0].cut == cut:
-            return known[0].noise.error(_LEVEL)
+        (first, *others) = known
+        if not others and first.cut == cut and (isinstance(first, Counts) or not cut):
+            return first.noise.error(_LEVEL)
         return sqrt(self.variance(cut)) * deviations_95([each.noise for each in known])
 
     def release(self, exact: Exact, bits: BitSource = system) -> Components:
