@@ -107,7 +107,7 @@ def _synth(
     for mark in made.model.marks:
         console.print(
             f"{mark.order}-way tables differ by {mark.distance:.4f} "
-            f"(+-{1.96 * mark.deviation:.4f}) in total variation, on average.",
+            f"(+-{mark.error:.4f}) in total variation, on average (95%).",
             markup=False,
         )
     for page in pages:
@@ -177,7 +177,12 @@ def _values(made: "Synthesis", rows: int, output: Path, pages: list[Path]) -> di
         "receipt": made.receipt,
         "total": made.model.total,
         "marks": [
-            {"order": mark.order, "distance": mark.distance, "deviation": mark.deviation}
+            {
+                "order": mark.order,
+                "distance": mark.distance,
+                "deviation": mark.deviation,
+                "error": mark.error,
+            }
             for mark in made.model.marks
         ],
         "pages": [str(page) for page in pages],

@@ -15,15 +15,19 @@ from discreet.curator.chart import MOST_BARS, bars, printable, svg
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import (
+    Bucket,
     Estimate,
+    buckets,
     estimates,
     kept_rows,
     picked,
     ranked,
+    ranks_off,
     simple_measure,
     values_of,
 )
 from discreet.plan.keys import Label
+from discreet.plan.measures import Chosen
 from discreet.plan.released import Released
 from discreet.rationals import Number
 
@@ -128,14 +132,15 @@ class Answer:
         """For each row the interval of every noisy column, covering with this probability.
 
         The interval of one column in one row; not of all of them at once. For the columns
-        `in_ranks` names it is how many rows the rank of the value, or the count of a mode, is off.
+        `in_ranks` names it is how many rows the rank of the value, or the count of a mode, is off:
+        infinitely many where a quantile is chosen from buckets, for which see `buckets`.
         Privacy: post-processing.
         >>> Answer.intervals.__name__
         'intervals'
         """
         columns = self._estimates(confidence)
-        ranks = self.in_ranks
-        off = {name: self.plan.choices[ranks[name]].error(confidence) for name in ranks}
+        ranks = self._ranked()
+        off = {name: ranks_off(self.plan, ranks[name], confidence) for name in ranks}
         return [
             {
                 name: (-off[name], off[name])
@@ -174,8 +179,23 @@ class Answer:
         >>> Answer.in_ranks.fget is not None
         True
         """
+        return {name: chosen.pick for name, chosen in self._ranked().items()}
+
+    def _ranked(self) -> dict[str, Chosen]:
         found = {each.name: ranked(self.plan, each.expression) for each in self.plan.query.outputs}
-        return {name: chosen.pick for name, chosen in found.items() if chosen is not None}
+        return {name: chosen for name, chosen in found.items() if chosen is not None}
+
+    def buckets(self, confidence: Number = _CONFIDENCE) -> list[dict[str, Bucket]]:
+        """For each row the buckets of the quantiles that are chosen from buckets of values.
+
+        With this probability some value in the bucket has a rank off by at most `ranks` rows. The
+        value of the answer is the bucket's middle, whose own rank can be off by more.
+        Privacy: post-processing.
+        >>> Answer.buckets.__name__
+        'buckets'
+        """
+        found = buckets(self._released, confidence)
+        return [{name: each[row] for name, each in found.items()} for row in self._rows]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from discreet.curator.answer import Answer
 from discreet.display.words import (
+    bucket_text,
     cost_text,
     decimals,
     interval_text,
@@ -35,7 +36,8 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     """One row for each group: keys, noisy values, and the 95% interval of each.
 
     The interval stands beside its value, or below it where `width` characters are too few. A
-    quantile or a mode has there how many ranks or rows it may be off.
+    quantile or a mode has there how many ranks or rows it may be off, and the bucket for which
+    that holds if it was chosen from buckets.
     Privacy: post-processing.
     >>> answer_table.__name__
     'answer_table'
@@ -47,7 +49,7 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
         if name not in noisy:
             cells[name] = [number_text(row[name]) for row in rows]
             continue
-        places, ends = _ends(answer.plan, noisy[name], [row[name] for row in intervals])
+        places, ends = _ends(answer, name, noisy[name], [row[name] for row in intervals])
         cells[name] = [number_text(row[name], places) for row in rows]
         if not isinstance(noisy[name], IntervalEnd):
             cells[f"{name} "] = ends
@@ -68,15 +70,19 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
 
 
 def _ends(
-    plan: Plan, expression: Expression, intervals: list[tuple[float, float]]
+    answer: Answer, name: str, expression: Expression, intervals: list[tuple[float, float]]
 ) -> tuple[int, list[str]]:
     """The decimals of a noisy column, and what stands beside its values."""
+    plan = answer.plan
     chosen = ranked(plan, expression)
     if chosen is None:
         places = decimals(intervals)
         return places, [interval_text(each, places) for each in intervals]
-    step = plan.picks[chosen.pick].step
-    return places_of(step), [off_text(most, chosen.statistic) for _, most in intervals]
+    pick = plan.picks[chosen.pick]
+    places = places_of(pick.step)
+    if pick.width > 1:
+        return places, [bucket_text(row[name], places) for row in answer.buckets()]
+    return places, [off_text(most, chosen.statistic) for _, most in intervals]
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
@@ -110,6 +116,8 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         said = _error(error, count if depends else None)
         if chosen is not None and error is not None:
             said = off_text(error, chosen.statistic)
+        elif chosen is not None:
+            said = "in ranks: not promised for the middle of a bucket; see the note"
         rows.append((label, f"{name} {said}"))
         label = ""
     label = "noise"

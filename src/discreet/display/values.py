@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -24,7 +25,8 @@ def _plain(value: Any) -> Any:
 def answer_values(answer: Answer) -> dict[str, Any]:
     """An answer with its intervals and its receipt; an end that is not finite is null.
 
-    The intervals of the columns `in_ranks` are how many ranks or rows a value may be off.
+    The intervals of the columns `in_ranks` are how many ranks or rows a value may be off; null
+    where the column is in `buckets`, one value of which is off by at most so many ranks.
     Privacy: post-processing.
     >>> answer_values.__name__
     'answer_values'
@@ -37,6 +39,13 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             for row in answer.intervals()
         ],
         "in_ranks": list(answer.in_ranks),
+        "buckets": [
+            {
+                name: {key: _plain(end) for key, end in asdict(each).items()}
+                for name, each in row.items()
+            }
+            for row in answer.buckets()
+        ],
         "confidence": 0.95,
         "free": answer.free,
         "receipt": {name: getattr(answer.receipt, name) for name in Receipt.__slots__},

@@ -11,11 +11,13 @@ from discreet.curator.chart import printable
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest, UnsafeQuery
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Approximate, Loss
+from discreet.plan.evaluate import Bucket
 from discreet.query.algebra import Statistic
 from discreet.rationals import ceil_decimal, floor_decimal
 from discreet.schema.table import Table
 
 __all__ = [
+    "bucket_text",
     "cost_text",
     "decimals",
     "interval_text",
@@ -189,6 +191,17 @@ def off_text(rows: float, statistic: Statistic) -> str:
     if statistic is Statistic.MODE:
         return f"at most {most} rows behind"
     return f"± {most} ranks"
+
+
+def bucket_text(bucket: Bucket, places: int) -> str:
+    """The bucket that a quantile was chosen with, and how far off the rank of a value in it is.
+
+    Privacy: post-processing.
+    >>> bucket_text(Bucket(1000, 1063, 24.2), 0)
+    'in [1,000, 1,063]: ± 25 ranks'
+    """
+    ends = ", ".join(number_text(end, places) for end in (bucket.low, bucket.high))
+    return f"in [{ends}]: {off_text(bucket.ranks, Statistic.QUANTILE)}"
 
 
 def interval_text(interval: tuple[float, float], places: int) -> str:

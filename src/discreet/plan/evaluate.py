@@ -2,7 +2,9 @@
 Post-processing only: nothing in this file ever sees an exact value.
 """
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -45,17 +47,36 @@ from discreet.query.algebra import (
 from discreet.rationals import Number, probability
 
 __all__ = [
+    "Bucket",
     "Estimate",
+    "buckets",
     "estimates",
     "kept_rows",
     "picked",
     "ranked",
+    "ranks_off",
     "simple_measure",
     "values_of",
 ]
 
 
 _ROUNDED = 2.0**-52
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The values from low to high, at least one of which has a rank off by at most so many rows.
+
+    In other words: at most the wanted rank plus `ranks` rows are below `low`, and at least the
+    wanted rank less `ranks` rows are at most `high`. Which value it is depends on the data.
+    Privacy: post-processing.
+    >>> Bucket(1000, 1063, 25.0).high
+    1063
+    """
+
+    low: Label
+    high: Label
+    ranks: float
 
 
 def simple_measure(plan: Plan, expression: Expression) -> int | None:
@@ -93,6 +114,38 @@ def ranked(plan: Plan, expression: Expression) -> Chosen | None:
     """
     found = picked(plan, expression)
     return None if found is None or plan.ways[found.pick] is Way.SMOOTH else found
+
+
+def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
+    """How many rows the rank of a picked value, or the count of a mode, may be off.
+
+    The choice promises that of a candidate. Where a candidate is a bucket of several values any
+    number of rows may be between them, so nothing can be promised for the one that is named.
+    Privacy: none (touches no data).
+    >>> ranks_off.__name__
+    'ranks_off'
+    """
+    if plan.picks[chosen.pick].width > 1:
+        return math.inf
+    return plan.choices[chosen.pick].error(confidence)
+
+
+def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
+    """For every quantile that is chosen from buckets, the bucket of each group.
+
+    Privacy: post-processing.
+    >>> buckets.__name__
+    'buckets'
+    """
+    plan = released.plan
+    found = {}
+    for output in plan.query.outputs:
+        chosen = ranked(plan, output.expression)
+        if chosen is not None and plan.picks[chosen.pick].width > 1:
+            pick, ranks = plan.picks[chosen.pick], plan.choices[chosen.pick].error(confidence)
+            places = released.noisy[chosen.position]
+            found[output.name] = [Bucket(*pick.ends(int(each)), ranks) for each in places]
+    return found
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:

@@ -2,6 +2,7 @@
 The same value is shown by Python, the command line and every other surface.
 """
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -15,10 +16,10 @@ from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.plan.aggregates import ordering
 from discreet.plan.combination import Combination, combination
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import picked, ranked, simple_measure
+from discreet.plan.evaluate import picked, ranked, ranks_off, simple_measure
 from discreet.plan.measures import Estimator
 from discreet.plan.pairs import VARYING, error_of_pair
-from discreet.plan.picks import Choice, Way
+from discreet.plan.picks import Choice, Pick, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Kept, Leading, Selection, Shown
 from discreet.plan.smoothed import Smoothed
@@ -36,9 +37,9 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 
     The error of an average, a variance or a covariance depends on how many rows a group has, which
     is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
-    case over all values the bounds allow. That of a correlation, a line or a quantile with smooth
-    noise is not known. Sums, differences and multiples of what has an error have one; of counts
-    and sums it is that of their noises together.
+    case over all values the bounds allow. That of a correlation, a line, or a quantile with smooth
+    noise or among buckets is not known. Sums, differences and multiples of what has an error have
+    one; of counts and sums it is that of their noises together.
     Privacy: none (touches no data).
     >>> error_of.__name__
     'error_of'
@@ -51,7 +52,8 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
     if picked(plan, expression) is not None:
         chosen = ranked(plan, expression)
-        return None if chosen is None else plan.choices[chosen.pick].error(_LEVEL)
+        off = math.inf if chosen is None else ranks_off(plan, chosen, _LEVEL)
+        return off if math.isfinite(off) else None
     place = simple_measure(plan, expression)
     if place is not None:
         return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
@@ -228,6 +230,8 @@ def _about_picks(plan: Plan) -> list[str]:
                 "How far off it is here depends on the gaps between the rows around it, which are "
                 "secret: no interval but the bounds can be promised."
             )
+        elif pick.width > 1:
+            said.append(_about_bucket(pick, plan.choices[place]))
         elif pick.fractions:
             said.append(
                 "The error of a quantile is the number of rows by which its rank may be off; "
@@ -243,6 +247,18 @@ def _about_picks(plan: Plan) -> list[str]:
                 "The error of a mode is the number of rows by which another value may be ahead."
             )
     return list(dict.fromkeys(said))
+
+
+def _about_bucket(pick: Pick, choice: Choice) -> str:
+    """What is promised of a quantile whose candidates are several values each."""
+    ranks = math.ceil(choice.error(_LEVEL))
+    wide = f" of {float(pick.step * pick.width):g}" if pick.kind == "number" else ""
+    return (
+        f"The quantile is the middle of one of {pick.candidates:,} public buckets{wide}, "
+        f"{pick.width:,} values each. With 95% the rank of some value in the bucket is off by at "
+        f"most {ranks:,} rows; for the middle itself no rank can be promised, since many rows may "
+        "be in the bucket. A quantile of coarser values, such as FLOOR(x/100), has one."
+    )
 
 
 def _about_way(plan: Plan, place: int) -> str:

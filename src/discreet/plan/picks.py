@@ -72,9 +72,10 @@ class Pick:
     """A public list of candidates, and what is chosen from it: quantiles, or without any the mode.
 
     Candidate i stands for the lattice integers k with k // width = lower // width + i, and is
-    called by the middle one of them. `sql` is the engine's k // width of a row, or NULL; `column`
-    the column that is picked from, if it is one. The sensitivity is that of the counts by
-    candidate and group.
+    called by the middle one of them. Rows of a bucket of several integers are counted together, so
+    the error in ranks holds for one of the integers, which need not be the middle. `sql` is the
+    engine's k // width of a row, or NULL; `column` the column that is picked from, if it is one.
+    The sensitivity is that of the counts by candidate and group.
     Privacy: none (touches no data).
     >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
     3
@@ -129,7 +130,20 @@ class Pick:
         >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).value(2)
         9
         """
-        code = self.lattice(candidate)
+        return self._named(self.lattice(candidate))
+
+    def ends(self, candidate: int) -> tuple[Label, Label]:
+        """The lowest and the highest value that a candidate stands for.
+
+        Privacy: none (touches no data).
+        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).ends(2)
+        (8, 9)
+        """
+        low = (self.first + candidate) * self.width
+        high = min(low + self.width - 1, self.upper)
+        return self._named(max(low, self.lower)), self._named(high)
+
+    def _named(self, code: int) -> Label:
         if self.kind == "number" and self.step.denominator != 1:
             return float(code * self.step)  # also if it is whole: no type depends on the choice
         return label(self.kind, self.labels, self.step, code)

@@ -8,6 +8,7 @@ from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Pure
 from discreet.plan.combination import combination
 from discreet.plan.draft import Draft, Plan, errors_at_price, measured, plan
+from discreet.plan.evaluate import ranked
 from discreet.plan.explain import error_of
 from discreet.plan.price import Price, cheapest, shared, smallest_price
 from discreet.plan.split import Errors, for_targets
@@ -264,6 +265,13 @@ def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fra
 def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None) -> None:
     checked_count(count)
     unknown = [name for name in targets if error_of(first, count)[name] is None]
+    for output in first.query.outputs:
+        if output.name in unknown and ranked(first, output.expression) is not None:
+            raise UnprovableRequest(
+                f"the rank of {output.name} cannot be promised: it is chosen from buckets of "
+                "several values. Name a price instead, or ask for a quantile of coarser values, "
+                "such as FLOOR(x/100). Nothing was run or charged."
+            )
     if unknown and count is None:
         raise UnprovableRequest(
             f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import ZCDP, Pure
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import floor_decimal, sqrt_up
 from discreet.release.allocation import Unit
@@ -33,6 +35,16 @@ class AdaptiveEstimate:
 
     ends: tuple[int, ...]
     blocks: OrderedEstimate
+
+    @property
+    def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
+        """The noises that an estimate combines.
+
+        Privacy: none (touches no data).
+        >>> AdaptiveEstimate.noises.fget is not None
+        True
+        """
+        return self.blocks.noises
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure, Relation
+from discreet.mechanisms._combined import deviations_95
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
 from discreet.plan.explain import noise_of
 from discreet.rationals import Number, positive, probability
 from discreet.release.frame import Axis, Cells, Frame
-from discreet.release.parts_counts import NORMAL
 from discreet.release.sheets import Preview, Sheet
 
 __all__ = ["CountingPart", "crossover", "direct_error", "histogram_error"]
 
+_LEVEL = Fraction(95, 100)
 _MOST_CELLS = 1 << 24
 _MOST_QUERIES = 100_000
 
@@ -283,16 +284,19 @@ class CountingPart:
             noise = self.noise(self.overlap)
             noisy = noise.release(_sums(table, self.masks), bits)
             spread = np.full(len(noisy), noise.standard_deviation)
+            reach = np.full(len(noisy), noise.error(_LEVEL))
         else:
             noise = self.noise(1)
             noisy = _sums(noise.release(table, bits), self.masks)
             spread = noise.standard_deviation * np.sqrt(self._sizes())
+            single = self._sizes() == 1
+            reach = np.where(single, noise.error(_LEVEL), spread * deviations_95([noise]))
         columns = {
             "query": list(self.queries),
             "count": noisy.tolist(),
             "standard_error": spread.tolist(),
-            "low": (noisy - NORMAL * spread).tolist(),
-            "high": (noisy + NORMAL * spread).tolist(),
+            "low": (noisy - reach).tolist(),
+            "high": (noisy + reach).tolist(),
         }
         words = f"Counting queries answered {self.way}."
         return [Sheet(self.name, words, columns, ("query",), "count", "low", "high")]

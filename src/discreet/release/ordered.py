@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import ZCDP, Pure
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
 from discreet.release.allocation import Unit
 from discreet.release.ranges import Trees
@@ -24,6 +26,15 @@ class OrderedEstimate(Protocol):
     >>> OrderedEstimate.__name__
     'OrderedEstimate'
     """
+
+    @property
+    def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
+        """The noises that an estimate combines.
+
+        Privacy: none (touches no data).
+        >>> OrderedEstimate.noises.fget is not None
+        True
+        """
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.

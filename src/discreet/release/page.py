@@ -103,9 +103,10 @@ def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
         f"(epsilon and delta by {escape(said['composition'])}). Charged: {escape(charged)}, "
         f"receipt {escape(manifest['receipt']['id'])}.</p>",
         f"<ul>\n{claims}\n</ul>",
-        '<p class="note">All numbers are noisy on purpose. Bars show 95% intervals of the noise; '
-        "they do not cover how people came to be in the data. Adding up cells adds up noise: use "
-        "the coarsest table that answers your question.</p>",
+        '<p class="note">All numbers are noisy on purpose. Bars show intervals of the noise that '
+        "hold with at least 95%, where a table does not say otherwise; they do not cover how "
+        "people came to be in the data. Adding up cells adds up noise: use the coarsest table "
+        "that answers your question.</p>",
     ]
     if table["where"]:
         lines.append(f"<p>Only rows where <code>{escape(table['where'])}</code>.</p>")

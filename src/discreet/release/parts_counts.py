@@ -21,13 +21,10 @@ from discreet.release.measure import tabulated
 from discreet.release.settle import settled
 from discreet.release.sheets import Preview, Sheet
 
-__all__ = ["FINISHES", "MarginalPart", "NORMAL", "checked_finish", "counted_sheet"]
+__all__ = ["FINISHES", "MarginalPart", "checked_finish", "counted_sheet", "reaching"]
 
 FINISHES = ("least-squares", "non-negative")
 """How tables of counts are finished: unbiased and consistent, or also without negative cells."""
-
-NORMAL = 1.96
-"""How many standard errors a 95% interval reaches."""
 
 _LONGEST_NAME = 60
 
@@ -44,24 +41,50 @@ def checked_finish(value: str) -> str:
     return value
 
 
+def reaching(
+    value: NDArray[np.float64],
+    unbiased: NDArray[np.float64],
+    half_width: float | NDArray[np.float64],
+    *,
+    finish: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of intervals around unbiased counts, drawn out to the counts that are told.
+
+    No exact count is negative, so neither are the ends where the counts told are not.
+    Privacy: post-processing.
+    >>> ends = reaching(np.array([0.0, 4.0]), np.array([-9.0, 7.0]), 2.0, finish="non-negative")
+    >>> [each.tolist() for each in ends]
+    [[0.0, 4.0], [0.0, 9.0]]
+    """
+    low, high = unbiased - half_width, unbiased + half_width
+    if finish == "non-negative":
+        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    return np.minimum(low, value), np.maximum(high, value)
+
+
 def counted_sheet(
     name: str,
     words: str,
     axes: Sequence[Axis],
     table: NDArray[np.float64],
+    unbiased: NDArray[np.float64],
     *,
     error: float,
+    half_width: float,
     finish: str,
 ) -> Sheet:
     """A table of counts as it is written: labels, the estimate, its error and interval.
+
+    The interval holds for the unbiased estimate, which the table is not if it was finished.
 
     Privacy: post-processing.
     >>> from fractions import Fraction
     >>> yes = Axis("smoker", "smoker", (0, 1), (False, True), Fraction(1), missing=False)
     >>> noisy = np.array([3.0, 5.0])
-    >>> found = counted_sheet("n", "", [yes], noisy, error=1.0, finish="least-squares").columns
+    >>> found = counted_sheet(
+    ...     "n", "", [yes], noisy, noisy, error=1.0, half_width=2.5, finish="least-squares").columns
     >>> list(found), found["high"].tolist()
-    (['smoker', 'count', 'standard_error', 'low', 'high'], [4.96, 6.96])
+    (['smoker', 'count', 'standard_error', 'low', 'high'], [5.5, 7.5])
     """
     flat = np.asarray(table, dtype=np.float64).ravel()
     columns: dict[str, NDArray[Any]] = {}
@@ -72,9 +95,7 @@ def counted_sheet(
         columns[axis.name] = np.resize(np.repeat(labels, inner), len(flat))
     columns["count"] = flat
     columns["standard_error"] = np.broadcast_to(np.float64(error), flat.shape)
-    low = flat - NORMAL * error
-    columns["low"] = low if finish == "least-squares" else np.maximum(low, 0.0)
-    columns["high"] = flat + NORMAL * error
+    columns["low"], columns["high"] = reaching(flat, np.ravel(unbiased), half_width, finish=finish)
     keys = tuple(axis.name for axis in axes)
     return Sheet(name, words, columns, keys, "count", "low", "high")
 
@@ -207,8 +228,9 @@ class MarginalPart:
             finished = nearer.table
             words = (
                 "Without negative cells; tables add up to each other within "
-                f"{nearer.gap:.2g} a cell. Standard errors are those before this step; the root "
-                f"mean square error over all cells is at most {nearer.error:.4g}."
+                f"{nearer.gap:.2g} a cell. Standard errors are those before this step, intervals "
+                "are drawn out to what it gave; the root mean square error over all cells is at "
+                f"most {nearer.error:.4g}."
             )
         sheets = []
         for columns, cut in self.sets.items():
@@ -216,6 +238,15 @@ class MarginalPart:
             error = sqrt(self.family.variance(cut))
             title = self._title(columns)
             sheets.append(
-                counted_sheet(title, words, axes, finished(cut), error=error, finish=self.finish)
+                counted_sheet(
+                    title,
+                    words,
+                    axes,
+                    finished(cut),
+                    parts.table(cut),
+                    error=error,
+                    half_width=self.family.half_width(cut),
+                    finish=self.finish,
+                )
             )
         return sheets

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
+from discreet.mechanisms._combined import deviations_95
 from discreet.noise.bits import BitSource
 from discreet.plan.explain import noise_of
 from discreet.release.adaptive import Adaptive
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.ordered import OrderedEstimate, ordered
-from discreet.release.parts_counts import NORMAL, checked_finish, counted_sheet
+from discreet.release.parts_counts import checked_finish, counted_sheet, reaching
 from discreet.release.ranges import Trees
 from discreet.release.running import Running
 from discreet.release.settle import to_simplex
@@ -155,39 +156,54 @@ class RangePart:
         'release'
         """
         found = self.plan.release(exact.table(self.axes), bits)
-        cells = found.histogram()
+        cells = unbiased = found.histogram()
         if self.finish == "non-negative":
             cells = to_simplex(cells, float(cells.sum()))
         if len(self.axes) > 1:
             assert isinstance(self.plan, Trees)
             error = sqrt(self.plan.box_variance([(0, 1)] * len(self.axes)))
             words = "Least squares over all levels; add cells up for any rectangle."
+            half_width = error * deviations_95(found.noises)
             sheet = counted_sheet(
-                self.name, words, self.axes, cells, error=error, finish=self.finish
+                self.name,
+                words,
+                self.axes,
+                cells,
+                unbiased,
+                error=error,
+                half_width=half_width,
+                finish=self.finish,
             )
             return [replace(sheet, drawing="grid" if len(self.axes) == 2 else "bars")]
-        return [self._single(cells, found)]
+        return [self._single(cells, unbiased, found)]
 
-    def _single(self, cells: NDArray[np.float64], found: OrderedEstimate) -> Sheet:
+    def _single(
+        self, cells: NDArray[np.float64], unbiased: NDArray[np.float64], found: OrderedEstimate
+    ) -> Sheet:
         (axis,) = self.axes
         place = np.arange(axis.cells)
         single = np.sqrt(found.variances(place, place + 1))
         upto = np.sqrt(found.variances(np.zeros_like(place), place + 1))
         running = np.cumsum(cells)
+        reach = upto * deviations_95(found.noises)
+        low, high = reaching(running, np.cumsum(unbiased), reach, finish=self.finish)
         columns: dict[str, Column] = {
             axis.name: axis.labels,
             "count": cells,
             "standard_error": single,
             "cumulative": running,
             "cumulative_standard_error": upto,
-            "low": running - NORMAL * upto,
-            "high": running + NORMAL * upto,
+            "low": low,
+            "high": high,
         }
         words = "Counts up to each value; a range is the difference of two of them."
+        promise = "95% intervals"
         if isinstance(self.plan, Adaptive):
+            promise = "95% intervals of the noise alone"
             words += (
-                " Cells that looked alike were merged: errors are those of the noise, without what "
-                "merging blurs."
+                " Cells that looked alike were merged: errors and intervals are those of the "
+                "noise, without what merging blurs."
             )
         ends = ("cumulative", "low", "high")
-        return Sheet(self.name, words, columns, (axis.name,), *ends, drawing="line")
+        keys = (axis.name,)
+        return Sheet(self.name, words, columns, keys, *ends, drawing="line", promise=promise)

@@ -16,10 +16,10 @@ from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
 from discreet.plan.aggregates import aggregates_of
 from discreet.plan.draft import Plan
-from discreet.plan.evaluate import estimates, picked, values_of
+from discreet.plan.evaluate import buckets, estimates, picked, ranks_off, values_of
 from discreet.plan.explain import error_of, noise_of
 from discreet.plan.expressions import bounded, scope
-from discreet.plan.measures import noticeable
+from discreet.plan.measures import Chosen, noticeable
 from discreet.plan.picks import Pick
 from discreet.plan.released import Released
 from discreet.query.algebra import Options, Statistic
@@ -29,6 +29,7 @@ from discreet.release.texts import Texts
 
 __all__ = ["StatisticsPart"]
 
+_LEVEL = Fraction(95, 100)
 _ADDITIVE = frozenset(  # their measures are counts of rows and sums over rows
     {
         Statistic.ROWS,
@@ -230,8 +231,7 @@ class StatisticsPart:
             chosen = picked(self.plan, output.expression)
             if chosen is not None:
                 columns[name] = values_of(released, chosen)
-                ranks = self.plan.choices[chosen.pick].error(0.95)
-                columns[f"{name}_ranks_off_95"] = [ranks] * len(released.groups)
+                columns |= _ranks(released, name, chosen)
                 continue
             columns[name] = found.value.tolist()
             columns[f"{name}_low"] = [_ended(each) for each in found.low]
@@ -240,6 +240,12 @@ class StatisticsPart:
         words = "With 95% intervals, each for one statistic in one group."
         if not first:
             words = "Quantiles are values on the lattice; their error is in ranks."
+        if any(each.width > 1 for each in self.plan.picks):
+            words += (
+                " A quantile with a bucket is the bucket's middle: the error in ranks holds for "
+                "some value in the bucket, not always for the middle."
+            )
+        if not first:
             value = self.plan.query.outputs[0].name
             numbers = all(isinstance(each, int | float) for each in columns[value])
             if not numbers:
@@ -247,6 +253,19 @@ class StatisticsPart:
             return Sheet(self.name, words, columns, self.by, value if numbers else "place")
         ends = (f"{first}_low", f"{first}_high")
         return Sheet(self.name, words, columns, self.by, first, *ends)
+
+
+def _ranks(released: Released, name: str, chosen: Chosen) -> dict[str, list[Any]]:
+    """How many ranks a quantile, or rows a mode, is off with 95%, and the bucket it holds for."""
+    size = len(released.groups)
+    within = buckets(released, _LEVEL).get(name)
+    if within is None:
+        return {f"{name}_ranks_off_95": [ranks_off(released.plan, chosen, _LEVEL)] * size}
+    return {
+        f"{name}_bucket_low": [each.low for each in within],
+        f"{name}_bucket_high": [each.high for each in within],
+        f"{name}_bucket_ranks_off_95": [each.ranks for each in within],
+    }
 
 
 def _ended(value: Any) -> float:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.release.allocation import (
     Measurement,
@@ -89,6 +91,16 @@ class TreesEstimate:
 
     plan: "Trees"
     cells: NDArray[np.float64]
+
+    @property
+    def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
+        """The noises that an estimate combines.
+
+        Privacy: none (touches no data).
+        >>> len(Trees.planned((4,), price=Pure(epsilon=9)).release(np.zeros(4, int)).noises)
+        1
+        """
+        return tuple(each.noise for each in self.plan.measurements)
 
     def box(self, ranges: Boxes) -> float:
         """The estimate of a box, one range for each axis.

@@ -157,7 +157,7 @@ class RegressionPart:
             Preview(f"{self.name}_covariance", size * size, "95% interval, with the release", None),
         ]
         if self.target:
-            found.append(Preview(self.name, size, "95% interval, with the release", None))
+            found.append(Preview(self.name, size, "interval, with the release", None))
         return found
 
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
@@ -221,6 +221,7 @@ class RegressionPart:
         words = (
             f"{self.target} on the other columns, by least squares. Intervals cover the noise that "
             "was added, found by adding it once more to the released moments; not the sampling "
-            "of people."
+            "of people. That is an approximation: no share of intervals is promised to hold."
         )
-        return Sheet(self.name, words, columns, ("term",), "coefficient", "low", "high")
+        ends = ("coefficient", "low", "high")
+        return Sheet(self.name, words, columns, ("term",), *ends, promise="approximate intervals")

@@ -67,6 +67,16 @@ class RunningEstimate:
     plan: "Running"
     prefixes: NDArray[np.float64]
 
+    @property
+    def noises(self) -> tuple[DiscreteGaussian, ...]:
+        """The noise that an estimate combines.
+
+        Privacy: none (touches no data).
+        >>> RunningEstimate.noises.fget is not None
+        True
+        """
+        return (self.plan.noise,)
+
     def range(self, start: int, stop: int) -> float:
         """The estimate of the cells from start up to, not including, stop.
 

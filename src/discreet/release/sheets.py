@@ -62,6 +62,7 @@ class Sheet:
     low: str = ""
     high: str = ""
     drawing: str = "bars"  # or a line for an ordered key, a grid for two
+    promise: str = "95% intervals"  # what the intervals are; they hold with at least as much
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
@@ -94,11 +95,12 @@ class Sheet:
             high = float(self.columns[self.high][row]) if self.high else value
             label = ", ".join(str(_plain(self.columns[key][row])) for key in self.keys)
             drawn.append({"group": label or "all", "value": value, "low": low, "high": high})
-        title = f"{self.name}: {self.value}" + (", 95% intervals" if self.low else "")
+        said = f", {self.promise}" if self.low and self.drawing != "grid" else ""
+        title = f"{self.name}: {self.value}{said}"
         if rows < self.rows:
             title += f" (the first {rows} of {self.rows:,} rows)"
         if self.drawing == "grid":
-            return _grid(self, rows, title.replace(", 95% intervals", ""))
+            return _grid(self, rows, title)
         if self.drawing == "line":
             return _line(drawn, title, ", ".join(self.keys), self.value)
         made = bars(drawn, group=", ".join(self.keys), value=self.value)

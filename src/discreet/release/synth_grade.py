@@ -19,22 +19,25 @@ from discreet.release.synth_rounds import SCORE_STEPS, Cells, Noisy, coded, in_s
 
 __all__ = ["Grade", "Mark", "grading"]
 
+_LEVEL = Fraction(95, 100)
 _MOST_TABLES = 400  # of one order; more are thinned out evenly
 _MOST_CELLS = 4_000_000  # of one table
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The mean total variation over tables of one order, and the deviation of its noise.
+    """The mean total variation over tables of one order, and how far noise has moved it.
 
+    `error` is the half-width that holds with 95%.
     Privacy: post-processing of a charged release.
-    >>> Mark(2, 0.05, 0.001).order
+    >>> Mark(2, 0.05, 0.001, 0.002).order
     2
     """
 
     order: int
     distance: float
     deviation: float
+    error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,9 @@ class Grade:
         for order, (cliques, each) in enumerate(zip(self.orders, noisy, strict=True), start=1):
             unit = 2 * SCORE_STEPS * self.total * max(1, len(cliques))
             distance = min(1.0, max(0.0, int(each.counts[0]) / unit))
-            found.append(Mark(order, distance, math.sqrt(float(each.variance)) / unit))
+            noise = DiscreteGaussian.of_variance(each.variance)
+            errors = (math.sqrt(float(each.variance)), noise.error(_LEVEL))
+            found.append(Mark(order, distance, *(each / unit for each in errors)))
         return tuple(found)
 
 

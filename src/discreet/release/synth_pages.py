@@ -47,7 +47,7 @@ def public_page(synthesis: Synthesis, rows: int) -> str:
     """
     drawn = _drawn(synthesis, rows)
     marks = [
-        [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{1.96 * mark.deviation:.4f}"]
+        [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{mark.error:.4f}"]
         for mark in synthesis.model.marks
     ]
     facts = [

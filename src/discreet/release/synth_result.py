@@ -28,20 +28,22 @@ class Estimate:
 
     Privacy: post-processing.
     >>> Estimate(100.0, 5.0).interval()
-    (90.20018, 109.79982)
+    (90.0, 110.0)
     """
 
     value: float
     error: float
 
     def interval(self) -> tuple[float, float]:
-        """Where the count is with 95%, as far as noise alone goes.
+        """Two standard errors to each side: about where noise alone lets the count be.
 
+        An approximation, since the error is that of a few refitted models. It is not promised to
+        hold with any probability.
         Privacy: post-processing.
         >>> Estimate(0.0, 0.0).interval()
         (0.0, 0.0)
         """
-        half = 1.959964 * self.error
+        half = 2 * self.error
         return self.value - half, self.value + half
 
 

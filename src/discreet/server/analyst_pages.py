@@ -12,7 +12,14 @@ from discreet.curator.answer import Answer
 from discreet.curator.session import Session
 from discreet.display.table_values import table_values
 from discreet.display.values import answer_values
-from discreet.display.words import cost_text, left_text, number_text, refusal_of, refusal_text
+from discreet.display.words import (
+    bucket_text,
+    cost_text,
+    left_text,
+    number_text,
+    refusal_of,
+    refusal_text,
+)
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
@@ -261,13 +268,17 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
     values = answer_values(answer)
     ranked = set(values["in_ranks"])
     rows = []
-    for row, interval in zip(values["rows"], values["intervals"], strict=True):
+    parts = zip(values["rows"], values["intervals"], answer.buckets(), strict=True)
+    for row, interval, buckets in parts:
         cells = []
         for name in answer.columns:
             ends = None if name in ranked else interval.get(name)
             text = number_text(row[name], 2 if ends else None)
             both = ", ".join(f"{end:,.6g}" for end in ends if end is not None) if ends else ""
-            cells.append({"text": text, "interval": both})
+            beside = f"[{both}]" if both else ""
+            if name in buckets:
+                beside = bucket_text(buckets[name], 2)
+            cells.append({"text": text, "interval": beside})
         rows.append(cells)
     cost = cost_text(answer.plan.cost, analyst.conversion_delta)
     return {

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Relation
+from discreet.mechanisms._combined import deviations_95
+from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_gaussian
 from discreet.rationals import Number, ceil_decimal, positive
@@ -187,6 +189,22 @@ class Parities:
             * float(self.variances[axes])
             for axes, part in parts.items()
         )
+
+    def half_width_of(self, predicate: Predicate) -> float:
+        """How far off the answer to a question that is spanned is at most, with at least 95%.
+
+        Privacy: none (touches no data).
+        >>> made = Parities.of(Universe.binary(3), order=1, rho=Fraction(1, 10**6))
+        >>> question = Predicate.where({0: 1}, made.universe)
+        >>> round(made.half_width_of(question) / math.sqrt(made.variance_of(question)), 2)
+        1.96
+        """
+        least = min(
+            variance * int(_squares(self.universe, axes).min())
+            for axes, variance in self.variances.items()
+        )
+        reach = deviations_95([DiscreteGaussian.of_variance(least)])
+        return reach * math.sqrt(self.variance_of(predicate))
 
 
 @dataclass(frozen=True, slots=True)

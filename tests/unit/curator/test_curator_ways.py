@@ -169,6 +169,33 @@ def test_what_analysts_see_has_no_error_that_nobody_can_promise(houses):
     assert answer.to_pandas().shape == (1, 1)
 
 
+def test_what_analysts_see_of_a_bucket_is_the_bucket_and_its_ranks(houses):
+    """Everyone has the wage 300,000, which is not the middle of its bucket: no rank of the middle
+    is promised anywhere, and the bucket that is told holds the median.
+    """
+    house = houses["one value"]
+    session = house.session("ana")
+    answer = session.sql(MEDIAN, epsilon=20)
+    [row], [within] = answer.to_dicts(), answer.buckets()
+    bucket, width = within["m"], answer.plan.picks[0].width
+    assert width > 1
+    assert bucket.low <= 300_000 <= bucket.high == bucket.low + width - 1
+    assert bucket.low < row["m"] < bucket.high
+    assert answer.plan.error == {"m": None}
+    assert answer.intervals() == [{"m": (-np.inf, np.inf)}]
+    values = json.loads(json.dumps(answer_values(answer)))
+    assert values["intervals"] == [{"m": [None, None]}]
+    told = {"low": bucket.low, "high": bucket.high, "ranks": bucket.ranks}
+    assert values["buckets"] == [{"m": told}]
+    shown = [str(cell) for column in answer_table(answer).columns for cell in column.cells]
+    assert any(f"in [{bucket.low:,}, {bucket.high:,}]: ± " in cell for cell in shown)
+    said = plan_table(answer.plan, house.ledger.account(Holder.ANALYST, "ana"))
+    cells = [str(cell) for cell in said.columns[1].cells]
+    assert any("not promised for the middle of a bucket" in cell for cell in cells)
+    assert any("some value in the bucket is off by at most" in cell for cell in cells)
+    assert not any(cell.startswith("m ±") for cell in cells)
+
+
 def test_smooth_answers_can_filter_and_be_combined(ana):
     text = "SELECT MEDIAN(wage) + 1 AS more FROM staff"
     answer = ana.sql(text, **FACTS)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.draft import Draft, plan, remade
 from discreet.plan.evaluate import ranked
@@ -137,11 +138,15 @@ def test_twice_the_rows_at_the_full_price_beat_two_steps_at_half(epsilon, rows, 
     assert full.gaps < halved.gaps * (0.6 if epsilon < 1 else 1.000001)
 
 
-def test_an_error_that_is_wanted_is_promised_in_ranks():
-    for error in (1, 100):
-        found = priced_for_error(draft(supposed=None), error, Pure, 30_000)
-        assert found.ways == (Way.RANKED,)
-        assert found.error["m"] <= error
+@pytest.mark.parametrize("error", [1, 100])
+def test_an_error_that_is_wanted_is_promised_in_ranks_of_values_and_refused_for_buckets(error):
+    """Buckets of x hold 256 values each; those of its hundreds are values."""
+    coarse = draft("SELECT MEDIAN(FLOOR(x/1000)) AS m FROM t", supposed=None)
+    found = priced_for_error(coarse, error, Pure, 30_000)
+    assert found.ways == (Way.RANKED,)
+    assert found.error["m"] <= error
+    with pytest.raises(UnprovableRequest, match=r"chosen from buckets .* FLOOR\(x/100\)"):
+        priced_for_error(draft(supposed=None), error, Pure, 30_000)
 
 
 def test_a_plan_is_remade_as_it_was_and_a_forged_one_is_not():

@@ -18,6 +18,7 @@ from discreet.errors import (
 )
 from discreet.ledger.account import Holder
 from discreet.loss import Pure
+from discreet.mechanisms import DiscreteLaplace
 from discreet.release.counting import crossover
 from discreet.release.published import Published
 from discreet.release.specification import read_release
@@ -416,3 +417,31 @@ def test_the_command_line_prints_json(tmp_path):
     assert "by_region" in json.loads(written.out)["tables"]
     missing = run("release", spec, "--vault", vault, "--as", "nobody")
     assert missing.status != 0
+
+
+def test_intervals_of_single_counts_are_exact_and_quantiles_name_their_buckets(tmp_path):
+    """Under a pure budget noise is Laplace's: 1.96 deviations would be called 95% and hold 93%."""
+    tables = [
+        {"kind": "marginals", "name": "by", "columns": ["region"], "orders": [1]},
+        {"kind": "counting", "name": "asked", "queries": {"all": {}, "n": {"region": ["north"]}}},
+        {"kind": "quantiles", "name": "middle", "column": "income", "fractions": [0.5]},
+    ]
+    given = {"release": {"title": "T", "table": "visits", "epsilon": 3}, "tables": tables}
+    with curator_of(tmp_path, ROWS, budget="epsilon = 9") as curator:
+        curator.grant("ana", epsilon=9)
+        found = read_release(given).plan(curator.session("ana")).run()
+    noise = DiscreteLaplace(scale=2)  # two rows of a person, epsilon 1 for each table
+    for name in ("by", "asked"):
+        columns = found.tables[name].columns
+        for row, error in enumerate(columns["standard_error"]):
+            half = (columns["high"][row] - columns["low"][row]) / 2
+            if error == pytest.approx(noise.standard_deviation):
+                assert half == pytest.approx(noise.error(0.95))
+            else:  # the sum of several cells
+                assert half > 2.16 * error
+    middle = found.tables["middle"].columns
+    [name] = [name for name in middle if name.endswith("_bucket_low")]
+    value = name.removesuffix("_bucket_low")
+    [low], [high], [told] = middle[name], middle[f"{value}_bucket_high"], middle[value]
+    assert low < told < high
+    assert f"{value}_ranks_off_95" not in middle
