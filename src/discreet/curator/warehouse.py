@@ -6,13 +6,17 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.guarantee import check_same_guarantee
+from discreet.curator.lanes import Lane, Lanes
+from discreet.curator.pacing import Grid
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
+from discreet.curator.turns import Turns
 from discreet.curator.units import unit_mark
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
@@ -22,6 +26,7 @@ from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
+from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
 from discreet.plan.rollup import TOTALS, kept_tables
 from discreet.rationals import Number
@@ -53,7 +58,9 @@ class Warehouse:
         self._relations: dict[str, tuple[int, str]] = {}
         self._opening = threading.Lock()
         self._glance = threading.local()
+        self._lanes = Lanes(self._opened)
         self.questions = Questions()
+        self.turns = Turns()
 
     def add(
         self,
@@ -319,6 +326,32 @@ class Warehouse:
         known = self._known(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
+    def seconds(self, name: str) -> Fraction:
+        """What one reading of a table may take: as its schema declares, or by its engine.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.seconds.__name__
+        'seconds'
+        """
+        declared = self._schema(self._known(name)).answer_seconds
+        if declared is not None:
+            return declared
+        prepared = self._known(name).prepared is not None
+        return ENGINE_SECONDS["prepared" if prepared else self.dialect(name)]
+
+    @contextmanager
+    def lane(self, names: tuple[str, ...], versions: tuple[int, ...], grid: Grid) -> Iterator[Lane]:
+        """An engine of one remote run's own, started before the run is charged.
+
+        Privacy: none (touches no data): starting takes whole steps of time.
+        >>> Warehouse.lane.__name__
+        'lane'
+        """
+        self._checked(names, versions)
+        with self._lanes.taken(names, versions) as lane:
+            grid.started(lane.engine.ready)
+            yield lane
+
     def engine(
         self, names: tuple[str, ...], *, data_versions: tuple[int, ...] | None = None
     ) -> Engine:
@@ -328,6 +361,20 @@ class Warehouse:
         >>> Warehouse.engine.__name__
         'engine'
         """
+        versions = self._checked(names, data_versions)
+        with self._opening:  # of several threads one opens it
+            version, engine = self._engines.get(names, ((), None))
+            if engine is None or version != versions:
+                if engine is not None:
+                    engine.close()
+                engine = self._opened(names)
+                self._engines[names] = (versions, engine)
+            return engine
+
+    def _checked(
+        self, names: tuple[str, ...], data_versions: tuple[int, ...] | None
+    ) -> tuple[int, ...]:
+        """The states of the tables' data; another than asked is refused, and so are lost rows."""
         known = [self._vault.catalogue.table(name) for name in names]
         versions = tuple(each.data_version for each in known)
         if data_versions not in (None, versions):
@@ -336,14 +383,12 @@ class Warehouse:
                 "Nothing was run or charged."
             )
         check_prepared(self._folder, [each.prepared for each in known])
-        with self._opening:  # of several threads one opens it
-            version, engine = self._engines.get(names, ((), None))
-            if engine is None or version != versions:
-                if engine is not None:
-                    engine.close()
-                engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)
-                self._engines[names] = (versions, engine)
-            return engine
+        return versions
+
+    def _opened(self, names: tuple[str, ...]) -> Engine:
+        if len(names) > 1:
+            return self._open_together(names)
+        return self._open(self._vault.catalogue.table(names[0]))
 
     def _open(self, known: Registration) -> Engine:
         limit, scratch = self._time_limit, self._folder
@@ -389,6 +434,7 @@ class Warehouse:
         >>> Warehouse.close.__name__
         'close'
         """
+        self._lanes.close()
         for _, engine in self._engines.values():
             engine.close()
         self._engines.clear()

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import Request
 
 from discreet.curator.answer import Answer
-from discreet.curator.recall import recall
+from discreet.curator.recall import public_facts, recall
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.values import answer_values
@@ -29,6 +29,7 @@ from discreet.server.settings import Settings
 
 __all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
 
+_MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADER = "X-CSRF-Token"
 
@@ -143,15 +144,17 @@ class Desk:
         return [_listed(each) for each in found]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
-        """An answer as JSON, with the release from which a client makes the same answer again.
+        """An answer as JSON, with the facts from which a client makes the same answer again.
 
+        An answer that another analyst paid for, where the custodian allows sharing, has none.
         Privacy: post-processing.
         >>> Desk.shown.__name__
         'shown'
         """
         released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
         bought = None if answer.bought is None else answer.bought.receipt.id
-        return {**answer_values(answer), "bought": bought, "release": _written(released)}
+        listed = None if released is None else _listed_release(released, answer)
+        return {**answer_values(answer), "bought": bought, "release": listed}
 
     def recalled(self, identity: Identity, receipt: str) -> Answer:
         """An old answer.
@@ -180,13 +183,12 @@ def _cost(loss: Loss) -> dict[str, str]:
     return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
 
-def _written(release: Release | None) -> dict[str, Any] | None:
-    if release is None:  # another analyst's, where the custodian allows sharing
-        return None
+def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
+    """What a client makes the same answer of: listed field by field, never a stored body."""
     receipt = release.receipt
     return {
         "key": release.key,
-        "body": release.body.decode(),
+        "body": json.dumps(public_facts(answer)),
         "receipt": {
             "sequence": receipt.sequence,
             "id": receipt.id,
@@ -194,7 +196,7 @@ def _written(release: Release | None) -> dict[str, Any] | None:
             "population": receipt.population,
             "analyst": receipt.analyst,
             "loss": describe_loss(receipt.loss),
-            "memo": dict(receipt.memo),
+            "memo": {name: receipt.memo[name] for name in _MEMO if name in receipt.memo},
         },
     }
 
