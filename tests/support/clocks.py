@@ -65,8 +65,3 @@ class HeldClock(InstantClock):
         with self._moved:
             self._now += seconds
             self._moved.notify_all()
-
-    def until_waiting(self, count: int) -> None:
-        """Return when so many threads wait for time to pass."""
-        with self._moved:
-            assert self._moved.wait_for(lambda: self.waiting >= count, timeout=240)

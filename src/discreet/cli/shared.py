@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Delta",
     "Epsilon",
+    "GRID_SECONDS",
     "Json",
     "VaultFolder",
     "existing_vault",
@@ -30,6 +31,9 @@ __all__ = [
     "refusing",
     "vault",
 ]
+
+GRID_SECONDS = Decimal("0.05")
+"""The step of remote sessions where --grid-seconds sets no other."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -98,7 +102,7 @@ def print_json(values: Any) -> None:
     typer.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def vault(folder: Path) -> "Curator":
+def vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     """Open the vault in a folder, or make one.
 
     Privacy: none (touches no data).
@@ -107,10 +111,10 @@ def vault(folder: Path) -> "Curator":
     """
     from discreet.curator.service import Curator
 
-    return Curator.open(folder)
+    return Curator.open(folder, grid_seconds=grid_seconds)
 
 
-def existing_vault(folder: Path) -> "Curator":
+def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     """Open a vault that is there; a mistyped folder does not become an empty vault.
 
     Privacy: none (touches no data).
@@ -126,7 +130,7 @@ def existing_vault(folder: Path) -> "Curator":
             f"there is no vault in {folder}. Name its folder with --vault or DISCREET_VAULT; "
             "`discreet add SCHEMA` makes one."
         )
-    return vault(folder)
+    return vault(folder, grid_seconds=grid_seconds)
 
 
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

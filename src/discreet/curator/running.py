@@ -249,6 +249,7 @@ def run_plan(
                 request=request,
             )
 
+        _rehearse(plan, grid)
         receipt, released = run_statement(
             vault,
             warehouse,
@@ -261,6 +262,13 @@ def run_plan(
         assert receipt is not None
         vault.releases.store(key, receipt, release_body(released, versions))
         return Answer(released, receipt_of(plan, receipt, versions), free=False)
+
+
+def _rehearse(plan: Plan, grid: Grid | None) -> None:
+    """Release made-up emptiness, unseen: what is slow the first time is slow before the charge."""
+    if grid is not None and grid.deadline(plan.answer_seconds) == grid.seconds:
+        with contextlib.suppress(Exception):
+            noised(plan, [], system.fresh())
 
 
 def visibility(grid: Grid | None, seconds: Fraction) -> dict[str, str]:

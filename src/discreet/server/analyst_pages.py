@@ -12,7 +12,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.session import Session
 from discreet.display.table_values import table_values
 from discreet.display.values import answer_values
-from discreet.display.words import cost_text, left_text, number_text, refusal_of, refusal_text
+from discreet.display.words import cost_text, left_text, number_text, refusal_of
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
@@ -154,7 +154,7 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
         made = session.explain(form.text("sql"), epsilon=epsilon, count=count)
         return {"preview": _previewed(here, session, made, epsilon, count)}
     except DiscreetError as refusal:
-        return {"preview": None, "preview_refusal": refusal_text(refusal)}
+        return {"preview": None, "preview_refusal": here.desk.told(refusal)}
 
 
 def _previewed(
@@ -222,7 +222,7 @@ async def _asked(request: Request, here: Analyst) -> Response:
     try:
         answer: Answer = await here.run(ask)
     except DiscreetError as refusal:
-        return await _question(here, form, refusal_text(refusal))
+        return await _question(here, form, here.desk.told(refusal))
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 

@@ -2,10 +2,13 @@
 Answers leave through remote sessions only, on the grid of time.
 """
 
+import contextlib
 import hmac
 import json
+import os
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -15,12 +18,14 @@ from discreet.curator.recall import public_facts, recall
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.values import answer_values
+from discreet.display.words import refusal_text
 from discreet.engines.origins import Origin
-from discreet.errors import InvalidValue
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.entry import describe_loss
 from discreet.ledger.releases import Listed, Release
 from discreet.loss import ZCDP, Loss, Pure
-from discreet.plan.explain import cost_of
+from discreet.plan.draft import Plan
+from discreet.plan.explain import cost_of, explained
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, Guesses
 from discreet.server.logins import COOKIE, Login, Logins
@@ -32,6 +37,10 @@ __all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
 _MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADER = "X-CSRF-Token"
+_KEPT_BACK = (
+    "The data or the record cannot be read now; the custodian can see why. Look at your budget "
+    "before you ask again."
+)
 
 
 class Desk:
@@ -73,6 +82,45 @@ class Desk:
         if self.accounts.paused:
             raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
         return self.curator.remote_session(identity.name)
+
+    def told(self, refusal: DiscreetError) -> str:
+        """A refusal in words for analysts; one that says where data or vault lie says less.
+
+        Privacy: none (touches no data): what is the custodian's stays the custodian's.
+        >>> Desk.told.__name__
+        'told'
+        """
+        text = refusal_text(refusal)
+        return _KEPT_BACK if any(word in text for word in self._places()) else text
+
+    def _places(self) -> set[str]:
+        """Where the vault and its sources are, in every form that a message may use."""
+        folder = self.curator.vault.folder
+        found = {*_forms(folder), *_forms(folder.parent)}
+        with contextlib.suppress(DiscreetError):  # the record itself may be what cannot be read
+            tables = self.curator.tables
+            for table in tables.values():
+                if table.source is not None:
+                    origin = Origin.of(table.source)
+                    found |= {table.source, *table.source.split("#"), origin.relation("")}
+                    if origin.file is not None:
+                        found |= {*_forms(origin.file), *_forms(origin.file.parent)}
+            found -= tables.keys()
+        return {word for word in found if len(word) > 1}
+
+    def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
+        """Everything public about a plan; its statement names tables as analysts know them.
+
+        Privacy: none (touches no data).
+        >>> Desk.explained.__name__
+        'explained'
+        """
+        values = explained(made, count)
+        for table in made.tables:
+            relation = "" if table.source is None else Origin.of(table.source).relation("")
+            if relation:
+                values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
+        return values
 
     def refresh(self, name: str) -> None:
         """Read a table's source again, if it is still at the place where it was added.
@@ -164,6 +212,10 @@ class Desk:
         'recalled'
         """
         return recall(self.stored(identity, receipt))
+
+
+def _forms(path: Path) -> set[str]:
+    return {str(path), os.path.realpath(path)}
 
 
 def _listed(each: Listed) -> dict[str, Any]:
