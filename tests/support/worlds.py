@@ -183,6 +183,12 @@ class Going:
             held = clock.waiting or self._thread.is_alive() or self.response.status_code == 202
             assert held, self.response.text
 
+    def answered(self, clock: HeldClock, waiting: int) -> bool:
+        """Whether it is answered; if not, it waits for its time beside so many others."""
+        while self._thread.is_alive() and clock.waiting == waiting:
+            self._thread.join(0.002)
+        return clock.waiting == waiting
+
     def done(self) -> Any:
         self._thread.join(240)
         assert not self._thread.is_alive()
