@@ -62,13 +62,13 @@ def test_calls_to_twins_take_the_same_time(twins):
 def taking(session, clock, seconds):
     """The engines of a session take so long."""
     warehouse = session._warehouse
-    kept = warehouse._lanes
-    warehouse._lanes = Lanes(lambda names: Taking(warehouse._opened(names), clock, seconds))
+    kept = warehouse.engines.lanes
+    warehouse.engines.lanes = Lanes(lambda names: Taking(warehouse._opened(names), clock, seconds))
     try:
         yield
     finally:
-        warehouse._lanes.close()
-        warehouse._lanes = kept
+        warehouse.engines.lanes.close()
+        warehouse.engines.lanes = kept
 
 
 class Taking:
@@ -159,7 +159,7 @@ def test_an_engine_that_is_late_is_ended_and_replaced(twins):
     """What runs too long is stopped at its deadline, so that it is in nobody's way."""
     session = twins[0].remote_session("ana")
     warehouse = session._warehouse
-    with warehouse.lane(("visits",), (1,), session._grid) as lane:
+    with warehouse.engines.lane(("visits",), (1,), session._grid) as lane:
         outcome = []
         slow = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 
@@ -176,7 +176,8 @@ def test_an_engine_that_is_late_is_ended_and_replaced(twins):
         assert outcome == ["told"]
         lane.lose()
     assert all(
-        engine is not lane.engine for _, engine in warehouse._lanes._idle.get(("visits",), [])
+        engine is not lane.engine
+        for _, engine in warehouse.engines.lanes._idle.get(("visits",), [])
     )
     session.sql("SELECT COUNT(*) AS n FROM visits WHERE age > 76", epsilon=0.01)
 

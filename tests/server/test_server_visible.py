@@ -189,7 +189,7 @@ def test_before_its_time_every_route_says_the_same_in_all_worlds(name, base, tmp
                 for key, (status, headers, body) in looked.items()
             }
             assert looked["GET /api/v1/answers", "ria"][2] == before
-            world.clock.move(1e6)
+            world.clock.go_on()
             ends[mode] = going.done().status_code
     for key, first in seen["fast"].items():
         assert first[0] < 500, key
@@ -219,7 +219,7 @@ def test_the_same_question_again_waits_and_gets_the_same(base, tmp_path):
             again = Going(lambda: world.ask("ria", "POST", f"{API}/queries", body))
             other = Going(lambda: world.ask("ria", "POST", f"{API}/queries", {**body, "key": "k2"}))
             assert world.ask("ria", "GET", f"{API}/budget").status_code == 200
-            world.clock.move(1e6)
+            world.clock.go_on()
             ended = [each.done() for each in (first, again, other)]
             assert [each.status_code for each in ended] == [status] * 3
             told = [each.json().get("rows", each.json().get("detail")) for each in ended]
@@ -235,7 +235,7 @@ def test_what_is_late_is_a_failure_for_good(base, tmp_path):
         going = Going(lambda: world.ask("ria", "POST", f"{API}/queries", body))
         going.until_held(world.clock)
         assert world.ask("ria", "GET", f"{API}/budget").json() != before  # moves at the charge
-        world.clock.move(1e6)
+        world.clock.go_on()
         assert going.done().status_code == 503
         again = world.ask("ria", "POST", f"{API}/queries", body)
         assert again.json() == going.done().json()

@@ -49,6 +49,7 @@ class HeldClock(InstantClock):
     def __init__(self) -> None:
         super().__init__()
         self._moved = threading.Condition()
+        self._free = False
         self.waiting = 0
 
     def wait(self, until: float) -> None:
@@ -56,12 +57,13 @@ class HeldClock(InstantClock):
         with self._moved:
             self.waiting += 1
             self._moved.notify_all()
-            self._moved.wait_for(lambda: self._now >= until)
+            self._moved.wait_for(lambda: self._free or self._now >= until)
+            self._now = max(self._now, until)
             self.waiting -= 1
             self._moved.notify_all()
 
-    def move(self, seconds: float) -> None:
-        """Let so much time pass."""
+    def go_on(self) -> None:
+        """From now on nobody waits."""
         with self._moved:
-            self._now += seconds
+            self._free = True
             self._moved.notify_all()

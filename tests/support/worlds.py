@@ -153,7 +153,7 @@ def world_of(base: dict[str, Any], folder: Path, mode: str) -> Iterator[World]:
     clock = HeldClock()
     with Curator.open(folder / "vault", clock=clock) as curator:
         warehouse = curator._warehouse
-        warehouse._lanes = Lanes(lambda names: Odd(warehouse._opened(names), clock, mode))
+        warehouse.engines.lanes = Lanes(lambda names: Odd(warehouse._opened(names), clock, mode))
         app = application(curator, Settings(roots=(base["folder"],)))
         with TestClient(app, base_url="http://127.0.0.1") as client:
             desk = app.state.desk
@@ -162,7 +162,7 @@ def world_of(base: dict[str, Any], folder: Path, mode: str) -> Iterator[World]:
                 cookies[name] = desk.logins.cookie(desk.accounts.identify(token))
                 csrf[name] = desk.logins.read(cookies[name]).csrf
             yield World(client, clock, curator, base["tokens"], cookies, csrf)
-            clock.move(1e9)  # whoever still waits goes on
+            clock.go_on()  # whoever still waits goes on
 
 
 class Going:

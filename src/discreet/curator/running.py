@@ -137,7 +137,7 @@ def run_statement(
         if grid is None:
             engine = warehouse.engine(statement.names, data_versions=statement.versions)
             return release_rows(statement.sql, engine, pay, release, bits)
-        with warehouse.lane(statement.names, statement.versions, grid) as lane:
+        with warehouse.engines.lane(statement.names, statement.versions, grid) as lane:
             receipt = pay()
             return receipt, _on_time(grid, statement, lane, release, bits)
     except DiscreetError as failure:

@@ -10,10 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.custody import check_prepared, sweep_prepared
+from discreet.curator.custody import sweep_prepared
+from discreet.curator.engine_room import Engines
 from discreet.curator.guarantee import check_same_guarantee
-from discreet.curator.lanes import Lane, Lanes
-from discreet.curator.pacing import Grid
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.turns import Turns
@@ -54,11 +53,9 @@ class Warehouse:
         self._folder = vault.folder / "prepared"
         self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
-        self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
+        self.engines = Engines(vault.catalogue, self._folder, self._opened)
         self._relations: dict[str, tuple[int, str]] = {}
-        self._opening = threading.Lock()
         self._glance = threading.local()
-        self._lanes = Lanes(self._opened)
         self.questions = Questions()
         self.turns = Turns()
 
@@ -339,19 +336,6 @@ class Warehouse:
         prepared = self._known(name).prepared is not None
         return ENGINE_SECONDS["prepared" if prepared else self.dialect(name)]
 
-    @contextmanager
-    def lane(self, names: tuple[str, ...], versions: tuple[int, ...], grid: Grid) -> Iterator[Lane]:
-        """An engine of one remote run's own, started before the run is charged.
-
-        Privacy: none (touches no data): starting takes whole steps of time.
-        >>> Warehouse.lane.__name__
-        'lane'
-        """
-        self._checked(names, versions)
-        with self._lanes.taken(names, versions) as lane:
-            grid.started(lane.engine.ready)
-            yield lane
-
     def engine(
         self, names: tuple[str, ...], *, data_versions: tuple[int, ...] | None = None
     ) -> Engine:
@@ -361,52 +345,22 @@ class Warehouse:
         >>> Warehouse.engine.__name__
         'engine'
         """
-        versions = self._checked(names, data_versions)
-        with self._opening:  # of several threads one opens it
-            version, engine = self._engines.get(names, ((), None))
-            if engine is None or version != versions:
-                if engine is not None:
-                    engine.close()
-                engine = self._opened(names)
-                self._engines[names] = (versions, engine)
-            return engine
-
-    def _checked(
-        self, names: tuple[str, ...], data_versions: tuple[int, ...] | None
-    ) -> tuple[int, ...]:
-        """The states of the tables' data; another than asked is refused, and so are lost rows."""
-        known = [self._vault.catalogue.table(name) for name in names]
-        versions = tuple(each.data_version for each in known)
-        if data_versions not in (None, versions):
-            raise Unavailable(
-                f"{' or '.join(names)} was added again or refreshed just now; ask again. "
-                "Nothing was run or charged."
-            )
-        check_prepared(self._folder, [each.prepared for each in known])
-        return versions
+        return self.engines.shared(names, data_versions)
 
     def _opened(self, names: tuple[str, ...]) -> Engine:
+        limit, scratch, seal = self._time_limit, self._folder, self._seal
         if len(names) > 1:
-            return self._open_together(names)
-        return self._open(self._vault.catalogue.table(names[0]))
-
-    def _open(self, known: Registration) -> Engine:
-        limit, scratch = self._time_limit, self._folder
-        if known.prepared is not None:
-            file = self._folder / known.prepared
-            engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=self._seal)
-            engine.check()
-            return engine
-        origin = _origin(self._schema(known))
-        return origin.engine(time_limit_seconds=limit, scratch=scratch)
-
-    def _open_together(self, names: tuple[str, ...]) -> Engine:
-        return open_together(
-            self._holdings(names),
-            folder=self._folder,
-            time_limit_seconds=self._time_limit,
-            seal=self._seal,
-        )
+            return open_together(
+                self._holdings(names), folder=scratch, time_limit_seconds=limit, seal=seal
+            )
+        known = self._vault.catalogue.table(names[0])
+        if known.prepared is None:
+            origin = _origin(self._schema(known))
+            return origin.engine(time_limit_seconds=limit, scratch=scratch)
+        file = scratch / known.prepared
+        engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=seal)
+        engine.check()
+        return engine
 
     def inspect(self, name: str) -> dict[str, Any]:
         """How many rows and values the bounds drop or clamp: exact, for the custodian only.
@@ -434,10 +388,7 @@ class Warehouse:
         >>> Warehouse.close.__name__
         'close'
         """
-        self._lanes.close()
-        for _, engine in self._engines.values():
-            engine.close()
-        self._engines.clear()
+        self.engines.close()
 
 
 def _origin(table: Table) -> Origin:

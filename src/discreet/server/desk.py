@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import json
 import os
+import re
 import threading
 from collections import Counter
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
 _MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADER = "X-CSRF-Token"
+_PATH = re.compile(r"(?<![\w/])/[\w.~-]+/[\w.~-]+|\w://")  # absolute, or an address
 _KEPT_BACK = (
     "The data or the record cannot be read now; the custodian can see why. Look at your budget "
     "before you ask again."
@@ -91,7 +93,8 @@ class Desk:
         'told'
         """
         text = refusal_text(refusal)
-        return _KEPT_BACK if any(word in text for word in self._places()) else text
+        hidden = _PATH.search(text) or any(word in text for word in self._places())
+        return _KEPT_BACK if hidden else text
 
     def _places(self) -> set[str]:
         """Where the vault and its sources are, in every form that a message may use."""
@@ -105,6 +108,7 @@ class Desk:
                     found |= {table.source, *table.source.split("#"), origin.relation("")}
                     if origin.file is not None:
                         found |= {*_forms(origin.file), *_forms(origin.file.parent)}
+            found |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
             found -= tables.keys()
         return {word for word in found if len(word) > 1}
 

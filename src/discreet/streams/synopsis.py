@@ -32,6 +32,7 @@ from discreet.streams.snapshot import Estimate, Snapshot, Update
 __all__ = ["Synopsis"]
 
 _CONFIDENCE = Fraction(95, 100)
+_MEASURING_SECONDS = Fraction(2)
 _TRIES = 5  # where others move the same synopsis on at the same time
 
 
@@ -269,7 +270,11 @@ class Synopsis:
             return tuple(int(each) for part in noisy.values() for each in np.ravel(part))
 
         program = Program(
-            plan=self._plan, cost=None, label=f"Synopsis {self.name}", release=release
+            plan=self._plan,
+            cost=None,
+            label=f"Synopsis {self.name}",
+            release=release,
+            seconds=_MEASURING_SECONDS,
         )
         _, noisy = perform(self._session, program, versions=self._body.versions)
         done = replace(self._body.releases[-1], noisy=noisy)
