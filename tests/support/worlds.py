@@ -95,6 +95,7 @@ class World:
     tokens: dict[str, str] = field(repr=False)
     cookies: dict[str, str] = field(repr=False)
     csrf: dict[str, str] = field(repr=False)
+    held: list["Going"] = field(default_factory=list, repr=False)
 
     def ask(self, who: str | None, method: str, path: str, body: Any = None) -> Any:
         """One request: with a token to the API, with a cookie to pages."""
@@ -161,8 +162,11 @@ def world_of(base: dict[str, Any], folder: Path, mode: str) -> Iterator[World]:
             for name, token in base["tokens"].items():
                 cookies[name] = desk.logins.cookie(desk.accounts.identify(token))
                 csrf[name] = desk.logins.read(cookies[name]).csrf
-            yield World(client, clock, curator, base["tokens"], cookies, csrf)
+            world = World(client, clock, curator, base["tokens"], cookies, csrf)
+            yield world
             clock.go_on()  # whoever still waits goes on
+            for each in world.held:
+                each.done()
 
 
 class Going:

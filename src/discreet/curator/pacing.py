@@ -130,7 +130,7 @@ class Grid:
     Privacy: the number of steps follows from a plan and declared facts, and is fixed before a row
     is read: neither how long the engine took nor whether it failed moves it.
     >>> grid = Grid(seconds=0.05)
-    >>> [float(grid.deadline(Fraction(each))) for each in (0, 0.05, 0.051, 1)]
+    >>> [float(grid.deadline(Fraction(each))) for each in ("0", "0.05", "0.051", "1")]
     [0.05, 0.05, 0.1, 1.0]
     """
 

@@ -278,7 +278,13 @@ class Synopsis:
         )
         _, noisy = perform(self._session, program, versions=self._body.versions)
         done = replace(self._body.releases[-1], noisy=noisy)
-        self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
+        try:
+            self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
+        except Stale:  # somebody else measured it meanwhile; what was drawn here stays unseen
+            state = states_of(self._session).newest(self.name, analyst=self._session.name)
+            if state is None or Body.of(state).releases[-1].noisy is None:
+                raise
+            self._state, self._body = state, Body.of(state)
 
     def _moved(self) -> Sensitivity:
         """How far one unit moves one count, whichever way units are neighbours."""
