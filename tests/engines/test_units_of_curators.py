@@ -37,7 +37,7 @@ COUNT = "SELECT COUNT(*) AS n FROM {}"
 
 @pytest.fixture
 def curator(tmp_path: Path):
-    with Curator.open(tmp_path / "vault", time_limit_seconds=300) as made:
+    with Curator.open(tmp_path / "vault", time_limit_seconds=300, price_floor=0) as made:
         made.grant("ann", epsilon=9000)
         yield made
 
@@ -129,7 +129,7 @@ def test_rows_of_an_earlier_version_are_prepared_again(tmp_path, monkeypatch):
     texts = "SELECT 'p' || i AS who, i AS n FROM range(9) r(i)"
     file, words = parquet(tmp_path, "visits", ROWS), parquet(tmp_path, "words", texts)
     frame = pandas.DataFrame({"who": [0.0, -0.0, 1.0], "n": [1, 2, 3]})
-    with monkeypatch.context() as before, Curator.open(tmp_path / "vault") as curator:
+    with monkeypatch.context() as before, Curator.open(tmp_path / "vault", price_floor=0) as curator:
         before.setattr(warehouses, "unit_mark", lambda *_: "")
         before.setattr(warehouses, "check_units", lambda *_: None)
         curator.grant("ann", epsilon=9000)
@@ -137,7 +137,7 @@ def test_rows_of_an_earlier_version_are_prepared_again(tmp_path, monkeypatch):
         curator.add(schema(tmp_path, "words", words))
         curator.add(schema(tmp_path, "frame", None), data=frame)
         old = curator.session("ann").sql(COUNT.format("visits"), epsilon=1).to_pandas()
-    with Curator.open(tmp_path / "vault") as curator:
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         again = curator.session("ann").sql(COUNT.format("visits"), epsilon=1)
         assert again.free
         assert again.to_pandas().equals(old)

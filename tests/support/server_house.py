@@ -12,10 +12,12 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
+from discreet.curator.pacing import Clock
 from discreet.curator.service import Curator
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.settings import Settings
+from support.clocks import InstantClock
 from support.vaults import curator_of, people
 
 
@@ -37,9 +39,9 @@ class House:
         return self.client.request(method, f"/api/v1{path}", headers=headers, **how)
 
 
-def house_of(folder: Path, **settings: Any) -> Iterator[House]:
-    """A house, closed at the end."""
-    with curator_of(folder, people()) as curator:
+def house_of(folder: Path, *, clock: Clock | None = None, **settings: Any) -> Iterator[House]:
+    """A house, closed at the end, in which waiting takes no time."""
+    with curator_of(folder, people(), clock=clock or InstantClock()) as curator:
         curator.grant("ana", epsilon=5)
         accounts = Accounts(curator.vault.states)
         tokens = {

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.curator.pacing import Clock
 from discreet.curator.service import Curator
 from support.canary import PERSON, TEXT
 
@@ -66,10 +67,12 @@ def write_schema(
     return path
 
 
-def curator_of(folder: Path, rows: list[Row], **schema: str) -> Curator:
+def curator_of(
+    folder: Path, rows: list[Row], *, clock: Clock | None = None, **schema: str
+) -> Curator:
     """A curator with the table added."""
     folder.mkdir(exist_ok=True)
     write_source(folder, rows)
-    curator = Curator.open(folder / "vault", price_floor=0)
+    curator = Curator.open(folder / "vault", price_floor=0, clock=clock)
     curator.add(write_schema(folder, **schema))
     return curator

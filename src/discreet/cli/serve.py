@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.shared import Json, VaultFolder, existing_vault, print_json, refusing
+from discreet.cli.shared import (
+    GRID_SECONDS,
+    Json,
+    VaultFolder,
+    existing_vault,
+    number,
+    print_json,
+    refusing,
+)
 from discreet.errors import InvalidValue, Unavailable
 
 __all__ = ["register", "serve_demo"]
@@ -50,6 +58,10 @@ def _serve(
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="Cookies only over HTTPS: behind a TLS proxy.")
     ] = False,
+    grid_seconds: Annotated[
+        str,
+        typer.Option("--grid-seconds", help="The step of time; outcomes are seen at whole steps."),
+    ] = str(GRID_SECONDS),
     folder: VaultFolder = Path("vault"),
 ) -> None:
     try:
@@ -64,7 +76,7 @@ def _serve(
         databases=_databases(database or []),
         secure_cookies=behind_tls,
     )
-    with existing_vault(folder) as curator:
+    with existing_vault(folder, grid_seconds=number(grid_seconds)) as curator:
         serve(curator, settings)
 
 

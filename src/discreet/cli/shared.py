@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Delta",
     "Epsilon",
+    "GRID_SECONDS",
     "Json",
     "VaultFolder",
     "existing_vault",
@@ -32,6 +33,9 @@ __all__ = [
     "refusing",
     "vault",
 ]
+
+GRID_SECONDS = Decimal("0.05")
+"""The step of remote sessions where --grid-seconds sets no other."""
 
 _FLOOR = "DISCREET_PRICE_FLOOR"
 _Parameters = ParamSpec("_Parameters")
@@ -101,7 +105,7 @@ def print_json(values: Any) -> None:
     typer.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def vault(folder: Path) -> "Curator":
+def vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     """Open the vault in a folder, or make one; DISCREET_PRICE_FLOOR is its least price.
 
     Privacy: none (touches no data).
@@ -118,10 +122,10 @@ def vault(folder: Path) -> "Curator":
         raise InvalidValue(
             f"{_FLOOR} is {floor!r:.40}; write a share of a budget, such as 0.0001."
         ) from None
-    return Curator.open(folder, price_floor=share)
+    return Curator.open(folder, grid_seconds=grid_seconds, price_floor=share)
 
 
-def existing_vault(folder: Path) -> "Curator":
+def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     """Open a vault that is there; a mistyped folder does not become an empty vault.
 
     Privacy: none (touches no data).
@@ -137,7 +141,7 @@ def existing_vault(folder: Path) -> "Curator":
             f"there is no vault in {folder}. Name its folder with --vault or DISCREET_VAULT; "
             "`discreet add SCHEMA` makes one."
         )
-    return vault(folder)
+    return vault(folder, grid_seconds=grid_seconds)
 
 
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

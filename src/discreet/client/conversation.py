@@ -2,6 +2,7 @@
 analyst's services. What arrives here has been released.
 """
 
+import json
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,11 +10,10 @@ from typing import Any
 from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
 from discreet.client.wire import Wire, quoted
 from discreet.curator.answer import Answer
-from discreet.curator.recall import recall
+from discreet.curator.recall import from_facts
 from discreet.errors import Unavailable
 from discreet.ledger.account import Remaining
 from discreet.ledger.entry import Receipt, loss_of
-from discreet.ledger.releases import Release
 from discreet.rationals import Number, rational
 
 __all__ = ["Client"]
@@ -286,12 +286,7 @@ def _answer(found: Mapping[str, Any]) -> Answer:
     if release is None:
         raise Unavailable("the server gave an answer of another analyst, without its release.")
     receipt = release["receipt"]
-    answer = recall(
-        Release(
-            key=release["key"],
-            body=release["body"].encode(),
-            receipt=Receipt(**{**receipt, "loss": loss_of(receipt["loss"])}),
-        )
-    )
+    charge = Receipt(**{**receipt, "loss": loss_of(receipt["loss"])})
+    answer = from_facts(json.loads(release["body"]), charge)
     answer.free = bool(found["free"])
     return answer

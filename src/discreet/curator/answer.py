@@ -160,7 +160,10 @@ class Answer:
         """
         mine, other = self.plan, wanted
         same = [
-            (each.tables, each.query.source, each.query.where, each.query.keys, each.query.options)
+            (
+                [table.version for table in each.tables],
+                (each.query.source, each.query.where, each.query.keys, each.query.options),
+            )
             for each in (mine, other)
         ]
         needed = other.measures[0]

@@ -23,6 +23,8 @@ from discreet.robust.propose import ProposeTestRelease, ReachQuery
 
 __all__ = ["Estimated", "delta_for", "named", "performed", "proposed", "terms"]
 
+_SECONDS = Fraction(5)  # what a mechanism over sorted rows may take
+
 _Result = TypeVar("_Result")
 _Value = TypeVar("_Value")
 
@@ -89,6 +91,7 @@ def performed(
         label=f"The robust estimate of {values.plan.tables[0].name}.{of}",
         release=release,
         details={"mechanism": mechanism},
+        seconds=_SECONDS,
     )
     receipt, found = perform(session, program)
     return Estimated(found, mechanism, cost, receipt)

@@ -1,18 +1,20 @@
-"""When answers leave: at whole steps of time after their question began, so that a few
-milliseconds more or less in the engine are not seen. Knows nothing of questions or data.
+"""When outcomes can be seen: at a time that is fixed before the engine starts, from public facts.
+What is ready earlier waits, what is not ready then is discarded. Knows no questions and no data.
 """
 
 import math
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from discreet.errors import DiscreetError, InvalidValue, Unavailable
+from discreet.errors import InvalidValue
 from discreet.rationals import Number, positive
 
-__all__ = ["GRID_SECONDS", "Grid"]
+__all__ = ["Clock", "GRID_SECONDS", "Grid", "Late", "SystemClock"]
 
 GRID_SECONDS = Fraction(1, 20)
 """The step of remote sessions, unless the custodian sets another."""
@@ -22,18 +24,120 @@ _LONGEST_SECONDS = 60
 _Result = TypeVar("_Result")
 
 
+class Late(Exception):
+    """Work was not done by its time.
+
+    Privacy: none by itself; an analyst sees the same words as for every failure of an engine.
+    >>> issubclass(Late, Exception)
+    True
+    """
+
+
+class Clock(Protocol):
+    """Time as a grid sees it: the machine's, or in tests one that only they move.
+
+    Privacy: none (touches no data).
+    >>> sorted(name for name in vars(Clock) if not name.startswith("_"))
+    ['now', 'race', 'wait']
+    """
+
+    def now(self) -> float:
+        """Seconds since some moment; never goes back.
+
+        Privacy: none (touches no data).
+        >>> SystemClock().now() <= SystemClock().now()
+        True
+        """
+
+    def wait(self, until: float) -> None:
+        """Return at that time, not before.
+
+        Privacy: none (touches no data).
+        >>> SystemClock().wait(SystemClock().now())
+        """
+
+    def race(self, work: Callable[[], _Result], until: float) -> _Result:
+        """At that time, not before: what `work` returned or raised by then, or `Late`.
+
+        Privacy: when it returns says nothing of `work`; work that is late is never heard of again.
+        >>> SystemClock().race(lambda: 7, SystemClock().now() + 0.5)
+        7
+        """
+
+
+class SystemClock:
+    """The machine's own clock; work runs in a thread that nobody waits for when it is late.
+
+    Privacy: none (touches no data).
+    >>> SystemClock().race(lambda: time.sleep(0.2), SystemClock().now())
+    Traceback (most recent call last):
+    discreet.curator.pacing.Late
+    """
+
+    __slots__ = ()
+
+    def now(self) -> float:
+        """Seconds of the monotonic clock.
+
+        Privacy: none (touches no data).
+        >>> SystemClock().now() > 0
+        True
+        """
+        return time.monotonic()
+
+    def wait(self, until: float) -> None:
+        """Sleep, again if woken early.
+
+        Privacy: none (touches no data).
+        >>> SystemClock().wait(0)
+        """
+        while (left := until - self.now()) > 0:
+            time.sleep(left)
+
+    def race(self, work: Callable[[], _Result], until: float) -> _Result:
+        """See `Clock.race`; what counts is when the work ended, not when this thread woke.
+
+        Privacy: see the protocol.
+        >>> SystemClock().race(lambda: 7, SystemClock().now() + 0.5)
+        7
+        """
+        done: Future[tuple[float, _Result]] = Future()
+
+        def run() -> None:
+            try:
+                result = work()
+            except BaseException as failure:  # noqa: BLE001 (raised again where it is awaited)
+                done.set_exception(failure)
+            else:
+                done.set_result((self.now(), result))
+
+        threading.Thread(target=run, name="answer", daemon=True).start()
+        wait([done], timeout=max(0.0, until - self.now()))
+        ready = done.done()
+        self.wait(until)
+        if not ready:
+            raise Late
+        finished, result = done.result()
+        if finished > until:
+            raise Late
+        return result
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Steps of time at which answers leave; slower ones round up to the next step.
+    """Steps of time at which the outcomes of remote sessions can be seen first.
 
-    Privacy: none (touches no data); hides time within a step, not which step it is.
-    >>> Grid(seconds=0.05).seconds
-    Fraction(1, 20)
+    Privacy: the number of steps follows from a plan and declared facts, and is fixed before a row
+    is read: neither how long the engine took nor whether it failed moves it.
+    >>> grid = Grid(seconds=0.05)
+    >>> [float(grid.deadline(Fraction(each))) for each in ("0", "0.05", "0.051", "1")]
+    [0.05, 0.05, 0.1, 1.0]
     """
 
     seconds: Fraction
+    clock: Clock = field(compare=False, repr=False)
 
-    def __init__(self, *, seconds: Number) -> None:
+    def __init__(self, *, seconds: Number, clock: Clock | None = None) -> None:
         step = positive(seconds, "grid_seconds")
         if step > _LONGEST_SECONDS:
             raise InvalidValue(
@@ -41,30 +145,33 @@ class Grid:
                 "Every answer takes at least this long."
             )
         object.__setattr__(self, "seconds", step)
+        object.__setattr__(self, "clock", clock or SystemClock())
 
-    def held(self, work: Callable[[], _Result]) -> _Result:
-        """The result of `work` at the next step after it is done, a failure that may depend on
-        data just the same; refusals, which touch none, leave at once.
+    def deadline(self, seconds: Fraction) -> Fraction:
+        """The whole steps that cover so many seconds; at least one.
 
-        Privacy: see the class.
-        >>> Grid(seconds=0.001).held(lambda: 7)
+        Privacy: none (touches no data).
+        >>> Grid(seconds=2).deadline(Fraction(1, 20))
+        Fraction(2, 1)
+        """
+        return max(1, math.ceil(seconds / self.seconds)) * self.seconds
+
+    def within(self, seconds: Fraction, work: Callable[[], _Result]) -> _Result:
+        """What came of `work`, at its deadline from now and not before; `Late` if nothing came.
+
+        Privacy: see the class; a failure waits like a result.
+        >>> Grid(seconds=0.5).within(Fraction(0), lambda: 7)
         7
         """
-        start = time.monotonic()
-        try:
-            result = work()
-        except DiscreetError as refusal:
-            if isinstance(refusal, Unavailable):
-                self._wait(start)
-            raise
-        except BaseException:
-            self._wait(start)
-            raise
-        self._wait(start)
-        return result
+        return self.clock.race(work, self.clock.now() + float(self.deadline(seconds)))
 
-    def _wait(self, start: float) -> None:
-        step = float(self.seconds)
-        steps = math.floor((time.monotonic() - start) / step) + 1
-        while (left := start + steps * step - time.monotonic()) > 0:
-            time.sleep(left)
+    def started(self, start: Callable[[], bool]) -> None:
+        """Start something; where it had to be started, return at the next step after that.
+
+        Privacy: hides time within a step; what starts an engine reads names and types, no answer.
+        >>> Grid(seconds=0.001).started(lambda: True)
+        """
+        begun, step = self.clock.now(), float(self.seconds)
+        if start():
+            steps = math.floor((self.clock.now() - begun) / step) + 1
+            self.clock.wait(begun + steps * step)

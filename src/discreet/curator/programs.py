@@ -5,6 +5,7 @@ in `running`, as for every question. What a program releases is its own proof's 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +14,13 @@ from numpy.typing import NDArray
 
 from discreet.curator.noising import exact_cells, exact_measures
 from discreet.curator.pricing import price_of
-from discreet.curator.running import data_versions, paying, release_rows
+from discreet.curator.running import (
+    Statement,
+    data_versions,
+    paying,
+    run_statement,
+    visibility,
+)
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt
@@ -77,7 +84,8 @@ class Program(Generic[_Result]):
     `plan` is from `planned`: its statement, groups, measures and their sensitivities hold; its
     own price and noise are not used. `cost` is charged before the engine runs; None says that an
     earlier charge has paid for this run. `label` begins refusals and stands in the ledger, as do
-    `details`: public words only.
+    `details`: public words only. `seconds` is what `release` may take besides the statement: a
+    public fact, which says with the plan's own when a remote outcome can be seen.
     Privacy: `release` must cost at most `cost`, or what was paid earlier, for the plan's
     sensitivities; its proof is its author's.
     >>> Program.__name__
@@ -89,6 +97,7 @@ class Program(Generic[_Result]):
     label: str
     release: Callable[[Exact, BitSource], _Result]
     details: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: Fraction = Fraction(0)
 
 
 def planned(session: Session, sql: str, *, most_groups: int | None = None) -> Plan:
@@ -183,10 +192,12 @@ def perform(
     """
     made = program.plan
     now = _checked(session, made, versions)
+    seconds = made.answer_seconds + program.seconds
 
     def paid() -> Receipt | None:
         if program.cost is not None:
-            return _charge(session, made, now, program.cost, program.label, program.details, state)
+            details = {**program.details, **visibility(session._grid, seconds)}
+            return _charge(session, made, now, program.cost, program.label, details, state)
         if state is not None:
             session._vault.states.put(state)
         return None
@@ -194,12 +205,11 @@ def perform(
     def release(rows: list[tuple[Any, ...]], bits: BitSource) -> _Result:
         return program.release(Exact(made, rows), bits)
 
-    def released() -> tuple[Receipt | None, _Result]:
-        names = tuple(table.name for table in made.tables)
-        engine = session._warehouse.engine(names, data_versions=now)
-        return release_rows(made.sql, engine, paid, release)
-
-    return released() if session._grid is None else session._grid.held(released)
+    names = tuple(table.name for table in made.tables)
+    statement = Statement(made.sql, names, now, seconds)
+    return run_statement(
+        session._vault, session._warehouse, session._grid, statement, paid, release
+    )
 
 
 def _checked(session: Session, made: Plan, versions: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -3,8 +3,10 @@ Post-processing only: a body holds noisy integers and public facts.
 """
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,14 @@ from discreet.plan.target import counting
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
-__all__ = ["recall", "receipt_of", "release_body", "release_key"]
+__all__ = [
+    "from_facts",
+    "public_facts",
+    "recall",
+    "receipt_of",
+    "release_body",
+    "release_key",
+]
 
 
 def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
@@ -65,17 +74,33 @@ def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Re
 
 
 def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
-    """A release as bytes, complete enough to rebuild its answer.
+    """A release as bytes, complete enough to rebuild its answer; of tables, public facts only.
 
     Privacy: post-processing: noisy integers, and the keys that were released.
     >>> release_body.__name__
     'release_body'
     """
+    return json.dumps(_listed(released, data_versions)).encode()
+
+
+def public_facts(answer: Answer) -> dict[str, Any]:
+    """What `from_facts` makes an answer of, field by field: released values and public facts.
+
+    Privacy: post-processing. It is made from the answer, not from what is stored: bodies of
+    earlier versions also say where the data lies.
+    >>> public_facts.__name__
+    'public_facts'
+    """
+    versions = [int(each) for each in answer.receipt.data_version.split(", ")]
+    return _listed(answer._released, tuple(versions))
+
+
+def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
     plan = released.plan
-    body = {
+    return {
         "question": plan.question,
         "behind": plan.behind,
-        "schemas": [table.to_json() for table in plan.tables],
+        "schemas": [table.public.to_json() for table in plan.tables],
         "prices": [_written(price) for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
@@ -83,9 +108,8 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
         "supposed": plan.supposed,
         "groups": None if plan.selection is None else released.groups,
         "noisy": [column.tolist() for column in released.noisy],
-        "data_versions": data_versions,
+        "data_versions": list(data_versions),
     }
-    return json.dumps(body).encode()
 
 
 def recall(release: Release) -> Answer:
@@ -95,8 +119,17 @@ def recall(release: Release) -> Answer:
     >>> recall.__name__
     'recall'
     """
-    body = json.loads(release.body)
-    first, *others = (Table.from_json(schema) for schema in body["schemas"])
+    return from_facts(json.loads(release.body), release.receipt)
+
+
+def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
+    """The answer of what `public_facts` lists, or of a stored body of any version.
+
+    Privacy: post-processing [DR14, Prop. 2.1].
+    >>> from_facts.__name__
+    'from_facts'
+    """
+    first, *others = (Table.from_json(schema).public for schema in body["schemas"])
     draft = Draft(
         query=parse(body["question"], {table.name: table for table in (first, *others)}),
         table=first,
@@ -115,7 +148,7 @@ def recall(release: Release) -> Answer:
     )
     listed = body["groups"]
     groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
-    receipt = receipt_of(made, release.receipt, tuple(body["data_versions"]))
+    receipt = receipt_of(made, charge, tuple(body["data_versions"]))
     return Answer(Released(made, groups, noisy), receipt, free=True)
 
 

@@ -4,10 +4,14 @@ It is the only place where exact integers and noise meet; reviewed hardest.
 
 import contextlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from discreet.curator.answer import Answer
+from discreet.curator.lanes import Lane
 from discreet.curator.noising import noised
+from discreet.curator.pacing import Grid, Late
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
 from discreet.engines.protocol import MESSAGE, Engine
@@ -20,7 +24,17 @@ from discreet.plan.draft import Plan
 from discreet.plan.released import Released
 from discreet.schema.table import Table
 
-__all__ = ["answer", "data_versions", "paying", "read_tables", "release_rows", "run_plan"]
+__all__ = [
+    "Statement",
+    "answer",
+    "data_versions",
+    "paying",
+    "read_tables",
+    "release_rows",
+    "run_plan",
+    "run_statement",
+    "visibility",
+]
 
 _Paid = TypeVar("_Paid")
 _Result = TypeVar("_Result")
@@ -59,16 +73,94 @@ def release_rows(
     'release_rows'
     """
     receipt = charge()  # durable before the engine runs
+    return receipt, _released(sql, engine, release, bits)
+
+
+def _released(
+    sql: str,
+    engine: Engine,
+    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    bits: BitSource,
+) -> _Result:
     rows, failure = engine.rows(sql), Unavailable(MESSAGE)
     try:
         # A copy of this machine made before here draws other bits than the original; one made
         # after it can only finish this answer, from the same rows with the same bits.
-        return receipt, release(rows, bits.fresh())
+        return release(rows, bits.fresh())
     except Exception:  # noqa: BLE001 (whatever it is, it is not for the analyst)
         raise failure from None
     finally:  # the text of an error and the frames behind it may hold exact values
         failure.__context__ = None
         del rows
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One emitted statement, the tables it reads in which state, and what it may take.
+
+    Privacy: none (touches no data): `seconds` are public.
+    >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20)).names
+    ('visits',)
+    """
+
+    sql: str
+    names: tuple[str, ...]
+    versions: tuple[int, ...]
+    seconds: Fraction
+
+
+def run_statement(
+    vault: Vault,
+    warehouse: Warehouse,
+    grid: Grid | None,
+    statement: Statement,
+    charge: Callable[[], Charge | None],
+    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    bits: BitSource = system,
+) -> tuple[Charge | None, _Result]:
+    """`release_rows` as sessions do it: at once, or on the grid of time of a remote session.
+
+    On the grid it returns, or fails, at a time that is fixed when the charge is durable and before
+    the engine runs; nothing of the outcome is stored or told before. What is not ready by then is
+    never seen. A failure is kept as what came of the charge.
+    Privacy: as `release_rows`; how long the engine took does not show.
+    >>> run_statement.__name__
+    'run_statement'
+    """
+    paid: list[Charge | None] = []
+
+    def pay() -> Charge | None:
+        paid.append(charge())
+        return paid[0]
+
+    try:
+        if grid is None:
+            engine = warehouse.engine(statement.names, data_versions=statement.versions)
+            return release_rows(statement.sql, engine, pay, release, bits)
+        with warehouse.engines.lane(statement.names, statement.versions, grid) as lane:
+            receipt = pay()
+            return receipt, _on_time(grid, statement, lane, release, bits)
+    except DiscreetError as failure:
+        if paid and paid[0] is not None:  # it is an output too, and is given again
+            with contextlib.suppress(Unavailable):
+                vault.requests.fail(paid[0], failure)
+        raise
+
+
+def _on_time(
+    grid: Grid,
+    statement: Statement,
+    lane: Lane,
+    release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
+    bits: BitSource,
+) -> _Result:
+    try:
+        return grid.within(
+            statement.seconds, lambda: _released(statement.sql, lane.engine, release, bits)
+        )
+    except Late:
+        lane.lose()
+    raise Unavailable(MESSAGE)  # the words of every failure; outside the handler, with no context
 
 
 def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:
@@ -117,10 +209,12 @@ def run_plan(
     plan: Plan,
     bits: BitSource,
     request: Request | None = None,
+    grid: Grid | None = None,
 ) -> Answer:
     """Run a plan that was made from the catalogue as it is, or as it was a moment ago.
 
-    The stored release if this was asked before, else charge, run, noise, store.
+    The stored release if this was asked before, else charge, run, noise, store. On a grid of time
+    a question that is being asked already is waited for, and what came of it is given again.
     Privacy: the plan's cost; a stored release is post-processing [DR14, Prop. 2.1].
     >>> run_plan.__name__
     'run_plan'
@@ -130,40 +224,58 @@ def run_plan(
     key = release_key(plan, versions)
     payer = paying(plan.tables)
     sharing = payer.budget is not None and payer.budget.sharing
-    stored = vault.releases.find(key, analyst=None if sharing else analyst)
-    if stored is not None:
-        if request is not None:
-            vault.requests.bind(analyst, request, stored.receipt)
-        return recall(stored)
-    names = tuple(table.name for table in plan.tables)
-    memo = {
-        "label": f"The question about {' and '.join(names)}",
-        "table": ", ".join(names),
-        "question": plan.question,
-        "data_version": ", ".join(map(str, versions)),
-    }
+    asker = None if sharing else analyst
+    with contextlib.nullcontext() if grid is None else warehouse.turns.of((asker, key)):
+        stored = vault.releases.find(key, analyst=asker)
+        if stored is not None:
+            if request is not None:
+                vault.requests.bind(analyst, request, stored.receipt)
+            return recall(stored)
+        names = tuple(table.name for table in plan.tables)
+        memo = {
+            "label": f"The question about {' and '.join(names)}",
+            "table": ", ".join(names),
+            "question": plan.question,
+            "data_version": ", ".join(map(str, versions)),
+            **visibility(grid, plan.answer_seconds),
+        }
 
-    paid: list[Charge] = []
-
-    def charge() -> Charge:
-        paid.append(
-            vault.ledger.charge(
+        def charge() -> Charge:
+            return vault.ledger.charge(
                 population=payer.population,
                 analyst=analyst,
                 loss=plan.cost,
                 memo=memo,
                 request=request,
             )
-        )
-        return paid[0]
 
-    engine = warehouse.engine(names, data_versions=versions)
-    try:
-        receipt, released = answer(plan, engine, charge, bits)
-    except DiscreetError as failure:
-        if paid and request is not None:  # it is an output too, and is given again
-            with contextlib.suppress(Unavailable):
-                vault.requests.fail(paid[0], failure)
-        raise
-    vault.releases.store(key, receipt, release_body(released, versions))
-    return Answer(released, receipt_of(plan, receipt, versions), free=False)
+        _rehearse(plan, grid)
+        receipt, released = run_statement(
+            vault,
+            warehouse,
+            grid,
+            Statement(plan.sql, names, versions, plan.answer_seconds),
+            charge,
+            lambda rows, fresh: noised(plan, rows, fresh),
+            bits,
+        )
+        assert receipt is not None
+        vault.releases.store(key, receipt, release_body(released, versions))
+        return Answer(released, receipt_of(plan, receipt, versions), free=False)
+
+
+def _rehearse(plan: Plan, grid: Grid | None) -> None:
+    """Release made-up emptiness, unseen: what is slow the first time is slow before the charge."""
+    if grid is not None and grid.deadline(plan.answer_seconds) == grid.seconds:
+        with contextlib.suppress(Exception):
+            noised(plan, [], system.fresh())
+
+
+def visibility(grid: Grid | None, seconds: Fraction) -> dict[str, str]:
+    """What a remote charge records of when its outcome can be seen: so long after its time.
+
+    Privacy: none (touches no data): a public fact, recorded before the engine starts.
+    >>> visibility(Grid(seconds=0.05), Fraction(1, 4)), visibility(None, Fraction(1, 4))
+    ({'answer_seconds': '0.25'}, {})
+    """
+    return {} if grid is None else {"answer_seconds": f"{float(grid.deadline(seconds)):.10g}"}

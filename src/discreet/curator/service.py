@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import refuse_readable
-from discreet.curator.pacing import GRID_SECONDS, Grid
+from discreet.curator.pacing import GRID_SECONDS, Clock, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
 from discreet.ledger.account import Holder
@@ -41,8 +41,9 @@ class Curator:
         time_limit_seconds: Number = 60,
         grid_seconds: Number = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
+        clock: Clock | None = None,
     ) -> None:
-        self._grid = Grid(seconds=grid_seconds)
+        self._grid = Grid(seconds=grid_seconds, clock=clock)
         self._most_groups = whole(most_groups, "most_groups", 1, _MOST_GROUPS)
         self._vault = vault
         self._warehouse = Warehouse(vault, time_limit_seconds=time_limit_seconds)
@@ -57,15 +58,16 @@ class Curator:
         grid_seconds: Number = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
         price_floor: Number = DEFAULT_FLOOR.share,
+        clock: Clock | None = None,
     ) -> "Curator":
         """Open the vault in a folder, or make one.
 
         A postgresql:// URL instead keeps the ledger on a server, for several curators; then
         `folder`, or the variable DISCREET_VAULT, is for what stays here.
         A folder that others can reach into is refused.
-        `grid_seconds` is the step of time at which answers leave remote sessions; `most_groups`
-        is how many public groups one question may have; `price_floor` is the share of the smaller
-        of two budgets that every new charge takes at least.
+        `grid_seconds` is the step of time at which outcomes of remote sessions can be seen;
+        `most_groups` is how many public groups one question may have; `price_floor` is the share
+        of the smaller of two budgets that every new charge takes at least; `clock` is for tests.
         Privacy: none (touches no data).
         >>> Curator.open("")
         Traceback (most recent call last):
@@ -77,6 +79,7 @@ class Curator:
             time_limit_seconds=time_limit_seconds,
             grid_seconds=grid_seconds,
             most_groups=most_groups,
+            clock=clock,
         )
 
     def __enter__(self) -> "Curator":
@@ -187,9 +190,9 @@ class Curator:
         return Session(self._vault, self._warehouse, name, most_groups=self._most_groups)
 
     def remote_session(self, name: str) -> Session:
-        """The same for an analyst whom nobody watches: answers leave on a fixed grid of time.
+        """The same for an analyst whom nobody watches: public facts decide when an outcome is seen.
 
-        Privacy: none (touches no data); time within a step of the grid does not show.
+        Privacy: none (touches no data); how long the engine took does not show.
         >>> Curator.remote_session.__name__
         'remote_session'
         """

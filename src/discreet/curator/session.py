@@ -31,12 +31,15 @@ from discreet.plan.target import (
     supposed_count,
     worth_reusing,
 )
+from discreet.query.algebra import Query
+from discreet.query.relations import scans
 from discreet.rationals import Number, rational
 from discreet.schema.table import Table
 
 __all__ = ["Session"]
 
 _COUNT_EPSILON = Fraction(1, 20)  # what a count bought for an error target costs
+_STORING_SECONDS = 1.0  # what keeping an outcome may take, once it can be seen
 
 
 class Session:
@@ -138,6 +141,7 @@ class Session:
             kept = self._warehouse.kept(table.name)
             integers = integer_units(self._warehouse, query.tables)
             dialect = self._warehouse.dialect(query.tables[0])
+            seconds = self._seconds(query)
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
         payer = paying((table, *(each for each, _ in others)))
         population = self._vault.ledger.account(Holder.POPULATION, payer.population)
@@ -154,8 +158,13 @@ class Session:
             integer_units=integers,
             question=sql,
             dialect=dialect,
+            engine_seconds=seconds,
         )
         return draft, analyst, Pure if pure else ZCDP
+
+    def _seconds(self, query: Query) -> Fraction:
+        """What reading the tables of a question may take, each as often as it is read."""
+        return sum(map(self._warehouse.seconds, scans(query.source)), Fraction(0))
 
     def sql(
         self,
@@ -181,13 +190,27 @@ class Session:
         >>> Session.sql.__name__
         'sql'
         """
-        request = None
-        if key is not None:
-            prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-            request = _request(key, sql, prices, count)
+        if key is None:
+            return self._asked(sql, None, epsilon, rho, error, count, delta)
+        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
+        request = _request(key, sql, prices, count)
+        with self._warehouse.turns.of((self.name, request)):
+            self._await(request)
             stored = self._vault.requests.find(self.name, request)
             if stored is not None:
                 return recall(stored)
+            return self._asked(sql, request, epsilon, rho, error, count, delta)
+
+    def _asked(
+        self,
+        sql: str,
+        request: Request | None,
+        epsilon: Number | None,
+        rho: Number | None,
+        error: Number | Mapping[str, Number] | None,
+        count: int | None,
+        delta: Number | None,
+    ) -> Answer:
         bought = None
         if error is not None and count is epsilon is rho is None:
             bought, intervals = self._counted(sql, error, delta)
@@ -298,6 +321,7 @@ class Session:
             others=tuple(others),
             integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
+            engine_seconds=self._seconds(plan.query),
         )
         if plan != now:
             raise InvalidValue(
@@ -305,11 +329,19 @@ class Session:
                 "Nothing was run or charged."
             )
 
-    def _run(self, made: Plan, request: Request | None = None) -> Answer:
-        def released() -> Answer:
-            return run_plan(self._vault, self._warehouse, self.name, made, system, request)
+    def _await(self, request: Request) -> None:
+        """Wait for what comes of a request that was charged a moment ago, here or elsewhere."""
+        if self._grid is None:
+            return
+        clock, step = self._grid.clock, float(self._grid.seconds)
+        pending = self._vault.requests.pending(self.name, request)
+        until = clock.now() + (pending or 0.0) + _STORING_SECONDS
+        while pending is not None and clock.now() < until:
+            clock.wait(clock.now() + step)
+            pending = self._vault.requests.pending(self.name, request)
 
-        return released() if self._grid is None else self._grid.held(released)
+    def _run(self, made: Plan, request: Request | None = None) -> Answer:
+        return run_plan(self._vault, self._warehouse, self.name, made, system, request, self._grid)
 
     @property
     def transcript(self) -> list[Answer]:

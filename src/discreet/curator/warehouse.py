@@ -6,13 +6,16 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.custody import check_prepared, sweep_prepared
+from discreet.curator.custody import sweep_prepared
+from discreet.curator.engine_room import Engines
 from discreet.curator.guarantee import check_same_guarantee
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
+from discreet.curator.turns import Turns
 from discreet.curator.units import check_units, unit_mark
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.origins import Origin
@@ -22,6 +25,7 @@ from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Registration
 from discreet.ledger.vault import Vault
+from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
 from discreet.plan.rollup import TOTALS, kept_tables
 from discreet.rationals import Number
@@ -49,11 +53,11 @@ class Warehouse:
         self._folder = vault.folder / "prepared"
         self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
-        self._engines: dict[tuple[str, ...], tuple[tuple[int, ...], Engine]] = {}
+        self.engines = Engines(vault.catalogue, self._folder, self._opened)
         self._relations: dict[str, tuple[int, str]] = {}
-        self._opening = threading.Lock()
         self._glance = threading.local()
         self.questions = Questions()
+        self.turns = Turns()
 
     def add(
         self,
@@ -319,6 +323,19 @@ class Warehouse:
         known = self._known(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
+    def seconds(self, name: str) -> Fraction:
+        """What one reading of a table may take: as its schema declares, or by its engine.
+
+        Privacy: none (touches no data).
+        >>> Warehouse.seconds.__name__
+        'seconds'
+        """
+        declared = self._schema(self._known(name)).answer_seconds
+        if declared is not None:
+            return declared
+        prepared = self._known(name).prepared is not None
+        return ENGINE_SECONDS["prepared" if prepared else self.dialect(name)]
+
     def engine(
         self, names: tuple[str, ...], *, data_versions: tuple[int, ...] | None = None
     ) -> Engine:
@@ -328,42 +345,25 @@ class Warehouse:
         >>> Warehouse.engine.__name__
         'engine'
         """
-        known = [self._vault.catalogue.table(name) for name in names]
-        versions = tuple(each.data_version for each in known)
-        if data_versions not in (None, versions):
-            raise Unavailable(
-                f"{' or '.join(names)} was added again or refreshed just now; ask again. "
-                "Nothing was run or charged."
+        return self.engines.shared(names, data_versions)
+
+    def _opened(self, names: tuple[str, ...]) -> Engine:
+        limit, scratch, seal = self._time_limit, self._folder, self._seal
+        registered = [self._vault.catalogue.table(name) for name in names]
+        for each in registered:
+            check_units(each, self._schema(each))
+        if len(names) > 1:
+            return open_together(
+                self._holdings(names), folder=scratch, time_limit_seconds=limit, seal=seal
             )
-        check_prepared(self._folder, [each.prepared for each in known])
-        with self._opening:  # of several threads one opens it
-            version, engine = self._engines.get(names, ((), None))
-            if engine is None or version != versions:
-                for each in known:
-                    check_units(each, self._schema(each))
-                if engine is not None:
-                    engine.close()
-                engine = self._open(known[0]) if len(known) == 1 else self._open_together(names)
-                self._engines[names] = (versions, engine)
-            return engine
-
-    def _open(self, known: Registration) -> Engine:
-        limit, scratch = self._time_limit, self._folder
-        if known.prepared is not None:
-            file = self._folder / known.prepared
-            engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=self._seal)
-            engine.check()
-            return engine
-        origin = _origin(self._schema(known))
-        return origin.engine(time_limit_seconds=limit, scratch=scratch)
-
-    def _open_together(self, names: tuple[str, ...]) -> Engine:
-        return open_together(
-            self._holdings(names),
-            folder=self._folder,
-            time_limit_seconds=self._time_limit,
-            seal=self._seal,
-        )
+        known = registered[0]
+        if known.prepared is None:
+            origin = _origin(self._schema(known))
+            return origin.engine(time_limit_seconds=limit, scratch=scratch)
+        file = scratch / known.prepared
+        engine = DuckDB(file, time_limit_seconds=limit, scratch=scratch, seal=seal)
+        engine.check()
+        return engine
 
     def inspect(self, name: str) -> dict[str, Any]:
         """How many rows and values the bounds drop or clamp: exact, for the custodian only.
@@ -391,9 +391,7 @@ class Warehouse:
         >>> Warehouse.close.__name__
         'close'
         """
-        for _, engine in self._engines.values():
-            engine.close()
-        self._engines.clear()
+        self.engines.close()
 
 
 def _origin(table: Table) -> Origin:

@@ -19,6 +19,7 @@ source = "visits.parquet"
 population = "patients"
 unit = "patient_id"
 rows_per_unit = 20
+answer_seconds = 0.25
 
 [columns]
 day       = { type = "date", lower = 2024-01-01, upper = 2025-12-31 }

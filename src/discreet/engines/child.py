@@ -206,6 +206,35 @@ class Child:
         """
         return self._finalizer.alive and self._process.poll() is None
 
+    def stop(self) -> None:
+        """End the child from another thread than the one that asks it, which is told.
+
+        Privacy: none (touches no data).
+        >>> child = Child(Order(database=":memory:", commands=()))
+        >>> child.stop()
+        >>> child.kill()
+        """
+        if self._finalizer.alive and os.getpid() == self.owner:
+            self._process.kill()  # its pipes stay open for whoever reads them
+
+    def ready(self) -> None:
+        """Wait until it has started; `Failed` with the reason otherwise.
+
+        Privacy: none (touches no data).
+        >>> with Child(Order(database=":memory:", commands=())) as child:
+        ...     child.ready()
+        """
+        if self._ready:
+            return
+        try:
+            self._expect(_READY, time.monotonic() + _START_LIMIT_SECONDS, None)
+            self._ready = True
+        except OSError:
+            raise Failed("the child process died") from None
+        finally:
+            if not self._ready:
+                self.kill()
+
     def ask(
         self,
         command: str,
@@ -223,9 +252,7 @@ class Child:
         """
         settled = False
         try:
-            if not self._ready:
-                self._expect(_READY, time.monotonic() + _START_LIMIT_SECONDS, None)
-                self._ready = True
+            self.ready()
             self._send([command, argument])
             deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
             payload = self._expect(_RESULT, deadline, on_progress)

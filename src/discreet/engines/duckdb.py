@@ -181,6 +181,33 @@ class DuckDB:
             except (Failed, OSError):
                 holding.drop()
 
+    def ready(self) -> bool:
+        """Start the child unless it runs, and wait until it takes statements.
+
+        Privacy: none: reads no row of a prepared table, and of a source names and types.
+        >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).ready()
+        True
+        """
+        holding = self._holding()
+        with holding.lock:
+            known = holding.child
+            try:
+                self._child(holding).ready()
+            except (Failed, OSError) as failure:
+                self.last_failure = str(failure)
+                holding.drop()
+            return holding.child is not known or known is None
+
+    def stop(self) -> None:
+        """End the child, and with it the statement that another thread waits for.
+
+        Privacy: none (touches no data).
+        >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).stop()
+        """
+        child = self._holding().child  # without the lock, which that thread holds
+        if child is not None:
+            child.stop()
+
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other.
 

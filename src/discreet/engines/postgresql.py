@@ -58,6 +58,36 @@ class PostgreSQL:
     def __reduce__(self) -> str:
         raise InvalidValue("an engine cannot be pickled or copied; make a new one.")
 
+    def ready(self) -> bool:
+        """Make the connection unless there is one.
+
+        Privacy: none (touches no data).
+        >>> PostgreSQL.ready.__name__
+        'ready'
+        """
+        with self._lock:
+            known = self._connections.get(os.getpid())
+            if known is not None and not (known.closed or known.broken):
+                return False
+            try:
+                self._connection()
+            except (library().Error, OSError) as failure:
+                self.last_failure = f"{type(failure).__name__}: {failure}"
+            return True
+
+    def stop(self) -> None:
+        """Tell the server to end the statement that another thread waits for, and cut the line.
+
+        Privacy: none (touches no data).
+        >>> PostgreSQL("postgresql://localhost/clinic#visits", time_limit_seconds=1).stop()
+        """
+        connection = self._connections.get(os.getpid())  # without the lock, which that thread holds
+        if connection is not None:
+            with contextlib.suppress(library().Error, OSError):
+                descriptor = connection.fileno()
+                connection.cancel()
+                _cut(descriptor)
+
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other.
 

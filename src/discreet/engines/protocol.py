@@ -16,7 +16,7 @@ class Engine(Protocol):
 
     Privacy: none: results are exact and live only until noise is added.
     >>> sorted(name for name in vars(Engine) if not name.startswith("_"))
-    ['close', 'rows']
+    ['close', 'ready', 'rows', 'stop']
     """
 
     dialect: str
@@ -26,6 +26,23 @@ class Engine(Protocol):
 
         Privacy: none: rows are exact.
         >>> callable(Engine.rows)
+        True
+        """
+
+    def ready(self) -> bool:
+        """Start what a statement needs, and wait for it; whether anything had to be started.
+
+        What fails here fails again in `rows`, which says so.
+        Privacy: none: reads no row of a prepared table, and of a source names and types.
+        >>> callable(Engine.ready)
+        True
+        """
+
+    def stop(self) -> None:
+        """End the statement that another thread waits for; that thread is told that it failed.
+
+        Privacy: none (touches no data).
+        >>> callable(Engine.stop)
         True
         """
 

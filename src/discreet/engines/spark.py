@@ -31,7 +31,15 @@ class Spark:
     'spark'
     """
 
-    __slots__ = ("_lock", "_owner", "_seconds", "_session", "_sources", "last_failure")
+    __slots__ = (
+        "_lock",
+        "_owner",
+        "_seconds",
+        "_session",
+        "_sources",
+        "_statement",
+        "last_failure",
+    )
 
     dialect = "spark"
 
@@ -39,6 +47,7 @@ class Spark:
         self._sources = {name: SparkSource.read(source) for name, source in sources.items()}
         self._seconds = float(positive(time_limit_seconds, "time_limit_seconds"))
         self._session: Any = None
+        self._statement: _Statement | None = None
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self.last_failure: str | None = None
@@ -70,6 +79,32 @@ class Spark:
                 self.last_failure = _reason(failure)
                 reason = type(failure).__name__
         raise SchemaError(f"source {source.given!r} cannot be read by Spark ({reason}); check it.")
+
+    def ready(self) -> bool:
+        """Open the session and its views unless they are open.
+
+        Privacy: none: reads names and types.
+        >>> Spark.ready.__name__
+        'ready'
+        """
+        with self._lock:
+            if self._session is not None:
+                return False
+            try:
+                self._opened()
+            except _errors() as failure:
+                self.last_failure = _reason(failure)
+            return True
+
+    def stop(self) -> None:
+        """Cancel the statement that another thread waits for.
+
+        Privacy: none (touches no data).
+        >>> Spark({"source": "spark:clinic.visits"}, time_limit_seconds=30).stop()
+        """
+        under_way = self._statement  # without the lock, which that thread holds
+        if under_way is not None:
+            under_way.cancel()
 
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other.
@@ -107,7 +142,7 @@ class Spark:
 
     def _attempt(self, sql: str) -> list[tuple[Cell, ...]] | None:
         """In a thread of its own, so that a Spark that hangs cannot hold the caller."""
-        made = _Statement(self._opened, sql)
+        self._statement = made = _Statement(self._opened, sql)
         worker = threading.Thread(target=made.run, daemon=True)
         worker.start()
         worker.join(self._seconds)

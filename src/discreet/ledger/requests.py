@@ -2,6 +2,7 @@
 Bound in the transaction of the charge; what came of it, a release or a failure, is given again.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -98,6 +99,24 @@ class Requests:
                 "another key. Nothing more was charged."
             )
         return found
+
+    def pending(self, analyst: str, request: Request) -> float | None:
+        """The seconds that the charge of a request recorded for its outcome, while there is none.
+
+        Privacy: none (touches no data): public facts of the record.
+        >>> Requests.pending.__name__
+        'pending'
+        """
+        query = (
+            "SELECT e.memo FROM requests q JOIN entries e ON e.sequence = q.entry "
+            "WHERE q.analyst = ? AND q.key = ? AND q.question = ? "
+            "AND NOT EXISTS (SELECT 1 FROM failures f WHERE f.entry = q.entry) "
+            "AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.entry = q.entry)"
+        )
+        values = (analyst, request.key, request.question)
+        with self._store.reading() as connection:
+            row = connection.execute(query, values).fetchone()
+        return None if row is None else float(json.loads(row[0]).get("answer_seconds", 0))
 
     def bind(self, analyst: str, request: Request, receipt: Receipt) -> None:
         """Tie a request to an answer that was paid for before.

@@ -4,6 +4,7 @@ is read. Nothing here touches data.
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from fractions import Fraction
 from math import prod
 
 from discreet.errors import UnsafeQuery
@@ -14,6 +15,7 @@ from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
 from discreet.plan.keys import check_groups, domain
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
+from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.picks import Pick, choice_loss, fraction_of, moved_counts, pick
 from discreet.plan.price import Price, choose, paid, shared
 from discreet.plan.selection import (
@@ -369,6 +371,7 @@ def remade(
     kept: str = "",
     limit: int = GROUP_LIMIT,
     dialect: str = "duckdb",
+    engine_seconds: Fraction = ENGINE_SECONDS["prepared"],
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
 
@@ -392,5 +395,6 @@ def remade(
             ways=made.ways,
             supposed=made.supposed,
             dialect=dialect,
+            engine_seconds=engine_seconds,
         )
     )

@@ -321,5 +321,6 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
         ],
         "selection": None if plan.selection is None else noise_of(plan.selection),
         "warnings": warnings_of(plan, count),
+        "answer_seconds": float(plan.answer_seconds),
         "sql": plan.sql,
     }

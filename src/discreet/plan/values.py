@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.plan.keys import Domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
+from discreet.plan.patience import ENGINE_SECONDS, answer_seconds
 from discreet.plan.picks import Choice, Pick, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Ranking, Selection
@@ -27,7 +28,8 @@ class Plan:
     subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
     then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
     group to have; with it, `ways` were decided, one for each pick. `work` is the most rows of one
-    unit that all steps of the statement together read and make.
+    unit that all steps of the statement together read and make; `engine_seconds` is what reading
+    the tables may take, by declared facts.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
     >>> from discreet.plan.draft import RULES
     >>> [rule.__name__ for rule in RULES][:4]
@@ -58,6 +60,7 @@ class Plan:
     behind: str  # the column whose count this is, when a count was bought for another question
     dialect: str
     work: int
+    engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
 
     @property
     def error(self) -> dict[str, float | None]:
@@ -70,6 +73,16 @@ class Plan:
         from discreet.plan.explain import error_of
 
         return error_of(self)
+
+    @property
+    def answer_seconds(self) -> Fraction:
+        """How long after the charge a remote answer can be seen, before whole steps of time.
+
+        Privacy: none (touches no data): from the plan and declared facts.
+        >>> Plan.answer_seconds.fget is not None
+        True
+        """
+        return answer_seconds(self)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -110,6 +123,7 @@ class Draft:
     dialect: str = "duckdb"
     joined_rows: int | None = None
     work: int = 0
+    engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
     tables: tuple[Table, ...] = ()
     domains: tuple[Domain, ...] = ()
     contribution: Contribution | None = None

@@ -27,6 +27,7 @@ from discreet.schema.column import identifier
 __all__ = ["Release", "ReleasePlan", "digest_of"]
 
 _MOST_TABLES = 1000
+_SECONDS_PER_PART = Fraction(1, 2)  # what releasing it may take, besides the statement
 _STATEMENT_DELTA = Fraction(1, 10**6)  # at which a pure release is also said, for comparison
 
 
@@ -250,6 +251,7 @@ class ReleasePlan:
             label=f"The release {self.release.title!r:.100}",
             release=release,
             details={"release": digest_of(facts)},
+            seconds=_SECONDS_PER_PART * len(parts),
         )
         receipt, sheets = perform(frame.session, program)
         assert receipt is not None

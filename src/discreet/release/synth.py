@@ -42,6 +42,7 @@ __all__ = ["exact_codes", "synthesize"]
 
 _MOST_GROUPS = 1 << 400  # cells are read, groups are never listed
 _KIND = "synthesis"
+_STEP_SECONDS = Fraction(10)  # what a step may take besides the statement; a public fact
 _METHODS = ("marginals", "mwem")
 Report = Callable[[Progress], None]
 
@@ -222,6 +223,7 @@ class _Taken:
             cost=None,
             label="synthetic data",
             release=lambda exact, bits: step.release(_cells(exact), bits),
+            seconds=_STEP_SECONDS,
         )
         _, found = perform(self.session, program, state=change, versions=begun.spec.versions)
         self.state = replace(self.state, version=change.version, body=change.body)

@@ -4,7 +4,7 @@ Every value is declared by the custodian; nothing here is ever read from data.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ JOINED_ROWS = 1000
 
 _MOST_ROWS = 10**9
 _MOST_JOINED = 10**6
+_MOST_SECONDS = 600
 _MOST_BITS = 4096  # far longer integers cannot be written as text
 
 
@@ -84,6 +85,8 @@ class Table:
     table of kind public is about nobody: it has no unit and no budget, and a private table may
     look up rows in it, at most rows_per_key for one value of the columns in `key`. A join gives
     one unit at most joined_rows_per_unit rows, or as many as one of its sides has.
+    `answer_seconds` says how long one reading of the table may take at most: a public fact, from
+    which follows when remote answers can be seen. Without it, the table's engine decides.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -102,6 +105,7 @@ class Table:
     key: tuple[str, ...] = ()
     rows_per_key: int = 1
     joined_rows_per_unit: int = JOINED_ROWS
+    answer_seconds: Fraction | None = None
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
@@ -123,6 +127,7 @@ class Table:
             seen[column.name.casefold()] = column.name
         self._check_unit(seen)
         self._check_key(seen)
+        self._check_seconds()
 
     def _check_unit(self, columns: dict[str, str]) -> None:
         if self.unit is None:
@@ -168,6 +173,20 @@ class Table:
             raise SchemaError(f"{self.name}: key names a column twice. Remove one.")
         object.__setattr__(self, "key", names)
 
+    def _check_seconds(self) -> None:
+        if self.answer_seconds is None:
+            return
+        try:
+            seconds = positive(self.answer_seconds, "answer_seconds")
+        except InvalidValue as error:
+            raise SchemaError(f"{self.name}: {error}") from None
+        if seconds > _MOST_SECONDS or seconds.denominator.bit_length() > _MOST_BITS:
+            raise SchemaError(
+                f"{self.name}: answer_seconds is {float(seconds):g}; write a number of seconds up "
+                f"to {_MOST_SECONDS}. Every remote answer of the table takes at least this long."
+            )
+        object.__setattr__(self, "answer_seconds", seconds)
+
     def _check_public(self) -> None:
         for name, given in (
             ("unit", self.unit is not None),
@@ -184,7 +203,7 @@ class Table:
 
     @property
     def version(self) -> str:
-        """A hash of all that gives answers their meaning: not of the source, nor of the budget.
+        """A hash of all that gives answers their meaning: not of source, budget and patience.
 
         Privacy: none (touches no data).
         >>> Table("t").version == Table("t", source="t.csv").version != Table("u").version
@@ -219,13 +238,31 @@ class Table:
             budget = None if limits is None else Budget(**_fractions(limits))
             relation = Relation(facts.pop("neighbours"))
             key = tuple(facts.pop("key", ()))
-            return Table(**facts, neighbours=relation, columns=columns, budget=budget, key=key)
+            seconds = facts.pop("answer_seconds", None)
+            return Table(
+                **facts,
+                neighbours=relation,
+                columns=columns,
+                budget=budget,
+                key=key,
+                answer_seconds=None if seconds is None else Fraction(seconds),
+            )
         except SchemaError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise SchemaError(
                 "The stored schema cannot be read. Register the table again."
             ) from None
+
+    @property
+    def public(self) -> "Table":
+        """The same table as analysts may know it: without where it lies, and whose budget pays.
+
+        Privacy: none (touches no data); public facts.
+        >>> Table("visits", source="/data/visits.csv").public.source is None
+        True
+        """
+        return replace(self, source=None, budget=None)
 
     def column(self, name: str) -> Column:
         """The column of that name; capitals do not count.
@@ -242,7 +279,7 @@ class Table:
         raise SchemaError(f"{self.name} has no column {name!r}. {nearest(name, names)}")
 
 
-_NOT_MEANING = frozenset({"budget", "joined_rows_per_unit", "source"})
+_NOT_MEANING = frozenset({"answer_seconds", "budget", "joined_rows_per_unit", "source"})
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
 _LATER_ON_TABLES = {
@@ -250,6 +287,7 @@ _LATER_ON_TABLES = {
     "key": (),
     "rows_per_key": 1,
     "joined_rows_per_unit": JOINED_ROWS,
+    "answer_seconds": None,
 }
 _LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp"}
 
@@ -266,6 +304,8 @@ def _facts(table: Table) -> dict[str, Any]:
     facts["columns"] = [_but_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
     for column in facts["columns"]:
         column["step"] = str(column["step"])
+    if table.answer_seconds is not None:
+        facts["answer_seconds"] = str(table.answer_seconds)
     if table.budget is not None:
         limits = facts["budget"]
         facts["budget"] = {

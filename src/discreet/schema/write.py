@@ -69,6 +69,9 @@ def schema_text(table: Table) -> str:
     lines = ["[table]", f"name = {text_literal(table.name)}"]
     if table.source:
         lines.append(f"source = {text_literal(table.source)}")
+    if table.answer_seconds is not None:
+        where = f"{table.name}: answer_seconds"
+        lines.append(f"answer_seconds = {decimal_literal(table.answer_seconds, where)}")
     lines += _lookup(table) if table.kind == "public" else _protection(table)
     lines += ["", "[columns]"]
     lines += [f"{column.name} = {{ {_entry(table, column)} }}" for column in table.columns]

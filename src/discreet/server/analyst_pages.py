@@ -18,7 +18,6 @@ from discreet.display.words import (
     left_text,
     number_text,
     refusal_of,
-    refusal_text,
 )
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
@@ -161,7 +160,7 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
         made = session.explain(form.text("sql"), epsilon=epsilon, count=count)
         return {"preview": _previewed(here, session, made, epsilon, count)}
     except DiscreetError as refusal:
-        return {"preview": None, "preview_refusal": refusal_text(refusal)}
+        return {"preview": None, "preview_refusal": here.desk.told(refusal)}
 
 
 def _previewed(
@@ -229,7 +228,7 @@ async def _asked(request: Request, here: Analyst) -> Response:
     try:
         answer: Answer = await here.run(ask)
     except DiscreetError as refusal:
-        return await _question(here, form, refusal_text(refusal))
+        return await _question(here, form, here.desk.told(refusal))
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 

@@ -11,7 +11,6 @@ from discreet.display.values import account_values
 from discreet.display.words import refusal_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.draft import Plan
-from discreet.plan.explain import explained
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
@@ -110,7 +109,7 @@ async def _explain(request: Request, form: QuestionForm, who: _Analyst) -> dict[
         made = desk.session(who).explain(form.sql, **prices_of(form))
         accounts = _accounts(desk, who, made)
         return {
-            **explained(made, form.count),
+            **desk.explained(made, form.count),
             "admitted": refusal_of(made.cost, *accounts) is None,
             "remaining": {
                 each.holder.value: account_values(each)["remaining"] for each in accounts

@@ -2,25 +2,31 @@
 Answers leave through remote sessions only, on the grid of time.
 """
 
+import contextlib
 import hmac
 import json
+import os
+import re
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
 
 from discreet.curator.answer import Answer
-from discreet.curator.recall import recall
+from discreet.curator.recall import public_facts, recall
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.values import answer_values
+from discreet.display.words import refusal_text
 from discreet.engines.origins import Origin
-from discreet.errors import InvalidValue
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.entry import describe_loss
 from discreet.ledger.releases import Listed, Release
 from discreet.loss import ZCDP, Loss, Pure
-from discreet.plan.explain import cost_of
+from discreet.plan.draft import Plan
+from discreet.plan.explain import cost_of, explained
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, Guesses
 from discreet.server.logins import COOKIE, Login, Logins
@@ -29,8 +35,14 @@ from discreet.server.settings import Settings
 
 __all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
 
+_MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADER = "X-CSRF-Token"
+_PATH = re.compile(r"(?<![\w/])/[\w.~-]+/[\w.~-]+|\w://")  # absolute, or an address
+_KEPT_BACK = (
+    "The data or the record cannot be read now; the custodian can see why. Look at your budget "
+    "before you ask again."
+)
 
 
 class Desk:
@@ -72,6 +84,47 @@ class Desk:
         if self.accounts.paused:
             raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
         return self.curator.remote_session(identity.name)
+
+    def told(self, refusal: DiscreetError) -> str:
+        """A refusal in words for analysts; one that says where data or vault lie says less.
+
+        Privacy: none (touches no data): what is the custodian's stays the custodian's.
+        >>> Desk.told.__name__
+        'told'
+        """
+        text = refusal_text(refusal)
+        hidden = _PATH.search(text) or any(word in text for word in self._places())
+        return _KEPT_BACK if hidden else text
+
+    def _places(self) -> set[str]:
+        """Where the vault and its sources are, in every form that a message may use."""
+        folder = self.curator.vault.folder
+        found = {*_forms(folder), *_forms(folder.parent)}
+        with contextlib.suppress(DiscreetError):  # the record itself may be what cannot be read
+            tables = self.curator.tables
+            for table in tables.values():
+                if table.source is not None:
+                    origin = Origin.of(table.source)
+                    found |= {table.source, *table.source.split("#"), origin.relation("")}
+                    if origin.file is not None:
+                        found |= {*_forms(origin.file), *_forms(origin.file.parent)}
+            found |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
+            found -= tables.keys()
+        return {word for word in found if len(word) > 1}
+
+    def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
+        """Everything public about a plan; its statement names tables as analysts know them.
+
+        Privacy: none (touches no data).
+        >>> Desk.explained.__name__
+        'explained'
+        """
+        values = explained(made, count)
+        for table in made.tables:
+            relation = "" if table.source is None else Origin.of(table.source).relation("")
+            if relation:
+                values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
+        return values
 
     def refresh(self, name: str) -> None:
         """Read a table's source again, if it is still at the place where it was added.
@@ -143,15 +196,17 @@ class Desk:
         return [_listed(each) for each in found]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
-        """An answer as JSON, with the release from which a client makes the same answer again.
+        """An answer as JSON, with the facts from which a client makes the same answer again.
 
+        An answer that another analyst paid for, where the custodian allows sharing, has none.
         Privacy: post-processing.
         >>> Desk.shown.__name__
         'shown'
         """
         released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
         bought = None if answer.bought is None else answer.bought.receipt.id
-        return {**answer_values(answer), "bought": bought, "release": _written(released)}
+        listed = None if released is None else _listed_release(released, answer)
+        return {**answer_values(answer), "bought": bought, "release": listed}
 
     def recalled(self, identity: Identity, receipt: str) -> Answer:
         """An old answer.
@@ -161,6 +216,10 @@ class Desk:
         'recalled'
         """
         return recall(self.stored(identity, receipt))
+
+
+def _forms(path: Path) -> set[str]:
+    return {str(path), os.path.realpath(path)}
 
 
 def _listed(each: Listed) -> dict[str, Any]:
@@ -180,13 +239,12 @@ def _cost(loss: Loss) -> dict[str, str]:
     return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
 
-def _written(release: Release | None) -> dict[str, Any] | None:
-    if release is None:  # another analyst's, where the custodian allows sharing
-        return None
+def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
+    """What a client makes the same answer of: listed field by field, never a stored body."""
     receipt = release.receipt
     return {
         "key": release.key,
-        "body": release.body.decode(),
+        "body": json.dumps(public_facts(answer)),
         "receipt": {
             "sequence": receipt.sequence,
             "id": receipt.id,
@@ -194,7 +252,7 @@ def _written(release: Release | None) -> dict[str, Any] | None:
             "population": receipt.population,
             "analyst": receipt.analyst,
             "loss": describe_loss(receipt.loss),
-            "memo": dict(receipt.memo),
+            "memo": {name: receipt.memo[name] for name in _MEMO if name in receipt.memo},
         },
     }
 

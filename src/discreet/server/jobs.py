@@ -8,7 +8,6 @@ from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from discreet.display.words import refusal_text
 from discreet.errors import DiscreetError
 from discreet.noise.bits import system
 from discreet.server.accounts import Identity
@@ -58,7 +57,7 @@ class Jobs:
             try:
                 answer = session.sql(form.sql, key=key, **prices_of(form))
             except DiscreetError as refusal:
-                made.update(state="failed", progress=1.0, detail=refusal_text(refusal))
+                made.update(state="failed", progress=1.0, detail=desk.told(refusal))
                 return
             desk.count("answers", "free" if answer.free else "charged")
             made.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")

@@ -50,6 +50,7 @@ _OF_ERRORS: tuple[tuple[type[DiscreetError], str], ...] = (
     (BudgetExceeded, "budget-exceeded"),
     (Unavailable, "unavailable"),
 )
+_CUSTODIANS = ("/api/v1/custodian/", "/custodian")
 _OF_STATUS = {
     401: "not-signed-in", 404: "not-found", 405: "method-not-allowed", 413: "too-large"
 }  # fmt: skip
@@ -119,7 +120,9 @@ def register_problems(app: Any) -> None:
 def _refused(request: Request, error: DiscreetError) -> Response:
     kind = next(name for cause, name in _OF_ERRORS if isinstance(error, cause))
     retry = 5 if kind == "unavailable" else None
-    return _answer(request, Problem(kind, refusal_text(error), retry_seconds=retry))
+    custodians = request.url.path.startswith(_CUSTODIANS)
+    text = refusal_text(error) if custodians else request.app.state.desk.told(error)
+    return _answer(request, Problem(kind, text, retry_seconds=retry))
 
 
 def _invalid(_: Request, error: RequestValidationError) -> Response:

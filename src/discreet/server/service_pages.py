@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.display.words import number_text, refusal_text
+from discreet.display.words import number_text
 from discreet.errors import DiscreetError
 from discreet.server.pages import Analyst, Here, form_of
 from discreet.server.services import Shelf, asked_synopsis, described_synopsis, named
@@ -53,7 +53,7 @@ async def _tried(here: Here, work: Callable[[], Any]) -> tuple[Any, str]:
     try:
         return await here.run(work), ""
     except DiscreetError as refusal:
-        return None, refusal_text(refusal)
+        return None, here.desk.told(refusal)
 
 
 async def _services(here: Analyst) -> Response:

@@ -194,17 +194,17 @@ async def _monitors(request: Request, who: _Analyst) -> list[dict[str, Any]]:
 
     def listed() -> list[dict[str, Any]]:
         session = desk.curator.remote_session(who.name)
-        return [_listed_monitor(Monitor(session, name)) for name in Monitor.names(session)]
+        return [_listed_monitor(desk, Monitor(session, name)) for name in Monitor.names(session)]
 
     return await desk.gate.run(who.name, listed)
 
 
-def _listed_monitor(monitor: Monitor) -> dict[str, Any]:
+def _listed_monitor(desk: Desk, monitor: Monitor) -> dict[str, Any]:
     """What is known of a monitor; of one that an adoption has closed, why."""
     try:
         return monitor.values()
     except Unavailable as problem:
-        return {"name": monitor.name, "unavailable": str(problem)}
+        return {"name": monitor.name, "unavailable": desk.told(problem)}
 
 
 async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:

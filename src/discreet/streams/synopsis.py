@@ -32,6 +32,7 @@ from discreet.streams.snapshot import Estimate, Snapshot, Update
 __all__ = ["Synopsis"]
 
 _CONFIDENCE = Fraction(95, 100)
+_MEASURING_SECONDS = Fraction(2)
 _TRIES = 5  # where others move the same synopsis on at the same time
 
 
@@ -269,11 +270,21 @@ class Synopsis:
             return tuple(int(each) for part in noisy.values() for each in np.ravel(part))
 
         program = Program(
-            plan=self._plan, cost=None, label=f"Synopsis {self.name}", release=release
+            plan=self._plan,
+            cost=None,
+            label=f"Synopsis {self.name}",
+            release=release,
+            seconds=_MEASURING_SECONDS,
         )
         _, noisy = perform(self._session, program, versions=self._body.versions)
         done = replace(self._body.releases[-1], noisy=noisy)
-        self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
+        try:
+            self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
+        except Stale:  # somebody else measured it meanwhile; what was drawn here stays unseen
+            state = states_of(self._session).newest(self.name, analyst=self._session.name)
+            if state is None or Body.of(state).releases[-1].noisy is None:
+                raise
+            self._state, self._body = state, Body.of(state)
 
     def _moved(self) -> Sensitivity:
         """How far one unit moves one count, whichever way units are neighbours."""

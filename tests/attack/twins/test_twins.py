@@ -219,12 +219,12 @@ def test_the_charge_is_durable_before_the_engine_runs(tmp_path):
                 seen.append((sql, session.remaining.epsilon))
                 raise KeyboardInterrupt
 
-        curator._warehouse._engines[("visits",)] = ((1,), Watching())
+        curator._warehouse.engines.opened[("visits",)] = ((1,), Watching())
         with pytest.raises(KeyboardInterrupt):
             session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
         assert [left for _, left in seen] == [0.75]
         assert session.remaining.epsilon == 0.75
-        curator._warehouse._engines.clear()
+        curator._warehouse.engines.opened.clear()
 
 
 def test_the_source_itself_in_place_gives_the_same_exact_values(tmp_path):

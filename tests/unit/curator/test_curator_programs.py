@@ -1,6 +1,7 @@
 """Programs: charged before a row is read, exact values seen by their release only, pinned to data
 where they ask for it."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from discreet.curator.programs import Program, begin, perform, planned, states_o
 from discreet.errors import BudgetExceeded, InvalidValue, Stale, Unavailable, UnsafeQuery
 from discreet.ledger.states import Change
 from discreet.loss import ZCDP, Pure
+from support.clocks import InstantClock
 from support.vaults import curator_of, people, write_source
 
 BY_REGION = "SELECT region, COUNT(*) AS n, SUM(age) AS a FROM visits GROUP BY region"
@@ -137,10 +139,21 @@ def test_a_price_is_in_the_terms_of_the_accounts(session, tmp_path):
         assert isinstance(programs.price(there, planned(there, BY_REGION), epsilon=1), ZCDP)
 
 
-def test_a_remote_session_releases_on_the_grid(curator, monkeypatch):
-    remote = curator.remote_session("ana")
-    held = []
-    monkeypatch.setattr(type(remote._grid), "held", lambda _, work: (held.append(1), work())[1])
-    made = program(remote, lambda *_: 1)
-    assert perform(remote, made)[1] == 1
-    assert held == [1]
+def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
+    """And of what the program adds to it; a local one at once."""
+    clock = InstantClock()
+    with curator_of(tmp_path / "c", people(), clock=clock) as curator:
+        curator.grant("ana", epsilon=5)
+        start = clock.now()
+        assert (
+            perform(curator.session("ana"), program(curator.session("ana"), lambda *_: 1))[1] == 1
+        )
+        assert clock.now() == start
+        remote = curator.remote_session("ana")
+        longer = replace(program(remote, lambda *_: 1), seconds=Fraction(2))
+        for made, seconds in ((program(remote, lambda *_: 1), 0.05), (longer, 2.05)):
+            with curator._warehouse.engines.lane(("visits",), (1,), curator._grid):
+                pass  # it has started
+            start = clock.now()
+            assert perform(remote, made)[1] == 1
+            assert clock.now() - start == pytest.approx(seconds, abs=1e-9)

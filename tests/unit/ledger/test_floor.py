@@ -67,7 +67,7 @@ def vault(tmp_path):
 
 
 def test_new_charges_of_every_kind_have_a_floor_and_replays_none(vault):
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         assert session.sql(COUNT, epsilon=1e-9).free
         before = session.remaining
@@ -82,7 +82,7 @@ def test_new_charges_of_every_kind_have_a_floor_and_replays_none(vault):
 
 
 def test_an_error_that_would_cost_less_is_served_at_the_floor(vault):
-    with Curator.open(vault) as curator:
+    with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         made = session.explain(COUNT, error=10**9)
         assert made.cost == Pure(epsilon=Fraction(1, 10_000))
