@@ -129,7 +129,10 @@ def test_rows_of_an_earlier_version_are_prepared_again(tmp_path, monkeypatch):
     texts = "SELECT 'p' || i AS who, i AS n FROM range(9) r(i)"
     file, words = parquet(tmp_path, "visits", ROWS), parquet(tmp_path, "words", texts)
     frame = pandas.DataFrame({"who": [0.0, -0.0, 1.0], "n": [1, 2, 3]})
-    with monkeypatch.context() as before, Curator.open(tmp_path / "vault", price_floor=0) as curator:
+    with (
+        monkeypatch.context() as before,
+        Curator.open(tmp_path / "vault", price_floor=0) as curator,
+    ):
         before.setattr(warehouses, "unit_mark", lambda *_: "")
         before.setattr(warehouses, "check_units", lambda *_: None)
         curator.grant("ann", epsilon=9000)

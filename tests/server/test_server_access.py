@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.server.accounts import Accounts, Identity, Role
-from discreet.server.gate import Guesses
+from discreet.server.gate import PerMinute
 from discreet.server.logins import COOKIE, Logins
 from discreet.server.settings import Settings
 from support.server_house import house_of
@@ -86,9 +86,9 @@ def test_wrong_tokens_are_throttled(tmp_path):
 
 def test_guesses_are_forgotten_after_a_minute():
     now = [0.0]
-    guesses = Guesses(per_minute=2, clock=lambda: now[0])
+    guesses = PerMinute(most=2, clock=lambda: now[0])
     for _ in range(2):
-        guesses.wrong("a")
+        guesses.count("a")
     assert guesses.too_many("a")
     now[0] = 61.0
     assert not guesses.too_many("a")

@@ -11,6 +11,7 @@ import pytest
 from discreet.release import check_folder
 from discreet.server.accounts import Role
 from discreet.streams import Synopsis
+from support.server_house import house_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age >= 0"
 DAYS = "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
@@ -46,6 +47,16 @@ def budget(epsilon, delta):
 
 def charges(house):
     return [each for each in house.curator.ledger.entries() if each.act.value == "charge"]
+
+
+def test_checks_of_monitors_are_rationed_for_each_account(tmp_path):
+    for house in house_of(tmp_path / "h", checks_per_minute=2):
+        house.call("ana", "POST", "/monitors", json={**MONITOR, "alarms": 5})
+        high = {"threshold": 10_000}
+        said = [house.call("ana", "POST", "/monitors/fever/checks", json=high) for _ in range(4)]
+        assert [each.status_code for each in said] == [200, 200, 429, 429]
+        assert said[3].headers["Retry-After"] == "60"
+        assert house.call("ana", "GET", "/monitors/fever").json()["checks"] == 2
 
 
 def test_a_monitor_is_paid_once_and_alarms(house):

@@ -28,7 +28,7 @@ from discreet.loss import ZCDP, Loss, Pure
 from discreet.plan.draft import Plan
 from discreet.plan.explain import cost_of, explained
 from discreet.server.accounts import Accounts, Identity, Role
-from discreet.server.gate import Gate, Guesses
+from discreet.server.gate import Gate, PerMinute
 from discreet.server.logins import COOKIE, Login, Logins
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
@@ -59,10 +59,27 @@ class Desk:
         self.accounts = Accounts(curator.vault.states)
         self.logins = Logins(self.accounts, hours=settings.login_hours)
         self.gate = Gate(settings)
-        self.guesses = Guesses(per_minute=settings.logins_per_minute)
+        self.guesses = PerMinute(most=settings.logins_per_minute)
+        self.checks = PerMinute(most=settings.checks_per_minute)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.lock = threading.Lock()
         self.draining = False
+
+    def admit_check(self, who: Identity) -> None:
+        """Count a check of a monitor, which costs nothing, or refuse one too many in a minute.
+
+        Privacy: none (touches no data); failed checks count too.
+        >>> Desk.admit_check.__name__
+        'admit_check'
+        """
+        if self.checks.too_many(who.name):
+            raise Problem(
+                "too-many-requests",
+                f"{self.settings.checks_per_minute} checks of monitors a minute are the limit; "
+                "wait. Nothing was run or charged.",
+                retry_seconds=60,
+            )
+        self.checks.count(who.name)
 
     def count(self, name: str, label: str = "") -> None:
         """Count an event, for the metrics.
@@ -295,7 +312,7 @@ def signed_in(request: Request) -> Identity:
         if identity is None:
             if desk.guesses.too_many(address):
                 raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
-            desk.guesses.wrong(address)
+            desk.guesses.count(address)
             raise Problem("not-signed-in")
         return identity
     login = login_of(request)

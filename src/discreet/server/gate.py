@@ -1,5 +1,5 @@
-"""How much runs at once: a bounded pool for questions, counted by account, and a limit on guesses
-at tokens. Refuses at once what does not fit; knows nothing of what runs.
+"""How much runs at once: a bounded pool for questions, counted by account, and limits on how often
+something happens in a minute. Refuses at once what does not fit; knows nothing of what runs.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import TypeVar
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 
-__all__ = ["Gate", "Guesses"]
+__all__ = ["Gate", "PerMinute"]
 
 _Result = TypeVar("_Result")
 
@@ -85,44 +85,44 @@ class Gate:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class Guesses:
-    """How often somebody at an address has shown a wrong token lately.
+class PerMinute:
+    """How often somebody, by an address or a name, has done something in the last minute.
 
     Privacy: none (touches no data).
-    >>> guesses = Guesses(per_minute=1)
-    >>> guesses.wrong("127.0.0.1")
+    >>> guesses = PerMinute(most=1)
+    >>> guesses.count("127.0.0.1")
     >>> guesses.too_many("127.0.0.1"), guesses.too_many("127.0.0.2")
     (True, False)
     """
 
-    _MOST_ADDRESSES = 10_000
+    _MOST_NAMES = 10_000
 
-    def __init__(self, *, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
+    def __init__(self, *, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
         self._clock = clock
         self._lock = threading.Lock()
-        self._wrong: dict[str, deque[float]] = {}
+        self._times: dict[str, deque[float]] = {}
 
-    def wrong(self, address: str) -> None:
-        """Count a wrong token.
+    def count(self, name: str) -> None:
+        """Count once more.
 
         Privacy: none (touches no data).
-        >>> Guesses(per_minute=5).wrong("127.0.0.1")
+        >>> PerMinute(most=5).count("127.0.0.1")
         """
         with self._lock:
-            if len(self._wrong) >= self._MOST_ADDRESSES:
-                self._wrong.clear()
-            self._wrong.setdefault(address, deque(maxlen=self._per_minute)).append(self._clock())
+            if len(self._times) >= self._MOST_NAMES:
+                self._times.clear()
+            self._times.setdefault(name, deque(maxlen=self._most)).append(self._clock())
 
-    def too_many(self, address: str) -> bool:
-        """Whether this address has to wait.
+    def too_many(self, name: str) -> bool:
+        """Whether this one has to wait.
 
         Privacy: none (touches no data).
-        >>> Guesses(per_minute=5).too_many("127.0.0.1")
+        >>> PerMinute(most=5).too_many("127.0.0.1")
         False
         """
         with self._lock:
-            times = self._wrong.get(address, deque())
+            times = self._times.get(name, deque())
             while times and times[0] < self._clock() - 60:
                 times.popleft()
-            return len(times) >= self._per_minute
+            return len(times) >= self._most

@@ -186,7 +186,7 @@ async def _sign_in(request: Request) -> Response:
     form = await _fields(request)
     identity = await run_in_threadpool(desk.accounts.identify, form.text("token"))
     if identity is None:
-        desk.guesses.wrong(address)
+        desk.guesses.count(address)
         return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
     made = RedirectResponse("/", 303)
     made.set_cookie(

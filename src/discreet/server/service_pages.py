@@ -119,6 +119,7 @@ async def _check(request: Request, name: str, here: Analyst) -> Response:
 
     def check() -> None:
         named(here.desk, here.who, "monitor", name)
+        here.desk.admit_check(here.who)
         Monitor(here.desk.session(here.who), name).check()
 
     _, refusal = await _tried(here, check)

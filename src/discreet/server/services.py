@@ -242,6 +242,7 @@ async def _check(request: Request, name: _Name, form: CheckForm, who: _Analyst) 
 
     def check() -> dict[str, Any]:
         named(desk, who, "monitor", name)
+        desk.admit_check(who)
         monitor = Monitor(desk.session(who), name)
         return monitor.check(form.sql, threshold=form.threshold).values()
 

@@ -38,6 +38,7 @@ class Settings:
     token_days: int = 90
     login_hours: int = 12
     logins_per_minute: int = 10
+    checks_per_minute: int = 120
     drain_seconds: int = 20
 
     def __post_init__(self) -> None:
@@ -51,6 +52,7 @@ class Settings:
             "token_days": (1, 3650),
             "login_hours": (1, 168),
             "logins_per_minute": (1, 1000),
+            "checks_per_minute": (1, 100_000),
             "drain_seconds": (0, 600),
             "port": (0, 65535),
         }
