@@ -96,7 +96,7 @@ class Taking:
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(0, 0.05), (0.05, 0.05), (0.06, 0.1), (2, 2)])
-def test_outcomes_are_seen_at_their_deadline_whatever_the_work_takes(seconds, left):
+def test_answers_leave_at_steps(seconds, left):
     """Results and failures alike; what is late is discarded, and moves to no later step."""
     for work in (0.0, 0.0001, left - 0.001, left + 0.001, 60.0):
         for error in (None, Unavailable, RuntimeError, KeyboardInterrupt):

@@ -62,7 +62,8 @@ def test_the_same_plan_whatever_the_data(houses):
     plans = [house.session("ana").explain(MEDIAN, **FACTS) for house in houses.values()]
     answers = [house.session("ana").sql(MEDIAN, **FACTS) for house in houses.values()]
     for made, answer in zip(plans, answers, strict=True):
-        assert made == answer.plan
+        known = replace(made, table=made.table.public, tables=(made.table.public,))
+        assert answer.plan in (made, known)  # one given again has public facts of tables only
         assert (made.ways, made.choices, made.cost) == (plans[0].ways, plans[0].choices, made.cost)
         assert (made.sql, made.error) == (plans[0].sql, {"m": None})
         assert answer.receipt.mechanisms == answers[0].receipt.mechanisms
