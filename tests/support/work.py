@@ -16,7 +16,7 @@ from discreet.loss import Pure
 from discreet.plan.draft import Draft, Plan, plan
 from discreet.query.parse import parse
 from discreet.schema.column import Column
-from discreet.schema.table import Table
+from discreet.schema.table import JOINED_ROWS, Table
 
 ROWS = 8  # of the one person, in each private table; everybody else has one
 OTHERS = 300
@@ -45,6 +45,23 @@ TABLES = {
     "plain": Table("plain", kind="public", columns=(_REGION, _VALUE)),
 }
 SIZES = {"visits": OTHERS + ROWS, "stays": OTHERS + ROWS, "codes": 3000, "plain": 3000}
+
+
+WORLDS = ("true", "false", "absent")
+EXPENSIVE = "SELECT COUNT(*) FROM (SELECT who FROM visits WHERE secret) a " + " ".join(
+    f"JOIN stays s{n} ON a.who = s{n}.who" for n in range(5)
+)
+"""What was accepted once: one person's rows to the sixth power."""
+
+
+def check_work(measure: Any, accepted: list[tuple[str, Plan]], spare: int = 0) -> None:
+    """Every operator handles at most the plan's work more rows for the person than without."""
+    for sql, made in accepted:
+        found = [measure(secret, made.sql) for secret in WORLDS]
+        counts = [count for count, _ in found]
+        operators = max(count for _, count in found)
+        limit = operators * min(made.work, 8 * JOINED_ROWS) + spare
+        assert max(counts) - min(counts) <= limit, (sql, found)
 
 
 def rows(table: str, secret: str, alike: int = 0) -> list[tuple[int, ...]]:
