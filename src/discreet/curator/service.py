@@ -1,6 +1,7 @@
 """The facade: catalogue, accounts and sessions of a vault. What is released, sessions release."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from discreet.ledger.account import Holder
 from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault, folder_of
-from discreet.plan.draft import GROUP_LIMIT
+from discreet.plan.draft import GROUP_LIMIT, Plan
 from discreet.rationals import Number
 from discreet.schema.column import whole
 from discreet.schema.table import Budget, Table
@@ -200,3 +201,12 @@ class Curator:
         return Session(
             self._vault, self._warehouse, name, grid=self._grid, most_groups=self._most_groups
         )
+
+    def visible_after(self, plan: Plan) -> Fraction:
+        """The seconds after its charge at which a plan's outcome in a remote session can be seen.
+
+        Privacy: none (touches no data): from the plan and declared facts.
+        >>> Curator.visible_after.__name__
+        'visible_after'
+        """
+        return self._grid.deadline(plan.answer_seconds)

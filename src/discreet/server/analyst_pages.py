@@ -179,6 +179,7 @@ def _previewed(
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": warnings_of(made),
+        "seconds": f"{float(here.desk.curator.visible_after(made)):g}",
     }
 
 

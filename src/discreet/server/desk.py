@@ -130,7 +130,8 @@ class Desk:
         return {word for word in found if len(word) > 1}
 
     def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
-        """Everything public about a plan; its statement names tables as analysts know them.
+        """Everything public about a plan; its statement names tables as analysts know them, and
+        `answer_seconds` are whole steps of time.
 
         Privacy: none (touches no data).
         >>> Desk.explained.__name__
@@ -141,6 +142,7 @@ class Desk:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:
                 values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
+        values["answer_seconds"] = float(self.curator.visible_after(made))
         return values
 
     def refresh(self, name: str) -> None:
