@@ -4,13 +4,14 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.guarantee import check_same_guarantee
+from discreet.curator.identity import frame_identity, identity_of, refuse_vaults
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.units import unit_mark
@@ -20,7 +21,7 @@ from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import Engine
 from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
-from discreet.ledger.catalogue import Registration
+from discreet.ledger.catalogue import Identity, Registration
 from discreet.ledger.vault import Vault
 from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
 from discreet.plan.rollup import TOTALS, kept_tables
@@ -75,9 +76,10 @@ class Warehouse:
         origin = _origin(table)
         if origin.dialect != "duckdb":
             return self.add_in_place(table)
+        refuse_vaults(table.name, origin)
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
         prepared = self._prepare(table, origin, on_progress)
-        self._register(table, origin, prepared, stamp, origin.content())
+        self._register(table, origin, prepared, stamp, identity_of)
         return table
 
     def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
@@ -91,9 +93,10 @@ class Warehouse:
         origin = _origin(table)
         self._folder.mkdir(mode=0o700, exist_ok=True)
         origin.check()
+        refuse_vaults(table.name, origin)
         stamp = origin.stamp()
         self._check_in_place(table, origin)
-        self._register(table, origin, None, stamp, origin.content())
+        self._register(table, origin, None, stamp, identity_of)
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
@@ -101,8 +104,9 @@ class Warehouse:
         file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
-            prepared = self._prepare(table, Origin.of(str(file)), on_progress)
-            self._register(table, None, prepared, "", file)
+            origin = Origin.of(str(file))
+            prepared = self._prepare(table, origin, on_progress)
+            self._register(table, origin, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
         return table
@@ -110,32 +114,43 @@ class Warehouse:
     def _register(
         self,
         table: Table,
-        origin: Origin | None,
+        origin: Origin,
         prepared: str | None,
         stamp: str,
-        content: Path | Iterable[bytes],
+        look: Callable[[Vault, Origin, Path | None], Identity],
     ) -> None:
-        catalogue = self._vault.catalogue
-        old = {each.name: each.prepared for each in catalogue.tables()}.get(table.name)
-        try:
-            check_same_guarantee(table, self.tables().values())
-            catalogue.register(
+        def check(known: tuple[Registration, ...]) -> None:
+            check_same_guarantee(table, map(self._schema, known))
+
+        with self._settled(table.name, prepared) as file:
+            self._vault.catalogue.register(
                 name=table.name,
                 population=table.population,
                 schema=table.to_json(),
                 schema_version=table.version,
-                fingerprint=catalogue.fingerprint(content),
+                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
                 kind=table.kind,
                 budget=table.budget,
-                source=None if origin is None else origin.place(),
+                source=None if look is frame_identity else origin.place(),
                 prepared=prepared,
                 stamp=stamp,
+                unit=table.unit,
+                identity=look(self._vault, origin, file),
+                check=check,
             )
+
+    @contextmanager
+    def _settled(self, name: str, prepared: str | None) -> Iterator[Path | None]:
+        """Around a registration: removes what it replaces, or what it was refused with."""
+        known = {each.name: each.prepared for each in self._vault.catalogue.tables()}
+        file = None if prepared is None else self._folder / prepared
+        try:
+            yield file
         except BaseException:
-            if prepared is not None:
-                (self._folder / prepared).unlink(missing_ok=True)
+            if file is not None:
+                file.unlink(missing_ok=True)
             raise
-        if old is not None:
+        if (old := known.get(name)) is not None:
             (self._folder / old).unlink(missing_ok=True)
         self._sweep()
 
@@ -160,21 +175,21 @@ class Warehouse:
         if known.source is None or table.source is None:
             raise SchemaError(f"{name} was added from memory; add it again with its new data.")
         origin = _origin(table)
-        stamp, prepared, old = origin.stamp(), None, known.prepared
-        if old is not None:
+        refuse_vaults(name, origin)
+        stamp, prepared = origin.stamp(), None
+        if known.prepared is not None:
             prepared = self._prepare(table, origin, on_progress)
         else:
             self._check_in_place(table, origin)
-        made = self._vault.catalogue.refresh(
-            name,
-            fingerprint=self._vault.catalogue.fingerprint(origin.content()),
-            prepared=prepared,
-            stamp=stamp,
-        )
-        if old is not None:
-            (self._folder / old).unlink(missing_ok=True)
-        self._sweep()
-        return made
+        with self._settled(name, prepared) as file:
+            return self._vault.catalogue.refresh(
+                name,
+                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
+                prepared=prepared,
+                stamp=stamp,
+                source=origin.place(),
+                identity=identity_of(self._vault, origin, file),
+            )
 
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
