@@ -84,9 +84,9 @@ class Spark:
                 session = self._opened()
                 if source.table is None:
                     return source.places()
-                known = session.catalog.getTable(source.table)
-                parts = (known.catalog, *(known.namespace or ()), known.name)
-                name = ".".join(part.lower() for part in parts if part)
+                above = [session.catalog.currentCatalog(), session.catalog.currentDatabase()]
+                parts = source.table.replace("`", "").split(".")
+                name = ".".join([*above, *parts][-max(3, len(parts)) :])
                 files = [SparkSource(file, file, None) for file in _files(session, view)]
                 return (f"/spark/{name}", *(place for file in files for place in file.places()))
             except _errors() as failure:

@@ -303,9 +303,10 @@ def _bind(book: Book, made: Registration, unit: str | None, identity: Identity) 
         population, mark, known = tied.partition(":")
         if population != made.population:
             raise _belongs(made.name, "this source", population)
-        if key in around:
-            continue
-        for other in [known or None] if mark else _units(book.connection, key, population):
+        units = [known or None] if mark else []
+        if not mark and key in rows:
+            units = _units(book.connection, key, population)
+        for other in units:
             if other != unit:
                 raise _protects(made.name, unit, other)
 
