@@ -14,6 +14,7 @@ import pytest
 
 from discreet.curator.service import Curator
 from discreet.errors import SchemaError, Unavailable
+from discreet.ledger import catalogue
 
 QUERY = """SELECT range AS patient, range % 90 AS age, (range * 7 % 100) / 4 AS income,
 ['North', 'south'][1 + range % 2] AS region, DATE '2024-01-01' + CAST(range % 300 AS INT) AS day,
@@ -89,7 +90,7 @@ def other_types(folder):
 
 
 def csv(folder):
-    duckdb.sql(f"COPY ({QUERY}) TO '{folder}/visits.csv'")
+    duckdb.sql(f"COPY (FROM '{folder}/visits.parquet') TO '{folder}/visits.csv'")
     return "visits.csv"
 
 
@@ -398,3 +399,34 @@ def test_hashes_of_rows_stay_in_the_vault(house, capsys):
         with other.vault._store.reading() as connection:
             there = connection.execute("SELECT value FROM sources WHERE kind = 'content'")
             assert not set(rows) & set(there.fetchall())
+
+
+def _bind_as_before(book, made, unit, identity):
+    """How earlier versions tied a source: its path and its bytes, to the population alone."""
+    del unit, identity
+    for kind, value in catalogue._own(made):
+        query = "SELECT 1 FROM sources WHERE kind = ? AND value = ?"
+        if book.connection.execute(query, (kind, value)).fetchone() is None:
+            row = (kind, value, made.population)
+            book.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", row)
+            book.seal("source", (f"{kind}:{value.hex().upper()}", made.population))
+
+
+@pytest.mark.parametrize("reached", ["itself", "symlink", "hard_link", "byte_copy"])
+def test_what_an_earlier_version_has_registered_is_known(house, monkeypatch, reached):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(catalogue, "_bind", _bind_as_before)
+        add(house, schema(source="visits.parquet"))
+    check_second(house, "prepared", SOURCES[reached](house.folder))
+
+
+def test_rows_that_an_earlier_version_has_refreshed_away(house, monkeypatch):
+    copy = house.folder / byte_copy(house.folder)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(catalogue, "_bind", _bind_as_before)
+        add(house, schema(source="visits.parquet"))
+        write(f"{QUERY} WHERE range > 3", house.folder / "visits.parquet")
+        house.curator.refresh("visits")
+    check_second(house, "in place", copy.name)
+    house.curator.refresh("visits")  # ties what was not tied then
+    check_second(house, "in place", csv(house.folder))
