@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.admission import check_in_place, check_missing
 from discreet.curator.custody import check_prepared, sweep_prepared
 from discreet.curator.guarantee import check_same_guarantee
 from discreet.curator.identity import frame_identity, identity_of, refuse_vaults
@@ -23,7 +24,7 @@ from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Identity, Registration
 from discreet.ledger.vault import Vault
-from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
+from discreet.plan.prepare import clamp_counts, lattice_rows, prepared_rows
 from discreet.plan.rollup import TOTALS, kept_tables
 from discreet.rationals import Number
 from discreet.schema.file import read_schema
@@ -32,7 +33,6 @@ from discreet.schema.table import Table
 __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
-_REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 _WITH_TOTALS = ".kept.duckdb"
 
 
@@ -95,7 +95,7 @@ class Warehouse:
         origin.check()
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()
-        self._check_in_place(table, origin)
+        check_in_place(table, origin, self._folder)
         self._register(table, origin, None, stamp, identity_of)
         return table
 
@@ -154,15 +154,6 @@ class Warehouse:
             (self._folder / old).unlink(missing_ok=True)
         self._sweep()
 
-    def _check_in_place(self, table: Table, origin: Origin) -> None:
-        """Evaluate every row once, so that a source the engine cannot read is refused now."""
-        types = origin.types()
-        self._check_missing(table, origin, types)
-        counts = ", ".join(["count(*)", *(f'count("{column.name}")' for column in table.columns)])
-        rows = lattice_rows(table, origin.relation("source"), types, origin.dialect)
-        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
-            engine.rows(f"SELECT {counts} FROM ({rows}) AS prepared")
-
     def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
 
@@ -180,7 +171,7 @@ class Warehouse:
         if known.prepared is not None:
             prepared = self._prepare(table, origin, on_progress)
         else:
-            self._check_in_place(table, origin)
+            check_in_place(table, origin, self._folder)
         with self._settled(name, prepared) as file:
             return self._vault.catalogue.refresh(
                 name,
@@ -193,7 +184,7 @@ class Warehouse:
 
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
-        self._check_missing(table, origin, types)
+        check_missing(table, origin, types, self._folder)
         mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
         file = f"{table.name}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
@@ -205,23 +196,6 @@ class Warehouse:
             seal=self._seal,
         )
         return file
-
-    def _check_missing(self, table: Table, origin: Origin, types: Mapping[str, str]) -> None:
-        """Refuse values where a rule of the schema says "error"; also checks the columns."""
-        counted = missing_count(table, origin.relation("source"), types, origin.dialect)
-        if counted is None:
-            return
-        refusals, statement = counted
-        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
-            numbers = engine.rows(statement)[0]
-        for refusal, number in zip(refusals, numbers, strict=True):
-            if number:
-                what = _REFUSED[refusal.rule]
-                raise SchemaError(
-                    f"{table.name}: column {refusal.column!r} has {what} and {refusal.rule} = "
-                    f'"error". Write {refusal.rule} = "drop" or another rule, or mend the source. '
-                    "Nothing was added."
-                )
 
     def _sweep(self) -> None:
         sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})

@@ -382,6 +382,7 @@ def test_a_file_called_ledger_makes_no_vault(house):
     add(house, schema(source="visits.parquet"))
     (house.folder / "ledger").write_bytes(b"\xff\xfe")
     add(house, schema(source="visits.parquet"))
+    assert house.curator.vault.catalogue.table("visits").data_version == 2
 
 
 def test_hashes_of_rows_stay_in_the_vault(house, capsys):
