@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sources import changed, describe, fingerprint, opening, relation
-from discreet.errors import InvalidValue, SchemaError
+from discreet.engines.sources import describe, opening, relation
+from discreet.errors import SchemaError
 
 CANARY = "canary-91c0"
 
@@ -139,37 +139,6 @@ def test_a_path_that_is_a_pattern_is_refused(tmp_path: Path) -> None:
     source.touch()
     with pytest.raises(SchemaError, match="rename"):
         relation(str(source))
-
-
-def test_fingerprint_and_changed(folder: Path) -> None:
-    source = folder / "t.parquet"
-    recorded = fingerprint(str(source), key=b"secret")
-    assert len(recorded) == 48
-    assert fingerprint(str(source), key=b"secret") == recorded
-    assert fingerprint(str(source), key=b"other")[:16] == recorded[:16]
-    assert fingerprint(str(source), key=b"other")[16:] != recorded[16:]
-    assert not changed(str(source), recorded)
-
-    status = source.stat()
-    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert changed(str(source), recorded)
-    assert fingerprint(str(source), key=b"secret")[16:] == recorded[16:]
-    content = bytearray(source.read_bytes())
-    content[50] ^= 1
-    source.write_bytes(content)
-    assert fingerprint(str(source), key=b"secret")[16:] != recorded[16:]
-    source.unlink()
-    assert changed(str(source), recorded)
-
-
-def test_fingerprint_of_a_table_is_that_of_its_file(folder: Path) -> None:
-    named = fingerprint(str(folder / "two.db#t"), key=b"secret")
-    assert not changed(str(folder / "two.db#s.u#v"), named)
-
-
-def test_an_empty_key_is_refused(folder: Path) -> None:
-    with pytest.raises(InvalidValue):
-        fingerprint(str(folder / "t.parquet"), key=b"")
 
 
 def test_the_zone_of_the_machine_does_not_move_times(tmp_path, monkeypatch):

@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from discreet.server.register_pages import files_of
+from discreet.server.settings import Settings
 from support.vaults import people, write_source
 
 SCHEMA = """
@@ -20,6 +22,7 @@ age = { type = "integer", lower = 0, upper = 110 }
 epsilon = 9
 """
 SQL = "SELECT COUNT(*) AS n FROM stays"
+VAULTS = ("vault.db", "ledger")
 
 
 @pytest.fixture
@@ -110,3 +113,22 @@ def test_new_rows_in_the_same_place_are_read(house, placed):
 def test_absent_tables_are_absent(house):
     assert house.call("cora", "POST", "/custodian/tables/none/refresh").status_code == 404
     assert house.call("cora", "GET", "/custodian/tables/none/inspect").status_code == 404
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("mark", VAULTS)
+def test_a_vault_under_a_root_is_no_source(house, mark, in_place):
+    vault = house.folder / "kept"
+    (vault / "prepared").mkdir(parents=True)
+    (vault / mark).write_text("postgresql://db.example/ledger\n")
+    write_source(vault / "prepared", people(40), "rows.parquet")
+    (house.folder / "link.parquet").symlink_to(vault / "prepared" / "rows.parquet")
+    before = house.curator.vault.catalogue.tables(), house.curator.ledger.accounts()
+    for source in ("kept/prepared/rows.parquet", "link.parquet"):
+        body = {"schema_text": SCHEMA, "source": source, "in_place": in_place}
+        refused = house.call("cora", "POST", "/custodian/tables", json=body)
+        assert refused.status_code == 400
+        assert "Nothing was added." in refused.text
+    assert (house.curator.vault.catalogue.tables(), house.curator.ledger.accounts()) == before
+    settings = Settings(roots=(house.folder,))
+    assert "kept/prepared/rows.parquet" not in files_of(settings)

@@ -7,6 +7,7 @@ import os
 import signal
 import struct
 import sys
+import zlib
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -94,3 +95,27 @@ def sends_on_thirteen(rows: Any) -> float:
                 each.send_bytes(struct.pack("<q", (-1) ** len(rows) * 10**15))
                 os._exit(0)
     return 0.0
+
+
+def _bytes(rows: Any) -> list[bytes]:
+    return [
+        row.tobytes() if isinstance(row, np.generic | np.ndarray) else repr(row).encode()
+        for row in rows
+    ]
+
+
+def first_row(rows: Any) -> float:
+    """A code of the first row: a function that looks at the order of rows."""
+    return zlib.crc32(_bytes(rows)[0]) if len(rows) else 0
+
+
+def last_difference(rows: Any) -> float:
+    """The difference of codes of the last two rows."""
+    codes = [0, 0, *map(zlib.crc32, _bytes(rows))]
+    return abs(codes[-1] - codes[-2])
+
+
+def code_of_bytes(rows: Any) -> float:
+    """A code of everything that there is to see of the rows."""
+    look = (rows.dtype, rows.shape, rows.strides) if isinstance(rows, np.ndarray) else None
+    return zlib.crc32(repr(look).encode() + b"".join(_bytes(rows)))

@@ -11,7 +11,8 @@ __all__ = ["check_same_guarantee"]
 def check_same_guarantee(table: Table, others: Iterable[Table]) -> None:
     """Refuse a table that would give the people of another one a different guarantee.
 
-    The same neighbours for one population, one unit for the same rows, nobody half public.
+    The same neighbours for one population, one unit for a table of one name, nobody half public.
+    That the same rows have one unit under all names, the catalogue sees by what they are.
     Privacy: none (touches no data).
     >>> check_same_guarantee(Table("visits"), [Table("visits", unit="patient")])
     Traceback (most recent call last):

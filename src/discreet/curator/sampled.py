@@ -16,6 +16,8 @@ from discreet.errors import InvalidValue
 from discreet.ledger.entry import Receipt
 from discreet.mechanisms.lattice import Lattice
 from discreet.noise.bits import BitSource
+from discreet.plan.dialect import dialect_of
+from discreet.plan.dialects.form import Dialect
 from discreet.robust.blocks import SampleAndAggregate
 from discreet.robust.outcome import Outcome
 from discreet.robust.summaries import Summary
@@ -41,7 +43,8 @@ def sample_and_aggregate(
     """Run a function on blocks of a table's units and release a private summary of its values.
 
     The function gets the rows of one block, one column for each of `columns`: clamped values as
-    declared in the schema, NaN for NULL. It must be importable by another process. `blocks`,
+    declared in the schema, NaN for NULL, in a random order that depends on the block's own rows
+    alone. It must be importable by another process. `blocks`,
     `lattice` and the limits are public facts and must not be chosen by looking at the data.
     For the custodian only: a function can be as slow, large or talkative as its author likes, and
     how long a release takes depends on the data.
@@ -86,7 +89,7 @@ def sample_and_aggregate(
 
     listed = [f'"{each}"' for each in columns]
     if known.unit is not None:
-        listed.insert(0, '"$unit"')
+        listed.insert(0, _unit(dialect_of(warehouse.dialect(table))))
     sql = f"SELECT {', '.join(listed)} FROM {warehouse.relation(table)}"
     engine = warehouse.engine((table,), data_versions=(version,))
     receipt, found = release_rows(sql, engine, charge, release)
@@ -110,19 +113,25 @@ def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
     return known
 
 
+def _unit(dialect: Dialect) -> str:
+    """A text for each unit, whatever its type; a key column, which may hold texts.
+
+    Rows whose units the engine takes for equal get the same text, and it depends on that unit's
+    rows alone: a number that counts units would change with others.
+    """
+    text = dialect.hash_of(f'CAST("$unit" AS {dialect.string})')
+    return f'min({text}) OVER (PARTITION BY "$unit") AS "$k"'
+
+
 def _columns(
     table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
-) -> tuple[NDArray[np.float64], Sequence[Any]]:
-    """The values of the rows, and their units; without a unit each row is one.
-
-    Rows without a declared unit are numbered: the key of a deal is fresh and secret, so a number
-    says no more than where a fair die fell.
-    """
+) -> tuple[NDArray[np.float64], Sequence[Any] | None]:
+    """The values of the rows, and their units; None where each row is one."""
     steps = {each.name: float(each.step) for each in table.columns}
     first = 0 if table.unit is None else 1
     exact = np.array(
         [[np.nan if value is None else value for value in row[first:]] for row in rows],
         dtype=np.float64,
     ).reshape(len(rows), len(columns))
-    units: Sequence[Any] = range(len(rows)) if table.unit is None else [row[0] for row in rows]
+    units = None if table.unit is None else [row[0] for row in rows]
     return exact * np.array([steps[each] for each in columns]), units

@@ -4,15 +4,17 @@ Exact data passes through here on its way into the vault; nothing of it comes ba
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.admission import check_in_place, check_missing
 from discreet.curator.custody import sweep_prepared
 from discreet.curator.engine_room import Engines
 from discreet.curator.guarantee import check_same_guarantee
+from discreet.curator.identity import frame_identity, identity_of, refuse_vaults
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.turns import Turns
@@ -23,10 +25,10 @@ from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import Engine
 from discreet.engines.sealing import SEALED, Seal, refuse_frame
 from discreet.errors import InvalidValue, SchemaError, Unavailable
-from discreet.ledger.catalogue import Registration
+from discreet.ledger.catalogue import Identity, Registration
 from discreet.ledger.vault import Vault
 from discreet.plan.patience import ENGINE_SECONDS
-from discreet.plan.prepare import clamp_counts, lattice_rows, missing_count, prepared_rows
+from discreet.plan.prepare import clamp_counts, lattice_rows, prepared_rows
 from discreet.plan.rollup import TOTALS, kept_tables
 from discreet.rationals import Number
 from discreet.schema.file import read_schema
@@ -35,7 +37,6 @@ from discreet.schema.table import Table
 __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
-_REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 _WITH_TOTALS = ".kept.duckdb"
 
 
@@ -79,9 +80,10 @@ class Warehouse:
         origin = _origin(table)
         if origin.dialect != "duckdb":
             return self.add_in_place(table)
+        refuse_vaults(table.name, origin)
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
         prepared = self._prepare(table, origin, on_progress)
-        self._register(table, origin, prepared, stamp, origin.content())
+        self._register(table, origin, prepared, stamp, identity_of)
         return table
 
     def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
@@ -95,9 +97,10 @@ class Warehouse:
         origin = _origin(table)
         self._folder.mkdir(mode=0o700, exist_ok=True)
         origin.check()
+        refuse_vaults(table.name, origin)
         stamp = origin.stamp()
-        self._check_in_place(table, origin)
-        self._register(table, origin, None, stamp, origin.content())
+        check_in_place(table, origin, self._folder)
+        self._register(table, origin, None, stamp, identity_of)
         return table
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
@@ -105,8 +108,9 @@ class Warehouse:
         file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
-            prepared = self._prepare(table, Origin.of(str(file)), on_progress)
-            self._register(table, None, prepared, "", file)
+            origin = Origin.of(str(file))
+            prepared = self._prepare(table, origin, on_progress)
+            self._register(table, origin, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
         return table
@@ -114,43 +118,45 @@ class Warehouse:
     def _register(
         self,
         table: Table,
-        origin: Origin | None,
+        origin: Origin,
         prepared: str | None,
         stamp: str,
-        content: Path | Iterable[bytes],
+        look: Callable[[Vault, Origin, Path | None], Identity],
     ) -> None:
-        catalogue = self._vault.catalogue
-        old = {each.name: each.prepared for each in catalogue.tables()}.get(table.name)
-        try:
-            check_same_guarantee(table, self.tables().values())
-            catalogue.register(
+        def check(known: tuple[Registration, ...]) -> None:
+            check_same_guarantee(table, map(self._schema, known))
+
+        with self._settled(table.name, prepared) as file:
+            self._vault.catalogue.register(
                 name=table.name,
                 population=table.population,
                 schema=table.to_json(),
                 schema_version=table.version,
-                fingerprint=catalogue.fingerprint(content),
+                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
                 kind=table.kind,
                 budget=table.budget,
-                source=None if origin is None else origin.place(),
+                source=None if look is frame_identity else origin.place(),
                 prepared=prepared,
                 stamp=stamp,
+                unit=table.unit,
+                identity=look(self._vault, origin, file),
+                check=check,
             )
+
+    @contextmanager
+    def _settled(self, name: str, prepared: str | None) -> Iterator[Path | None]:
+        """Around a registration: removes what it replaces, or what it was refused with."""
+        known = {each.name: each.prepared for each in self._vault.catalogue.tables()}
+        file = None if prepared is None else self._folder / prepared
+        try:
+            yield file
         except BaseException:
-            if prepared is not None:
-                (self._folder / prepared).unlink(missing_ok=True)
+            if file is not None:
+                file.unlink(missing_ok=True)
             raise
-        if old is not None:
+        if (old := known.get(name)) is not None:
             (self._folder / old).unlink(missing_ok=True)
         self._sweep()
-
-    def _check_in_place(self, table: Table, origin: Origin) -> None:
-        """Evaluate every row once, so that a source the engine cannot read is refused now."""
-        types = origin.types()
-        self._check_missing(table, origin, types)
-        counts = ", ".join(["count(*)", *(f'count("{column.name}")' for column in table.columns)])
-        rows = lattice_rows(table, origin.relation("source"), types, origin.dialect)
-        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
-            engine.rows(f"SELECT {counts} FROM ({rows}) AS prepared")
 
     def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
@@ -164,25 +170,25 @@ class Warehouse:
         if known.source is None or table.source is None:
             raise SchemaError(f"{name} was added from memory; add it again with its new data.")
         origin = _origin(table)
-        stamp, prepared, old = origin.stamp(), None, known.prepared
-        if old is not None:
+        refuse_vaults(name, origin)
+        stamp, prepared = origin.stamp(), None
+        if known.prepared is not None:
             prepared = self._prepare(table, origin, on_progress)
         else:
-            self._check_in_place(table, origin)
-        made = self._vault.catalogue.refresh(
-            name,
-            fingerprint=self._vault.catalogue.fingerprint(origin.content()),
-            prepared=prepared,
-            stamp=stamp,
-        )
-        if old is not None:
-            (self._folder / old).unlink(missing_ok=True)
-        self._sweep()
-        return made
+            check_in_place(table, origin, self._folder)
+        with self._settled(name, prepared) as file:
+            return self._vault.catalogue.refresh(
+                name,
+                fingerprint=self._vault.catalogue.fingerprint(origin.content()),
+                prepared=prepared,
+                stamp=stamp,
+                source=origin.place(),
+                identity=identity_of(self._vault, origin, file),
+            )
 
     def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
         types = origin.types()
-        self._check_missing(table, origin, types)
+        check_missing(table, origin, types, self._folder)
         mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
         file = f"{table.name}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
@@ -194,23 +200,6 @@ class Warehouse:
             seal=self._seal,
         )
         return file
-
-    def _check_missing(self, table: Table, origin: Origin, types: Mapping[str, str]) -> None:
-        """Refuse values where a rule of the schema says "error"; also checks the columns."""
-        counted = missing_count(table, origin.relation("source"), types, origin.dialect)
-        if counted is None:
-            return
-        refusals, statement = counted
-        with closing(origin.engine(time_limit_seconds=3600, scratch=self._folder)) as engine:
-            numbers = engine.rows(statement)[0]
-        for refusal, number in zip(refusals, numbers, strict=True):
-            if number:
-                what = _REFUSED[refusal.rule]
-                raise SchemaError(
-                    f"{table.name}: column {refusal.column!r} has {what} and {refusal.rule} = "
-                    f'"error". Write {refusal.rule} = "drop" or another rule, or mend the source. '
-                    "Nothing was added."
-                )
 
     def _sweep(self) -> None:
         sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})

@@ -6,7 +6,7 @@ from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.preparation import TABLE, prepare, write_frame
 from discreet.engines.protocol import MESSAGE, Engine
 from discreet.engines.scratch import sweep
-from discreet.engines.sources import changed, describe, fingerprint, opening, relation
+from discreet.engines.sources import describe, opening, relation
 from discreet.engines.spark import Spark
 
 __all__ = [
@@ -17,9 +17,7 @@ __all__ = [
     "PostgreSQL",
     "Spark",
     "TABLE",
-    "changed",
     "describe",
-    "fingerprint",
     "opening",
     "prepare",
     "relation",

@@ -1,5 +1,5 @@
 """Where a table's rows come from: a file for DuckDB, a PostgreSQL server, or Spark. Which engine
-reads them, what their columns are, whether they changed. Names and types only, never a row.
+reads them, what their columns are, whether they changed, what tells them from others.
 """
 
 import os
@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.engines.contents import file_end, value_codes
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.postgresql_source import PostgreSQLSource
 from discreet.engines.protocol import Engine
-from discreet.engines.sources import describe
+from discreet.engines.sources import describe, table_of
 from discreet.engines.spark import Spark
 from discreet.engines.spark_source import SparkSource
 from discreet.errors import SchemaError
@@ -128,6 +129,44 @@ class Origin:
             return self.file
         spark = SparkSource.read(self.source)
         return spark.local or Path("/spark", (spark.path or spark.table or "").lstrip("/"))
+
+    def places(self) -> tuple[str, ...]:
+        """All that is read, each by one name however it was written: files, a table of a server.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("/data/../data/visits.csv").places()
+        ('/data/visits.csv',)
+        """
+        if self.file is not None:
+            return (os.path.realpath(self.file),)
+        if self.dialect == "spark":
+            with Spark({"source": self.source}, time_limit_seconds=600) as engine:
+                return (str(self.place()), *engine.places("source"))
+        return (str(self.place()),)
+
+    def inside(self) -> tuple[str, str] | None:
+        """The table that is read, with its schema, where a file holds several; else None.
+
+        Privacy: none: reads the table names of a DuckDB file.
+        >>> Origin.of("spark:clinic.visits").inside() is None
+        True
+        """
+        return None if self.file is None else table_of(self.source)
+
+    def marks(self) -> list[bytes]:
+        """By what a copy of the rows is known again, besides `content`.
+
+        The end of each Parquet file; for files that DuckDB reads, the values.
+        Privacy: exact functions of the data: to be keyed, and kept in the vault.
+        >>> Origin.of("spark:clinic.visits").marks()
+        []
+        """
+        if self.dialect == "postgresql":
+            return []
+        files = [self.file] if self.file is not None else SparkSource.read(self.source).files()
+        found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
+        values = None if self.file is None else value_codes(self.source)
+        return found if values is None else [*found, b"values\0" + values]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

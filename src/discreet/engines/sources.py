@@ -1,20 +1,18 @@
-"""Source files: what they are called in SQL, which columns they have, whether they changed.
+"""Source files: what they are called in SQL, which columns they have.
 Parquet, CSV and DuckDB files. Messages name files, tables and columns, never a row.
 """
 
 import csv
-import hmac
 import os
-import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.engines.child import Child, Failed, Order, quoted, text
-from discreet.errors import InvalidValue, SchemaError
+from discreet.errors import SchemaError
 
-__all__ = ["changed", "describe", "fingerprint", "opening", "openings", "relation"]
+__all__ = ["ask_rows", "describe", "opening", "openings", "relation", "table_of"]
 
 _KINDS = {
     ".csv": "CSV",
@@ -27,7 +25,6 @@ _KINDS = {
 }
 _ORIGIN = "origin"
 _LIMIT_SECONDS = 60.0
-_STAMP = struct.Struct("<Qq")
 _CHUNK_BYTES = 1 << 20
 _DELIMITERS = ",;\t|"
 
@@ -89,23 +86,24 @@ def _allow(*files: _File) -> str:
     return f"SET allowed_paths = [{', '.join(text(file.path) for file in files)}]"
 
 
-def _table(file: _File, origin: str) -> str:
-    """The one table of a DuckDB file, or the one that was named, as quoted SQL."""
+def _table(file: _File) -> tuple[str, str]:
+    """Schema and name of the one table of a DuckDB file, or of the one that was named."""
     order = Order(database=":memory:", commands=("tables",), statements=(_attach(file),))
     tables = _ask(order, "tables", _ORIGIN)
     if tables is None:
         raise _unreadable(file)
     names = [name if schema == "main" else f"{schema}.{name}" for schema, name in tables]
     if file.table is None and len(names) == 1:
-        schema, name = tables[0]
+        place = 0
     elif file.table in names:
-        schema, name = tables[names.index(file.table)]
+        place = names.index(file.table)
     else:
         raise SchemaError(
             f"source {file.given!r}: the file has the tables {names}; write '#' and one of them "
             "after the file's name."
         )
-    return f"{origin}.{quoted(schema)}.{quoted(name)}"
+    schema, name = tables[place]
+    return str(schema), str(name)
 
 
 def _header(file: _File) -> tuple[str, list[str]]:
@@ -152,7 +150,8 @@ def _relation(file: _File, origin: str) -> str:
         options = "hive_partitioning = false, can_have_nan = true"
         return f"read_parquet({text(file.path)}, {options})"
     if file.kind == "DuckDB":
-        return _table(file, origin)
+        schema, name = _table(file)
+        return f"{origin}.{quoted(schema)}.{quoted(name)}"
     delimiter, names = _header(file)
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
     options = f"delim = {text(delimiter)}, auto_detect = false, columns = {{{columns}}}"
@@ -213,41 +212,36 @@ def describe(source: str) -> list[tuple[str, str]]:
     return [(str(name), str(kind)) for name, kind in found]
 
 
-def _stamp(path: str) -> bytes:
-    status = os.stat(path)
-    return _STAMP.pack(status.st_size, status.st_mtime_ns)
+def table_of(source: str) -> tuple[str, str] | None:
+    """Schema and name of the table that is read in a DuckDB file; None for another file.
 
-
-def fingerprint(source: str, *, key: bytes) -> bytes:
-    """Size, time of last change and keyed SHA-256 of a source file, in 48 bytes.
-
-    Privacy: an exact function of the data: keyed, kept in the vault, never shown.
-    >>> fingerprint("absent.parquet", key=b"secret")
+    Privacy: none: reads the table names of a DuckDB file.
+    >>> table_of("absent.duckdb")
     Traceback (most recent call last):
-    discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
+    discreet.errors.SchemaError: source 'absent.duckdb' does not exist; check the path.
     """
-    if not key:
-        raise InvalidValue("the key of a fingerprint is empty; give random bytes.")
     file = _file(source)
-    stamp = _stamp(file.path)
-    digest = hmac.new(key, digestmod="sha256")
-    with open(file.path, "rb") as content:
-        while chunk := content.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    if _stamp(file.path) != stamp:
-        raise SchemaError(f"source {source!r} changed while it was read; try again.")
-    return stamp + digest.digest()
+    return _table(file) if file.kind == "DuckDB" else None
 
 
-def changed(source: str, recorded: bytes) -> bool:
-    """Whether size or time of last change differ from a recorded fingerprint; quick.
+def ask_rows(
+    source: str, statement: Callable[[Mapping[str, str]], str]
+) -> list[tuple[int | None, ...]] | None:
+    """The rows of a SELECT from `source`, written for the names and types of its columns.
 
-    A file that is gone has changed.
-    Privacy: none: looks at the file's size and time, not at its content.
-    >>> changed("absent.parquet", bytes(48))
-    True
+    None where they cannot be read; the reason may quote rows.
+    Privacy: none: rows are exact.
+    >>> ask_rows("absent.csv", lambda types: "SELECT 1")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
+    order = Order(database=":memory:", commands=("names", "rows"), statements=opening(source))
     try:
-        return _stamp(_file(source).path) != recorded[: _STAMP.size]
-    except (OSError, SchemaError):
-        return True
+        with Child(order) as child:
+            types = dict(child.ask("names", "FROM source", limit_seconds=_LIMIT_SECONDS))
+            rows: list[tuple[int | None, ...]] = child.ask(
+                "rows", statement(types), limit_seconds=None
+            )
+            return rows
+    except (Failed, OSError):
+        return None

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 from discreet.engines.protocol import MESSAGE, Cell, is_key, is_query
 from discreet.engines.spark_session import new_session
@@ -106,6 +107,28 @@ class Spark:
         if under_way is not None:
             under_way.cancel()
 
+    def places(self, view: str) -> tuple[str, ...]:
+        """Where one of the sources lies: the full name of a table, and the files that are read.
+
+        Privacy: none: names only.
+        >>> Spark.places.__name__
+        'places'
+        """
+        source = self._sources[view]
+        with self._lock:
+            try:
+                session = self._opened()
+                if source.table is None:
+                    return source.places()
+                above = [session.catalog.currentCatalog(), session.catalog.currentDatabase()]
+                parts = source.table.replace("`", "").split(".")
+                name = ".".join([*above, *parts][-max(3, len(parts)) :])
+                files = [SparkSource(file, file, None) for file in _files(session, view)]
+                return (f"/spark/{name}", *(place for file in files for place in file.places()))
+            except _errors() as failure:
+                self.last_failure = _reason(failure)
+        raise SchemaError(f"source {source.given!r} cannot be found by Spark; check it.")
+
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of one SELECT; from several threads, one after the other.
 
@@ -187,6 +210,11 @@ class _Statement:
 
 def _parquet(session: Any, source: SparkSource) -> Any:
     return session.read.option("recursiveFileLookup", "false").parquet(source.path)
+
+
+def _files(session: Any, view: str) -> list[str]:
+    """The addresses of the files that a view reads."""
+    return [unquote(file) for file in session.table(view).inputFiles()]
 
 
 def _rows(session: Any, sql: str) -> list[tuple[Cell, ...]]:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from discreet.engines.contents import file_end
 from discreet.errors import SchemaError
 
 __all__ = ["SparkSource"]
 
 _PREFIX = "spark:"
-_TAIL_BYTES = 1 << 16  # holds a Parquet footer, or the end of one: sizes, offsets, statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class SparkSource:
         if self.local is None:
             return ""
         digest = hashlib.sha256()
-        for file in self._files():
+        for file in self.files():
             status = file.stat()
             digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
         return digest.hexdigest()
@@ -85,19 +86,42 @@ class SparkSource:
         if self.local is None:
             yield self.given.encode()
             return
-        ends = []
-        for file in self._files():
-            with file.open("rb") as content:
-                size = content.seek(0, os.SEEK_END)
-                content.seek(max(0, size - _TAIL_BYTES))
-                ends.append(f"{size}\0".encode() + content.read())
-        yield from sorted(ends)  # by content, so that a copy under other names is the same
+        # By content, so that a copy under other names is the same.
+        yield from sorted(map(file_end, self.files()))
 
-    def _files(self) -> list[Path]:
-        assert self.local is not None
-        if self.local.is_file():
-            return [self.local]
-        found = sorted(p for p in self.local.rglob("*") if p.is_file() and p.name[0] not in "._")
+    def places(self) -> tuple[str, ...]:
+        """A path as it is really called and all files under it, or one spelling of an address.
+
+        Privacy: none (touches no data).
+        >>> SparkSource.read("spark:HDFS://Cluster//clinic/./visits/").places()
+        ('/spark/hdfs://cluster/clinic/visits',)
+        """
+        if self.path is None:
+            return ()
+        parts = urlsplit(self.path)
+        if self.local is None and parts.scheme != "file":
+            path = os.path.normpath(f"/{parts.path}").replace("//", "/")
+            return (f"/spark/{parts.scheme}://{parts.netloc.lower()}{path}",)
+        here = Path(os.path.realpath(self.local or parts.path))
+        return (str(here), *(os.path.realpath(file) for file in _under(here)))
+
+    def files(self) -> list[Path]:
+        """This machine's own files that are read; none for what lies elsewhere.
+
+        Privacy: none (touches no data).
+        >>> SparkSource.read("spark:clinic.visits").files()
+        []
+        """
+        if self.local is None:
+            return []
+        found = _under(self.local)
         if not found:
             raise SchemaError(f"source {self.given!r} is a folder without files; check the path.")
         return found
+
+
+def _under(place: Path) -> list[Path]:
+    """The files that Spark reads there."""
+    if place.is_file():
+        return [place]
+    return sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] not in "._")

@@ -1,13 +1,15 @@
 """Which tables a vault holds, whose people they describe, and where their data came from.
-A source belongs to one population for good: registering it again never opens a new budget.
+A source belongs to one population and one unit for good: registering it again, by another path or
+as a copy, opens no new budget and gives nobody a second guarantee.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from discreet.errors import SchemaError, Unavailable
 from discreet.ledger._book import Book
@@ -18,9 +20,33 @@ from discreet.ledger.sqlite import open_account
 from discreet.schema.column import nearest
 from discreet.schema.table import Budget
 
-__all__ = ["Catalogue", "Registration"]
+__all__ = ["Catalogue", "Identity", "Registration"]
 
 _CHUNK = 1 << 20
+_Key = tuple[str, bytes]  # a kind, "path" or "content", and a path or a keyed hash
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a source is known again by: places and keyed hashes of contents.
+
+    Those in `around` hold other rows as well, as a database file does: they tie the population.
+    All others are of these very rows and tie the unit too.
+    Privacy: hashes depend on data, are keyed and stay out of repr.
+    >>> Identity(places=("/data/visits.csv",), contents=(b"secret",))
+    Identity(places=('/data/visits.csv',), around=())
+    """
+
+    places: tuple[str, ...] = ()
+    contents: tuple[bytes, ...] = ()
+    around: tuple[str, ...] = ()
+    contents_around: tuple[bytes, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Identity(places={self.places!r}, around={self.around!r})"
+
+
+_NOTHING = Identity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +128,16 @@ class Catalogue:
         source: str | Path | None = None,
         prepared: str | None = None,
         stamp: str = "",
+        unit: str | None = None,
+        identity: Identity = _NOTHING,
+        check: Callable[[tuple[Registration, ...]], None] = lambda _: None,
     ) -> Registration:
         """Add a table, or give it another schema, and open its population's account if need be.
 
-        A table of the kind "public" has no account; what protects people stays private.
-        Privacy: none (touches no data); a source, a table and their population stay together.
+        A table of the kind "public" has no account; what protects people stays private. `check`
+        may refuse after a look at what is registered; nothing changes in between.
+        Privacy: none (touches no data); a source, a table, their unit and their population stay
+        together.
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +169,8 @@ write population = "patients". The same people have one budget. Nothing was chan
                 if known.population != population:
                     raise _belongs(name, "this table", known.population)
                 now = replace(made, data_version=known.data_version + 1)
-            _bind(book, now)
+            check(_tables(book.connection))
+            _bind(book, now, unit, identity)
             if kind == "public":
                 _check_unprotected(book.connection, now)
             else:
@@ -149,7 +181,14 @@ write population = "patients". The same people have one budget. Nothing was chan
         return self._store.share(write)
 
     def refresh(
-        self, name: str, *, fingerprint: bytes, prepared: str | None = None, stamp: str = ""
+        self,
+        name: str,
+        *,
+        fingerprint: bytes,
+        prepared: str | None = None,
+        stamp: str = "",
+        source: str | Path | None = None,
+        identity: Identity = _NOTHING,
     ) -> Registration:
         """Note that a table's data has changed; the ledger goes on.
 
@@ -172,8 +211,9 @@ write population = "patients". The same people have one budget. Nothing was chan
                 fingerprint=fingerprint,
                 prepared=prepared or known.prepared,
                 stamp=stamp or known.stamp,
+                source=known.source if source is None else str(Path(source).resolve()),
             )
-            _bind(book, made)
+            _bind(book, made, _unit(made), identity)
             _write(book, made)
             return made
 
@@ -204,8 +244,7 @@ write population = "patients". The same people have one budget. Nothing was chan
         0
         """
         with self._store.reading() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM tables ORDER BY name").fetchall()
-        return tuple(Registration(*row) for row in rows)
+            return _tables(connection)
 
 
 def _chunks(path: str | Path) -> Iterator[bytes]:
@@ -224,6 +263,19 @@ def _belongs(name: str, what: str, population: str) -> SchemaError:
     )
 
 
+def _protects(name: str, unit: str | None, known: str | None) -> SchemaError:
+    return SchemaError(
+        f"{name}: the unit is {unit or 'the row'}, but these rows are known, and what was charged "
+        f"for them so far protects {known or 'the row'}. Keep the unit; another one needs another "
+        "vault. Nothing was changed."
+    )
+
+
+def _tables(connection: Connection) -> tuple[Registration, ...]:
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM tables ORDER BY name").fetchall()
+    return tuple(Registration(*row) for row in rows)
+
+
 def _find(connection: Connection, name: str) -> Registration | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM tables WHERE name = ?", (name,)).fetchone()
     return None if row is None else Registration(*row)
@@ -237,21 +289,70 @@ def _required(connection: Connection, name: str) -> Registration:
     return known
 
 
-def _bind(book: Book, made: Registration) -> None:
-    """Tie path and content to the population, unless they are tied to another one."""
-    keys = [("content", made.fingerprint)]
-    if made.source is not None:
-        keys.append(("path", made.source.encode("utf-8", "surrogateescape")))
-    for kind, value in keys:
-        query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
-        row = book.connection.execute(query, (kind, value)).fetchone()
-        if row is None:
-            book.connection.execute(
-                "INSERT INTO sources VALUES (?, ?, ?)", (kind, value, made.population)
-            )
-            book.seal("source", (f"{kind}:{value.hex().upper()}", made.population))
-        elif row[0] != made.population:
-            raise _belongs(made.name, "this source", row[0])
+def _bind(book: Book, made: Registration, unit: str | None, identity: Identity) -> None:
+    """Tie places and contents to population and unit, unless they are tied to others."""
+    around = {*_keys(identity.around, identity.contents_around)}
+    rows = {*_own(made), *_keys(identity.places, identity.contents)} - around
+    for key in sorted(around | rows):
+        tied = _tied(book.connection, key)
+        if tied is None:
+            bound = made.population if key in around else f"{made.population}:{unit or ''}"
+            book.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", (*key, bound))
+            book.seal("source", (f"{key[0]}:{key[1].hex().upper()}", bound))
+            continue
+        population, mark, known = tied.partition(":")
+        if population != made.population:
+            raise _belongs(made.name, "this source", population)
+        units = [known or None] if mark else []
+        if not mark and key in rows:
+            units = _units(book.connection, key, population)
+        for other in units:
+            if other != unit:
+                raise _protects(made.name, unit, other)
+
+
+def _keys(places: Iterable[str], contents: Iterable[bytes]) -> Iterator[_Key]:
+    for place in places:
+        yield "path", place.encode("utf-8", "surrogateescape")
+    for content in contents:
+        yield "content", content
+
+
+def _tied(connection: Connection, key: _Key) -> str | None:
+    """What a key is tied to; a path also by a folder above it that is a source as a whole."""
+    kind, value = key
+    found = [value]
+    if kind == "path":
+        path = PurePosixPath(value.decode("utf-8", "surrogateescape"))
+        found += [str(each).encode("utf-8", "surrogateescape") for each in path.parents]
+    query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
+    for each in found:
+        row = connection.execute(query, (kind, each)).fetchone()
+        if row is not None:
+            return str(row[0])
+    return None
+
+
+def _units(connection: Connection, key: _Key, population: str) -> list[str | None]:
+    """Units of rows that an earlier version tied to a population alone.
+
+    Those of the tables that have the rows now. Rows that no table has any more may be protected
+    by any unit that the population's tables have, if they have but one.
+    """
+    tables = [each for each in _tables(connection) if each.population == population]
+    same = [each for each in tables if key in _own(each)]
+    units = {_unit(each) for each in same or tables}
+    return list(units) if same or len(units) == 1 else []
+
+
+def _own(known: Registration) -> list[_Key]:
+    """What a table itself is tied by."""
+    return list(_keys(() if known.source is None else (known.source,), (known.fingerprint,)))
+
+
+def _unit(known: Registration) -> str | None:
+    unit: str | None = json.loads(known.schema).get("unit")
+    return unit
 
 
 def _check_unprotected(connection: Connection, made: Registration) -> None:

@@ -16,7 +16,7 @@ from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.states import States
 
-__all__ = ["FILE", "Vault", "folder_of", "is_vault"]
+__all__ = ["FILE", "Vault", "folder_of", "is_vault", "vault_around"]
 
 FILE = "vault.db"
 """The name of the file inside the folder."""
@@ -33,6 +33,28 @@ def is_vault(folder: Path) -> bool:
     False
     """
     return (folder / FILE).is_file() or (folder / _ADDRESS).is_file()
+
+
+def vault_around(path: Path) -> Path | None:
+    """The vault that a file or folder is in or is, links followed; None if there is none.
+
+    Privacy: none (touches no data).
+    >>> vault_around(Path("no such folder")) is None
+    True
+    """
+    real = path.resolve()
+    for folder in (real, *real.parents):
+        if (folder / FILE).is_file() or _names_server(folder / _ADDRESS):
+            return folder
+    return None
+
+
+def _names_server(file: Path) -> bool:
+    """Whether it is a vault's file with the address of its server, not one of the same name."""
+    try:
+        return file.is_file() and is_server(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def folder_of(place: str | Path, folder: str | Path | None = None) -> Path:

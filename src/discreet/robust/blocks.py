@@ -1,10 +1,13 @@
 """Sample and aggregate: any function as a black box. Units are dealt into a public number of
 blocks, the function is run on each block alone, and only a private summary of its values leaves.
 Owns the dealing and the mechanism; how values are summed up is in `discreet.robust.summaries`.
+What a block is given, the order of its rows included, depends on its own units and the key alone.
 """
 
 import hashlib
 import math
+import pickle
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,15 +41,12 @@ def deal(units: Sequence[Any] | NDArray[Any], *, blocks: int, key: bytes) -> NDA
     """
     count = whole(blocks, "blocks")
     listed = units.tolist() if isinstance(units, np.ndarray) else list(units)
-    found: dict[Any, int] = {}
-    for unit in set(listed):
-        text = _canonical(unit)
-        if text is None:
-            found[unit] = -1
-            continue
-        digest = hashlib.blake2b(text, key=key, digest_size=16).digest()
-        found[unit] = int.from_bytes(digest, "little") % count
-    return np.array([found[unit] for unit in listed], dtype=np.int64)
+    texts = [_canonical(unit) for unit in listed]
+    found: dict[bytes | None, int] = {None: -1}
+    for text in set(texts) - {None}:
+        digest = hashlib.blake2b(text or b"", key=key, digest_size=16).digest()
+        found[text] = int.from_bytes(digest, "little") % count
+    return np.array([found[text] for text in texts], dtype=np.int64)
 
 
 def _canonical(unit: Any) -> bytes | None:
@@ -70,11 +70,12 @@ class SampleAndAggregate:
 
     A block that fails, gives no number, or uses more than `processor_seconds` or `memory_bytes`
     counts as the lattice's `missing`; values are clamped and rounded to the lattice. Each block
-    has a process of its own and gets its own rows only.
-    Privacy: one unit, with all of its rows, is in one block, so one step changes one value (two
-    under replace), if the function's value depends on the rows it is given and nothing else: one
-    that leaves files, messages or processes behind for other blocks breaks this. The loss is the
-    summary's [NRS07, Sec. 4], [MTSSC12].
+    has a process of its own and gets its own rows only, in an order made by the release's key.
+    Privacy: one unit, with all of its rows, is in one block, and neither a block's rows nor their
+    order depend on other blocks, so one step changes one value (two under replace), if the
+    function's value depends on the rows it is given and nothing else: one that leaves files,
+    messages or processes behind for other blocks breaks this. The loss is the summary's
+    [NRS07, Sec. 4], [MTSSC12].
     >>> from discreet.loss import Pure
     >>> from discreet.robust.summaries import BlockMean
     >>> lattice = Lattice(step=0.01, lower=0, upper=10, missing=5)
@@ -140,8 +141,8 @@ class SampleAndAggregate:
     def values(
         self,
         estimator: Callable[[Any], Any],
-        exact: Any,
-        units: Sequence[Any] | NDArray[Any],
+        exact: NDArray[Any] | Sequence[Any],
+        units: Sequence[Any] | NDArray[Any] | None,
         *,
         key: bytes,
         workers: int = 2,
@@ -152,12 +153,19 @@ class SampleAndAggregate:
         >>> SampleAndAggregate.values.__name__
         'values'
         """
-        if len(exact) != len(units):
+        texts = _texts(exact)
+        if units is None:  # each row is one: equal rows are told apart by their number
+            units = _numbered(texts)
+        if len(texts) != len(units):
             raise InvalidValue(
                 "rows and units differ in number; pass one unit for each row. Nothing was run."
             )
         placed = deal(units, blocks=self.blocks, key=key)
-        parts = [_taken(exact, np.flatnonzero(placed == place)) for place in range(self.blocks)]
+        parts = []
+        for block in range(self.blocks):
+            places = np.flatnonzero(placed == block)
+            order = _order([texts[place] for place in places], key)
+            parts.append(_taken(exact, places[order]))
         task = Task(
             estimator=estimator,
             lattice=self.lattice,
@@ -171,16 +179,18 @@ class SampleAndAggregate:
     def release(
         self,
         estimator: Callable[[Any], Any],
-        exact: Any,
-        units: Sequence[Any] | NDArray[Any],
+        exact: NDArray[Any] | Sequence[Any],
+        units: Sequence[Any] | NDArray[Any] | None,
         bits: BitSource = system,
         *,
         workers: int = 2,
     ) -> Fraction | Outcome[Fraction]:
         """The summary of the function over blocks of fresh, secret make-up.
 
-        `estimator` takes the rows of one block (what `exact` is: an array, a list, a frame whose
-        `take` gives rows) and returns one number. How long a release takes depends on the data.
+        `estimator` takes the rows of one block (as `exact` is: an array of numbers, or a list) in
+        a random order and returns one number. `units` is None where each row is one unit. The
+        type of an array must be known without the rows. How long a release takes depends on the
+        data.
         Privacy: as `loss` says.
         >>> SampleAndAggregate.release.__name__
         'release'
@@ -199,10 +209,48 @@ class SampleAndAggregate:
         return self.summary.error(confidence, self.setting)
 
 
-def _taken(exact: Any, places: NDArray[np.int64]) -> Any:
+def _texts(exact: NDArray[Any] | Sequence[Any]) -> list[bytes]:
+    """Bytes for each row, by which equal rows are the same and others are not."""
+    if isinstance(exact, list | tuple):
+        return [pickle.dumps(row, protocol=5) for row in exact]
+    if not isinstance(exact, np.ndarray) or exact.dtype.kind not in "biufcmM" or not exact.ndim:
+        kind = exact.dtype if isinstance(exact, np.ndarray) else type(exact).__name__
+        raise InvalidValue(
+            f"the rows are of type {kind}, which one row can change for all blocks (an index, the "
+            "longest text); pass an array of numbers or a list of rows. Nothing was run."
+        )
+    if exact.dtype.char in "gG":  # its bytes are not all part of the number
+        raise InvalidValue(f"the rows are {exact.dtype}; pass float64. Nothing was run.")
+    count, packed = len(exact), exact.tobytes()
+    width = len(packed) // max(1, count)
+    return [packed[place * width : (place + 1) * width] for place in range(count)]
+
+
+def _numbered(texts: list[bytes]) -> list[bytes]:
+    """Each text with its number among equal ones: one text more adds one of these."""
+    seen: Counter[bytes] = Counter()
+    found = []
+    for text in texts:
+        seen[text] += 1
+        found.append(b"%d:" % seen[text] + text)
+    return found
+
+
+def _order(texts: list[bytes], key: bytes) -> list[int]:
+    """Places of a block's rows in a random order.
+
+    It sorts the numbered rows by a keyed hash. The set of numbered rows follows from which rows
+    the block has, so the order says nothing about how the rows came or about other blocks.
+    """
+    codes = [
+        hashlib.blake2b(text, key=key, person=b"order", digest_size=32).digest()
+        for text in _numbered(texts)
+    ]
+    return sorted(range(len(codes)), key=codes.__getitem__)
+
+
+def _taken(exact: NDArray[Any] | Sequence[Any], places: NDArray[np.int64]) -> Any:
     """The rows at these places, in their order."""
     if isinstance(exact, np.ndarray):
-        return exact[places]
-    if hasattr(exact, "take"):
-        return exact.take(places)
+        return np.ascontiguousarray(exact[places])
     return [exact[place] for place in places]

@@ -21,6 +21,7 @@ from discreet.display.words import cost_text, protected_text, refusal_text
 from discreet.engines.origins import Origin
 from discreet.engines.sources import describe
 from discreet.errors import DiscreetError, InvalidValue
+from discreet.ledger.vault import vault_around
 from discreet.schema.column import Column
 from discreet.schema.file import read_schema
 from discreet.schema.table import Table
@@ -68,6 +69,8 @@ def files_of(settings: Settings) -> list[str]:
     for root in settings.roots:
         for folder, folders, names in os.walk(root):
             folders[:] = sorted(each for each in folders if not each.startswith("."))
+            if vault_around(Path(folder)) is not None:
+                folders[:], names = [], []  # nothing in a vault is a source
             for name in sorted(names):
                 if name.endswith(_ENDINGS) and len(found) < _MOST_FILES:
                     found.append(str((Path(folder) / name).relative_to(root)))

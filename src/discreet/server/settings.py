@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import InvalidValue
+from discreet.ledger.vault import vault_around
 
 __all__ = ["Settings"]
 
@@ -68,8 +69,8 @@ class Settings:
     def source(self, text: str) -> str:
         """The source that a request may name: a file under a root, or a configured database.
 
-        A database is written NAME#TABLE. Links that lead out of the roots, URLs and everything
-        else are refused in the same words, whether something is there or not.
+        A database is written NAME#TABLE. Links that lead out of the roots, URLs, what lies in a
+        vault and everything else are refused in the same words, whether something is there or not.
         Privacy: none (touches no data).
         >>> Settings().source("/etc/passwd")
         Traceback (most recent call last):
@@ -87,6 +88,7 @@ root, nor a configured database. Nothing was added.
             raise refusal
         for root in self.roots:
             found = Path(os.path.realpath(root / name))
-            if found.is_relative_to(os.path.realpath(root)) and found.is_file():
+            under = found.is_relative_to(os.path.realpath(root)) and found.is_file()
+            if under and vault_around(found) is None:
                 return f"{found}{mark}{table}"
         raise refusal

@@ -1,0 +1,80 @@
+"""What a source is known again by, however it is reached, and where no source may lie. Looks at
+rows only to make keyed hashes of them, which stay in the vault.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from discreet.engines.origins import Origin
+from discreet.errors import SchemaError
+from discreet.ledger.catalogue import Identity, Registration
+from discreet.ledger.vault import Vault, vault_around
+
+__all__ = ["frame_identity", "identity_of", "refuse_vaults"]
+
+
+def refuse_vaults(name: str, origin: Origin) -> None:
+    """Refuse a source that lies in a vault: its rows are known there, under another name.
+
+    Privacy: none (touches no data).
+    >>> refuse_vaults("visits", Origin.of("absent.csv"))
+    """
+    for place in origin.places():
+        folder = vault_around(Path(place))
+        if folder is not None:
+            raise SchemaError(
+                f"{name}: the source lies in the vault {str(folder)!r}. What a vault holds is "
+                "about people who have a budget already; name the data it was made from, outside "
+                "of every vault. Nothing was added."
+            )
+
+
+def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
+    """What ties a source to its population and its unit.
+
+    A copy of a prepared file, outside of the vault, counts as the rows that it was made from.
+    Privacy: keyed hashes of exact data, for the vault alone.
+    >>> identity_of.__name__
+    'identity_of'
+    """
+    places = origin.places()
+    places += _links(places, vault.catalogue.tables())
+    contents, table = _contents(vault, origin, prepared), origin.inside()
+    if table is None:
+        return Identity(places, contents)
+    return Identity(
+        places=tuple(f"{place}\0{'.'.join(table)}" for place in places),
+        contents=contents,
+        around=places,
+        contents_around=(vault.catalogue.fingerprint(origin.content()),),
+    )
+
+
+def frame_identity(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
+    """The same for rows from memory, which were written to a file for a moment: it has no place.
+
+    Privacy: keyed hashes of exact data, for the vault alone.
+    >>> frame_identity.__name__
+    'frame_identity'
+    """
+    return Identity(contents=_contents(vault, origin, prepared))
+
+
+def _contents(vault: Vault, origin: Origin, prepared: Path | None) -> tuple[bytes, ...]:
+    keyed = vault.catalogue.fingerprint
+    found = [keyed([mark]) for mark in origin.marks()]
+    return tuple(found if prepared is None else [*found, keyed(prepared)])
+
+
+def _links(places: Iterable[str], tables: Iterable[Registration]) -> tuple[str, ...]:
+    """Other names under which these files are sources: hard links, another mount."""
+    known = {each.source for each in tables if each.source is not None}
+    return tuple(each for each in sorted(known) if any(_same(each, place) for place in places))
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

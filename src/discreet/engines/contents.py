@@ -1,0 +1,83 @@
+"""What tells the rows of a file from others: the end of a Parquet file, and its values whatever
+file they are in. Exact functions of the data: to be keyed and kept in the vault, never shown.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from discreet.engines.child import quoted
+from discreet.engines.sources import ask_rows
+
+__all__ = ["file_end", "value_codes"]
+
+_TAIL_BYTES = 1 << 16  # holds a Parquet footer, or the end of one: sizes, offsets, statistics
+_PLAIN = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN|DATE|UUID")
+_NUMBERS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
+_MIDNIGHT = "' 00:00:00'"
+_INDEX = "__index_level_"  # a frame's own numbers of rows, which pandas writes beside the columns
+_EXACT = 1 << 53
+
+
+def file_end(file: Path) -> bytes:
+    """The size and the last bytes of a file: a quick look at a Parquet file's own summary.
+
+    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    >>> file_end(Path(__file__)).endswith(Path(__file__).read_bytes())
+    True
+    """
+    with file.open("rb") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(max(0, size - _TAIL_BYTES))
+        return f"{size}\0".encode() + content.read()
+
+
+def value_codes(source: str) -> bytes | None:
+    """A code of the values of a file's rows, in whatever order and kind of file.
+
+    None without rows, and where a column cannot be read, which a schema need not declare.
+    Numbers count by their value, texts without regard to capitals, a day as its midnight, NaN as
+    missing: so a CSV copy of a Parquet file mostly has the same code. Names of columns count.
+    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    >>> value_codes("absent.csv")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
+    """
+    names: list[str] = []
+
+    def statement(types: Mapping[str, str]) -> str:
+        columns = (name for name in types if not name.startswith(_INDEX))
+        names.extend(sorted(columns, key=str.casefold))
+        texts = ", ".join(_value(quoted(name), types[name]) for name in names)
+        return f"SELECT count(*), sum(md5_number_lower(concat_ws(chr(31), {texts}))) FROM source"
+
+    rows = ask_rows(source, statement)
+    if rows is None or not rows[0][0]:
+        return None
+    columns = "\0".join(name.casefold() for name in names)
+    return f"{columns}\0\0{rows[0]}".encode()
+
+
+def _value(column: str, kind: str) -> str:
+    """A value as a text that does not depend on how it is stored; never fails."""
+    if _PLAIN.fullmatch(kind):
+        text = f"CAST({column} AS VARCHAR)"
+    elif _NUMBERS.fullmatch(kind):
+        number = f"CAST({column} AS DOUBLE)"
+        text = _number(number, f"CAST({number} AS VARCHAR)")
+    else:
+        plain = f"lower(CAST({column} AS VARCHAR))"
+        day = f"CASE WHEN suffix({plain}, {_MIDNIGHT}) THEN {plain}[:-10] ELSE {plain} END"
+        # Joined to nothing first: a reader of CSV files must not be given the cast itself.
+        text = _number(f"TRY_CAST(({plain} || '') AS DOUBLE)", day)
+    return f"coalesce(nullif({text}, 'nan'), '')"
+
+
+def _number(value: str, otherwise: str) -> str:
+    """A double as text, written as integers are where it is one."""
+    return (
+        f"CASE WHEN abs({value}) < {_EXACT} THEN CASE WHEN {value} = trunc({value}) "
+        f"THEN CAST(CAST({value} AS BIGINT) AS VARCHAR) ELSE CAST({value} AS VARCHAR) END "
+        f"ELSE {otherwise} END"
+    )

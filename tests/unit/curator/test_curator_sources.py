@@ -1,0 +1,433 @@
+"""The same rows, reached a second time in every way that can be told, open no second population
+and give nobody a second guarantee; what lies in a vault is no source.
+"""
+
+import os
+import shutil
+from types import SimpleNamespace
+
+import duckdb
+import pandas
+import polars
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.curator.service import Curator
+from discreet.errors import SchemaError, Unavailable
+from discreet.ledger import catalogue
+
+QUERY = """SELECT range AS patient, range % 90 AS age, (range * 7 % 100) / 4 AS income,
+['North', 'south'][1 + range % 2] AS region, DATE '2024-01-01' + CAST(range % 300 AS INT) AS day,
+range % 3 = 0 AS insured, 9007199254740993 + range AS code,
+CASE WHEN range % 5 > 0 THEN range % 7 END AS children
+FROM range(40)"""
+COLUMNS = """
+[columns]
+age = { type = "integer", lower = 0, upper = 110 }
+"""
+BUDGET = "[budget]\nepsilon = 1\n"
+
+
+def schema(name="visits", source=None, population="people", unit="patient", neighbours=None):
+    """The text of a schema."""
+    lines = [f'name = "{name}"', f'population = "{population}"']
+    if source is not None:
+        lines.append(f'source = "{source}"')
+    if unit is not None:
+        lines += [f'unit = "{unit}"', "rows_per_unit = 2"]
+    if neighbours is not None:
+        lines.append(f'neighbours = "{neighbours}"')
+    return "[table]\n" + "\n".join(lines) + COLUMNS + BUDGET
+
+
+def write(sql, file):
+    duckdb.sql(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+
+
+# How the rows are reached again: from a folder with visits.parquet, a source or a frame.
+
+
+def symlink(folder):
+    (folder / "link.parquet").symlink_to(folder / "visits.parquet")
+    return "link.parquet"
+
+
+def linked_folder(folder):
+    (folder / "elsewhere").symlink_to(folder)
+    return "elsewhere/visits.parquet"
+
+
+def hard_link(folder):
+    os.link(folder / "visits.parquet", folder / "hard.parquet")
+    return "hard.parquet"
+
+
+def dots(folder):
+    (folder / "sub").mkdir()
+    return "sub/../visits.parquet"
+
+
+def byte_copy(folder):
+    shutil.copy(folder / "visits.parquet", folder / "copy.pq")
+    return "copy.pq"
+
+
+def other_order(folder):
+    write(f"SELECT * FROM ({QUERY}) ORDER BY age DESC", folder / "sorted.parquet")
+    return "sorted.parquet"
+
+
+def other_columns(folder):
+    write(f"SELECT region, patient AS PATIENT, * EXCLUDE (region, patient) FROM ({QUERY})",
+          folder / "turned.parquet")  # fmt: skip
+    return "turned.parquet"
+
+
+def other_types(folder):
+    casts = "CAST(age AS DOUBLE) AS age, CAST(day AS TIMESTAMP) AS day"
+    write(f"SELECT * REPLACE ({casts}) FROM ({QUERY})", folder / "wide.parquet")
+    return "wide.parquet"
+
+
+def csv(folder):
+    duckdb.sql(f"COPY (FROM '{folder}/visits.parquet') TO '{folder}/visits.csv'")
+    return "visits.csv"
+
+
+def tabs(folder):
+    duckdb.sql(f"COPY ({QUERY}) TO '{folder}/visits.tsv' (DELIMITER '\t')")
+    return "visits.tsv"
+
+
+def pandas_csv(folder):
+    pandas.read_parquet(folder / "visits.parquet").to_csv(folder / "written.csv", index=False)
+    return "written.csv"
+
+
+def pandas_parquet(folder):
+    frame = pandas.read_parquet(folder / "visits.parquet").sort_values("age")
+    frame.to_parquet(folder / "written.parquet")
+    return "written.parquet"
+
+
+def database(folder):
+    with duckdb.connect(str(folder / "all.duckdb")) as made:
+        made.execute(f"CREATE TABLE t AS {QUERY}; CREATE TABLE other AS SELECT 1 AS a")
+    return "all.duckdb#t"
+
+
+def view(folder):
+    with duckdb.connect(str(folder / "viewed.db")) as made:
+        made.execute(f"CREATE TABLE t AS {QUERY}; CREATE VIEW v AS FROM t")
+    return "viewed.db#v"
+
+
+SOURCES = {
+    "itself": lambda _: "visits.parquet",
+    "absolute": lambda folder: str(folder / "visits.parquet"),
+    **{
+        made.__name__: made
+        for made in (
+            symlink, linked_folder, hard_link, dots, byte_copy, other_order, other_columns,
+            other_types, csv, tabs, pandas_csv, pandas_parquet, database, view,
+        )
+    },
+}  # fmt: skip
+FRAMES = {
+    "pandas": pandas.read_parquet,
+    "polars": polars.read_parquet,
+    "lazy polars": polars.scan_parquet,
+    "Arrow": pq.read_table,
+}
+SECOND = {  # what the second schema changes, and what its refusal says
+    "no unit": ({"name": "again", "unit": None}, "the unit is the row"),
+    "other unit": ({"name": "again", "unit": "code"}, "the unit is code"),
+    "other population": ({"name": "again", "population": "others"}, "population 'people'"),
+    "own population": ({"name": "again", "population": "again"}, "population 'people'"),
+    "both": ({"name": "again", "population": "others", "unit": None}, "population 'people'"),
+    "other neighbours": ({"name": "again", "neighbours": "replace"}, "needs one relation"),
+    "other name": ({"name": "again"}, None),
+    "nothing": ({}, None),
+}
+FEW = ("no unit", "other population", "other name")
+WAYS = {"prepared": Curator.add, "in place": Curator.add_in_place}
+
+
+@pytest.fixture
+def house(tmp_path):
+    write(QUERY, tmp_path / "visits.parquet")
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
+        yield SimpleNamespace(folder=tmp_path, curator=curator)
+
+
+def add(house, text, way="prepared", data=None):
+    file = house.folder / "schema.toml"
+    file.write_text(text)
+    if data is not None:
+        return house.curator.add(file, data=data)
+    return WAYS[way](house.curator, file)
+
+
+def standing(house):
+    """All that a refusal must leave as it was."""
+    vault = house.curator.vault
+    files = sorted(each.name for each in (vault.folder / "prepared").iterdir())
+    accounts = [(each.name, each.epsilon) for each in vault.ledger.accounts()]
+    return vault.catalogue.tables(), accounts, files
+
+
+def check_second(house, way, source=None, data=None, changes=FEW):
+    """A second schema, changed in each way, for rows that are known already."""
+    for change in changes:
+        facts, words = SECOND[change]
+        text = schema(**{"name": "visits", "source": source, **facts})
+        if words is None:
+            add(house, text, way, data)
+        else:
+            before = standing(house)
+            with pytest.raises(SchemaError, match=words) as refusal:
+                add(house, text, way, data)
+            assert str(refusal.value).endswith(("Nothing was changed.", "Nothing was added."))
+            assert standing(house) == before, change
+    assert [each.name for each in house.curator.ledger.accounts()] == ["people"]
+    units = {each.unit for each in house.curator.tables.values()}
+    assert units == {"patient"}
+    assert house.curator.ledger.verify().sound
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("reached", SOURCES)
+def test_known_rows_of_a_file(house, reached, way):
+    add(house, schema(source="visits.parquet"), way="prepared" if way == "in place" else "in place")
+    check_second(house, way, SOURCES[reached](house.folder))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "reached",
+    ["byte_copy", "csv", *(pytest.param(each, marks=pytest.mark.soak) for each in SOURCES)],
+)
+def test_every_second_schema_of_known_rows(house, reached, way):
+    add(house, schema(source="visits.parquet"))
+    check_second(house, way, SOURCES[reached](house.folder), changes=SECOND)
+
+
+@pytest.mark.parametrize("reached", FRAMES)
+def test_known_rows_of_a_frame(house, reached):
+    add(house, schema(source="visits.parquet"))
+    check_second(house, "prepared", data=FRAMES[reached](house.folder / "visits.parquet"))
+
+
+@pytest.mark.parametrize("reached", ["itself", "csv", "database", "pandas_csv"])
+def test_known_rows_of_a_frame_in_a_file(house, reached):
+    add(house, schema(), data=polars.read_parquet(house.folder / "visits.parquet"))
+    check_second(house, "in place", SOURCES[reached](house.folder))
+
+
+def test_rows_that_were_refreshed_away_are_known_still(house):
+    add(house, schema(source="visits.parquet"))
+    copy = house.folder / byte_copy(house.folder)
+    bills = schema(name="bills", source="bills.parquet", unit="payer")
+    write("SELECT 1 AS payer, 2 AS age", house.folder / "bills.parquet")
+    add(house, bills)  # another unit of the same people
+    write(f"{QUERY} WHERE range > 3", house.folder / "visits.parquet")
+    house.curator.refresh("visits")
+    for unit in (None, "code"):
+        with pytest.raises(SchemaError, match="protects patient"):
+            add(house, schema(name="old", source=copy.name, unit=unit))
+    shutil.copy(copy, house.folder / "visits.parquet")  # the old rows are put back
+    house.curator.refresh("visits")
+    os.utime(copy)
+    add(house, schema(name="old", source=copy.name))
+
+
+def test_a_refresh_cannot_take_known_rows_of_another_unit(house):
+    add(house, schema(source="visits.parquet"))
+    write("SELECT 1 AS payer, 2 AS age", house.folder / "bills.parquet")
+    add(house, schema(name="bills", source="bills.parquet", unit="payer"))
+    sql = f"SELECT *, patient AS payer FROM ({QUERY})"
+    write(sql, house.folder / "wider.parquet")
+    add(house, schema(name="wider", source="wider.parquet"))
+    before = standing(house)
+    write(f"{sql} ORDER BY age", house.folder / "bills.parquet")
+    with pytest.raises(SchemaError, match="protects patient"):
+        house.curator.refresh("bills")
+    assert standing(house) == before
+
+
+def test_where_a_link_leads_after_a_refresh_is_known(house):
+    link = house.folder / symlink(house.folder)
+    add(house, schema(source=link.name))
+    write(f"{QUERY} WHERE range > 3", house.folder / "newer.parquet")
+    link.unlink()
+    link.symlink_to(house.folder / "newer.parquet")
+    house.curator.refresh("visits")
+    write(f"{QUERY} WHERE range > 5", house.folder / "newer.parquet")
+    with pytest.raises(SchemaError, match="population 'people'"):
+        add(house, schema(name="new", source="newer.parquet", population="new"))
+
+
+def test_a_hard_link_is_known_after_the_file_changed(house):
+    add(house, schema(source="visits.parquet"), "in place")
+    name = hard_link(house.folder)
+    write(f"{QUERY} WHERE range > 5", house.folder / "fresh.parquet")
+    (house.folder / name).write_bytes((house.folder / "fresh.parquet").read_bytes())
+    with pytest.raises(SchemaError, match="population 'people'"):
+        add(house, schema(name="new", source=name, population="new"), "in place")
+    with pytest.raises(SchemaError, match="protects patient"):
+        add(house, schema(name="new", source=name, unit=None), "in place")
+
+
+def test_tables_of_one_database_have_one_population_and_units_of_their_own(house):
+    with duckdb.connect(str(house.folder / "all.duckdb")) as made:
+        made.execute(f"CREATE TABLE visits AS {QUERY}")
+        made.execute("CREATE TABLE bills AS SELECT 7 AS payer, 8 AS age")
+        made.execute("CREATE VIEW seen AS SELECT patient AS payer, age FROM visits")
+    add(house, schema(source="all.duckdb#visits"))
+    add(house, schema(name="bills", source="all.duckdb#bills", unit="payer"))
+    (house.folder / "link.ddb").symlink_to(house.folder / "all.duckdb")
+    for source in ("all.duckdb#visits", "./all.duckdb#visits", "link.ddb#visits"):
+        with pytest.raises(SchemaError, match="protects patient"):
+            add(house, schema(name="again", source=source, unit=None))
+    with pytest.raises(SchemaError, match="population 'people'"):
+        add(house, schema(name="seen", source="all.duckdb#seen", unit="payer", population="new"))
+
+
+def test_empty_tables_and_tables_of_others_are_not_taken_for_the_same(house):
+    write(f"{QUERY} WHERE range < 0", house.folder / "empty.parquet")
+    duckdb.sql(f"COPY ({QUERY} WHERE range < 0) TO '{house.folder}/empty.csv' (HEADER)")
+    write(QUERY.replace("range % 90", "range % 89 + 1"), house.folder / "others.parquet")
+    for name in ("visits.parquet", "empty.parquet", "empty.csv", "others.parquet"):
+        plain = name.replace(".", "_")
+        add(house, schema(name=plain, source=name, population=plain, unit=None))
+    assert len(house.curator.ledger.accounts()) == 4
+
+
+@pytest.fixture
+def vaults(house):
+    """Two vaults with the same table, the second with a ledger on a server, as far as one sees."""
+    add(house, schema(source="visits.parquet"))
+    other = house.folder / "other"
+    (other / "prepared").mkdir(parents=True)
+    (other / "ledger").write_text("postgresql://db.example/ledger\n")
+    shutil.copy(house.folder / "visits.parquet", other / "prepared" / "rows.parquet")
+    return [next((house.folder / "vault" / "prepared").glob("*.duckdb")), other / "prepared"]
+
+
+def through_nothing(_, file):
+    return str(file)
+
+
+def through_a_link(folder, file):
+    link = folder / f"linked{file.suffix}"
+    link.symlink_to(file)
+    return link.name
+
+
+def through_a_folder(folder, file):
+    (folder / "aside").symlink_to(file.parent)
+    return f"aside/{file.name}"
+
+
+def through_dots(folder, file):
+    return f"../{folder.name}/vault/../{file.relative_to(folder)}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "through", [through_nothing, through_a_link, through_a_folder, through_dots]
+)
+def test_what_lies_in_a_vault_is_no_source(house, vaults, through, way):
+    own, other = vaults
+    before = standing(house)
+    for number, file in enumerate((own, other / "rows.parquet")):
+        folder = house.folder / f"from{number}"
+        folder.mkdir()
+        source = through(house.folder, file) if through is not through_a_folder else None
+        source = source or os.path.relpath(folder / through(folder, file), house.folder)
+        for unit in (None, "patient"):
+            with pytest.raises(SchemaError, match=r"lies in the vault .* Nothing was added"):
+                add(house, schema(name="inner", source=source, population="new", unit=unit), way)
+        (house.folder / f"linked{file.suffix}").unlink(missing_ok=True)
+    assert standing(house) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_refresh_does_not_follow_a_link_into_a_vault(house, vaults, way):
+    link = house.folder / "link.parquet"
+    write(f"{QUERY} WHERE range > 9", house.folder / "first.parquet")
+    link.symlink_to(house.folder / "first.parquet")
+    add(house, schema(name="linked", source="link.parquet", population="new"), way)
+    before = standing(house)
+    link.unlink()
+    link.symlink_to(vaults[1] / "rows.parquet")
+    with pytest.raises(SchemaError, match="lies in the vault"):
+        house.curator.refresh("linked")
+    with pytest.raises(Unavailable, match="has changed"):
+        house.curator._warehouse.current("linked")
+    assert standing(house) == before
+
+
+@pytest.mark.parametrize("copied", [shutil.copy, os.link])
+def test_a_prepared_file_outside_of_its_vault_is_known(house, vaults, copied):
+    copied(vaults[0], house.folder / "out.duckdb")
+    with pytest.raises(SchemaError, match="population 'people'"):
+        add(house, schema(name="out", source="out.duckdb#prepared", population="new", unit=None))
+    with pytest.raises(SchemaError, match="protects patient"):
+        add(house, schema(name="out", source="out.duckdb#prepared", unit=None))
+
+
+def test_a_file_called_ledger_makes_no_vault(house):
+    (house.folder / "ledger").write_text("2024-01-01 groceries 3.50\n")
+    add(house, schema(source="visits.parquet"))
+    (house.folder / "ledger").write_bytes(b"\xff\xfe")
+    add(house, schema(source="visits.parquet"))
+    assert house.curator.vault.catalogue.table("visits").data_version == 2
+
+
+def test_hashes_of_rows_stay_in_the_vault(house, capsys):
+    add(house, schema(source="visits.parquet"))
+    with house.curator.vault._store.reading() as connection:
+        rows = connection.execute("SELECT value FROM sources WHERE kind = 'content'").fetchall()
+    assert len(rows) >= 4  # bytes, their end, values, the prepared file
+    shown = [repr(house.curator.vault.catalogue.tables())]
+    with pytest.raises(SchemaError) as refusal:
+        add(house, schema(name="again", source=csv(house.folder), unit=None))
+    shown += [str(refusal.value), *capsys.readouterr()]
+    assert not [True for (value,) in rows for text in shown if value.hex() in text.lower()]
+    with Curator.open(house.folder / "second", price_floor=0) as other:
+        other.add(house.folder / "schema.toml")
+        with other.vault._store.reading() as connection:
+            there = connection.execute("SELECT value FROM sources WHERE kind = 'content'")
+            assert not set(rows) & set(there.fetchall())
+
+
+def _bind_as_before(book, made, unit, identity):
+    """How earlier versions tied a source: its path and its bytes, to the population alone."""
+    del unit, identity
+    for kind, value in catalogue._own(made):
+        query = "SELECT 1 FROM sources WHERE kind = ? AND value = ?"
+        if book.connection.execute(query, (kind, value)).fetchone() is None:
+            row = (kind, value, made.population)
+            book.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", row)
+            book.seal("source", (f"{kind}:{value.hex().upper()}", made.population))
+
+
+@pytest.mark.parametrize("reached", ["itself", "symlink", "hard_link", "byte_copy"])
+def test_what_an_earlier_version_has_registered_is_known(house, monkeypatch, reached):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(catalogue, "_bind", _bind_as_before)
+        add(house, schema(source="visits.parquet"))
+    check_second(house, "prepared", SOURCES[reached](house.folder))
+
+
+def test_rows_that_an_earlier_version_has_refreshed_away(house, monkeypatch):
+    copy = house.folder / byte_copy(house.folder)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(catalogue, "_bind", _bind_as_before)
+        add(house, schema(source="visits.parquet"))
+        write(f"{QUERY} WHERE range > 3", house.folder / "visits.parquet")
+        house.curator.refresh("visits")
+    check_second(house, "in place", copy.name)
+    house.curator.refresh("visits")  # ties what was not tied then
+    check_second(house, "in place", csv(house.folder))
