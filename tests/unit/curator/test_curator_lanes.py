@@ -1,0 +1,140 @@
+"""Engines of one run's own, and questions that are asked twice at once."""
+
+import threading
+
+import pytest
+
+from discreet.curator import lanes
+from discreet.curator.lanes import Lanes
+from discreet.curator.turns import Turns
+from discreet.errors import InvalidValue, Unavailable
+
+NAMES = ("visits",)
+
+
+class Fake:
+    """An engine that remembers what was done to it."""
+
+    def __init__(self):
+        self.stopped, self.closed = threading.Event(), threading.Event()
+
+    def stop(self):
+        self.stopped.set()
+
+    def close(self):
+        self.closed.set()
+
+
+@pytest.fixture
+def made():
+    return []
+
+
+@pytest.fixture
+def pool(made):
+    def opened(_names):
+        made.append(Fake())
+        return made[-1]
+
+    return Lanes(opened)
+
+
+def test_an_engine_is_one_runs_own_and_is_used_again(pool, made):
+    with pool.taken(NAMES, (1,)) as first, pool.taken(NAMES, (1,)) as second:
+        assert first.engine is not second.engine
+    with pool.taken(NAMES, (1,)) as third:
+        assert third.engine in made[:2]
+    assert len(made) == 2
+
+
+def test_another_state_of_the_data_has_another_engine(pool, made):
+    with pool.taken(NAMES, (1,)):
+        pass
+    with pool.taken(NAMES, (2,)) as lane:
+        assert lane.engine is made[1]
+    assert made[0].closed.is_set()
+
+
+def test_one_that_is_late_is_ended_and_not_used_again(pool, made):
+    with pool.taken(NAMES, (1,)) as lane:
+        lane.lose()
+    assert made[0].closed.wait(240)
+    assert made[0].stopped.is_set()
+    with pool.taken(NAMES, (1,)) as lane:
+        assert lane.engine is made[1]
+
+
+def test_a_run_that_finds_none_free_waits(pool, made, monkeypatch):
+    monkeypatch.setattr(lanes, "_MOST", 1)
+    got = threading.Event()
+
+    def wait():
+        with pool.taken(NAMES, (1,)):
+            got.set()
+
+    with pool.taken(NAMES, (1,)):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        with pool.taken(("other",), (1,)):  # of other tables there is one
+            assert not got.is_set()
+    assert got.wait(240)
+    thread.join(240)
+    assert len(made) == 2
+
+
+def test_an_engine_that_cannot_be_opened_takes_no_place(monkeypatch):
+    monkeypatch.setattr(lanes, "_MOST", 1)
+
+    def opened(_names):
+        raise Unavailable("no")
+
+    pool = Lanes(opened)
+    for _ in range(3):
+        with pytest.raises(Unavailable), pool.taken(NAMES, (1,)):
+            pass
+
+
+def test_closed_lanes_end_what_comes_back(pool, made):
+    with pool.taken(NAMES, (1,)):
+        with pool.taken(NAMES, (1,)):
+            pass
+        pool.close()
+        assert made[1].closed.is_set()
+        assert not made[0].closed.is_set()
+    assert made[0].closed.is_set()
+
+
+@pytest.mark.parametrize("failure", [Unavailable("lost"), InvalidValue("refused"), None])
+def test_who_asks_the_same_meanwhile_gets_the_same(failure):
+    """A failure after the charge; a refusal is made again, and so is the look at an answer."""
+    turns, inside, entered, told = Turns(), threading.Event(), threading.Event(), []
+
+    def first():
+        with turns.of("q"):
+            inside.set()
+            assert entered.wait(240)
+            if failure is not None:
+                raise failure
+
+    def ask(work):
+        try:
+            work()
+        except (Unavailable, InvalidValue) as refusal:
+            told.append(str(refusal))
+
+    def second():
+        with turns.of("q"):
+            told.append("looked")
+
+    threads = [threading.Thread(target=ask, args=(first,))]
+    threads[0].start()
+    assert inside.wait(240)
+    threads.append(threading.Thread(target=ask, args=(second,)))
+    threads[1].start()
+    while turns._going["q"].users < 2:
+        threads[1].join(0.001)
+    entered.set()
+    for thread in threads:
+        thread.join(240)
+    assert told[-1] == ("lost" if isinstance(failure, Unavailable) else "looked")
+    assert turns._going == {}
