@@ -309,10 +309,38 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
     return renamed
 
 
+def _periods(value: Bounded, seconds: int) -> Bounded:
+    """How many whole periods of so many seconds lie between 1970 and a datetime."""
+    return _floor(replace(value, kind="number", step=value.step / seconds))
+
+
+def _clock(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
+    """A unit of the time of day, by arithmetic alone: the same in every engine."""
+    if value.kind != "datetime":
+        raise UnsafeQuery(f"a datetime is needed here, not a {value.kind}. Nothing was charged.")
+    if isinstance(expression, DateTrunc):
+        seconds, _ = calendar.CLOCK[expression.unit]
+        if value.step % seconds == 0:  # nothing to cut off
+            return value
+        return replace(_periods(value, seconds), kind="datetime", step=Fraction(seconds))
+    seconds, cycle = calendar.CLOCK[expression.part]
+    periods = _periods(value, seconds)
+    turns = [periods.lower // cycle, periods.upper // cycle]
+    low, high = periods.lower % cycle, periods.upper % cycle
+    if turns[0] != turns[1]:
+        low, high = 0, cycle - 1
+    # From a whole turn on, so that the dividend is never negative.
+    start = _literal(Literal(Fraction(cycle * turns[0])), value.dialect)
+    from_zero = _arithmetic("-", periods, start)
+    return replace(from_zero, sql=f"({from_zero.sql} % {cycle})", lower=low, upper=high)
+
+
 def _calendar(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
+    name = expression.part if isinstance(expression, DatePart) else expression.unit
+    if name in calendar.CLOCK:
+        return _clock(expression, value)
     if value.kind == "datetime":
-        days = _floor(replace(value, kind="number", step=value.step / 86_400))
-        value = replace(days, kind="date")
+        value = replace(_periods(value, int(_DAY)), kind="date")
     if value.kind != "date":
         raise UnsafeQuery(f"a date is needed here, not a {value.kind}. Nothing was charged.")
     if isinstance(expression, DatePart):
