@@ -3,6 +3,8 @@ Post-processing only: a body holds noisy integers and public facts.
 """
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 
@@ -12,22 +14,30 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
+from discreet.plan import calendar
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
+from discreet.plan.expressions import bounded, scope
+from discreet.plan.keys import Domain
 from discreet.plan.picks import Way
 from discreet.plan.price import Price
 from discreet.plan.released import Released
 from discreet.plan.target import counting
+from discreet.query.algebra import DateTrunc
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
 __all__ = ["recall", "receipt_of", "release_body", "release_key"]
 
+_DAY = 86_400  # seconds: a step for which the mistake made no difference
+_PERIODS = "periods of datetimes"
+
 
 def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """What makes two questions the same: the canonical query, its prices, schema and data version.
 
-    And the ways in which quantiles are picked, where they are not the usual one.
+    And the ways in which quantiles are picked, where they are not the usual one; and a mark where
+    an earlier version would have answered by the wrong groups, so that its answer is not given.
     Privacy: none (touches no data).
     >>> release_key.__name__
     'release_key'
@@ -36,6 +46,8 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
     if any(way is not Way.RANKED for way in plan.ways):
         parts = (*parts, [way.value for way in plan.ways])
+    if _mistaken(plan):
+        parts = (*parts, _PERIODS)
     return sha256(repr(parts).encode()).hexdigest()
 
 
@@ -84,6 +96,8 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": data_versions,
     }
+    if _mistaken(plan):
+        body["periods"] = _PERIODS
     return json.dumps(body).encode()
 
 
@@ -108,6 +122,8 @@ def recall(release: Release) -> Answer:
         question=body["question"],
     )
     made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
+    if "periods" not in body:
+        made = replace(made, domains=_mistaken(made) or made.domains)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )
@@ -115,6 +131,27 @@ def recall(release: Release) -> Answer:
     groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
     receipt = receipt_of(made, release.receipt, tuple(body["data_versions"]))
     return Answer(Released(made, groups, noisy), receipt, free=True)
+
+
+def _mistaken(plan: Plan) -> tuple[Domain, ...]:
+    """The groups of an earlier version, where it took the steps of a datetime for days; else none.
+
+    It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.
+    """
+    columns = scope(plan.table)
+    domains = list(plan.domains)
+    for place, key in enumerate(plan.query.keys):
+        if isinstance(key.expression, DateTrunc) and key.expression.unit in calendar.UNITS:
+            value = bounded(key.expression.operand, columns)
+            bounds = key.expression.unit, value.lower, value.upper
+            if value.kind != "datetime" or value.step == _DAY:
+                continue
+            with suppress(ValueError, OverflowError):  # a traceback then, and no release
+                if calendar.units_between(*bounds) <= plan.limit:
+                    codes = tuple(calendar.starts(*bounds))
+                    labels = tuple(map(calendar.day_of, codes))
+                    domains[place] = replace(domains[place], codes=codes, labels=labels)
+    return tuple(domains) if domains != list(plan.domains) else ()
 
 
 def _fits(column: list[int]) -> bool:

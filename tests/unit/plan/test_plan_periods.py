@@ -2,15 +2,21 @@
 whatever the step, and the engine's codes are theirs.
 """
 
+import json
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 import duckdb
+import numpy as np
 import pytest
 
+from discreet.curator.recall import recall, release_body, release_key
 from discreet.curator.service import Curator
+from discreet.ledger.entry import Receipt
+from discreet.ledger.releases import Release
 from discreet.loss import Pure
 from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import MIDNIGHT, Column
 from discreet.schema.table import Table
@@ -34,9 +40,8 @@ def lattice(step: int, start: datetime) -> Column:
 
 def planned(text: str, column: Column) -> Plan:
     table = Table("v", columns=(column,))
-    return plan(
-        Draft(query=parse(text, {"v": table}), table=table, price=Pure(epsilon=1), limit=10**6)
-    )
+    query = parse(text, {"v": table})
+    return plan(Draft(query=query, table=table, price=Pure(epsilon=1), limit=10**6, question=text))
 
 
 def start_of(unit: str, moment: datetime) -> date:
@@ -126,3 +131,48 @@ def test_an_answer_by_month_of_a_datetime_holds_the_rows(tmp_path):
         answer = curator.session("ann").sql(asked, epsilon=500).to_pandas()
     assert answer["m"].tolist() == [date(2024, 1, 1), date(2024, 2, 1), date(2024, 3, 1)]
     assert answer["n"].round().tolist() == [1, 39, 0]
+
+
+KEYS_OF_OLD = {
+    "hours": "fb4757cb06efc87b9e6ae64e8a42beb871ddfca8802ebe8a4dbc7f80b86441b9",
+    "datetime": "f26680c6bab8e8a67b5292ff9204354a6f2cef4e8bf7c8c53d2c26630ea6e6ee",
+    "date": "8e898c40749b8dcd84ec9734f92700560d1076902279906a151be414a843951c",
+}
+"""Keys of releases as an earlier version made them."""
+
+YEARS = "SELECT DATE_TRUNC('year', t) AS y, COUNT(*) AS n FROM v GROUP BY y"
+
+
+def stored(found: Plan, noisy: list[int], left_out: str = "") -> Release:
+    """A release as it is written down, or as a version that wrote down less did."""
+    released = Released(found, found.groups, (np.array(noisy),))
+    body = json.loads(release_body(released, (1,)))
+    body.pop(left_out, None)
+    receipt = Receipt(1, "id", "time", "v", "ann", found.cost, {})
+    return Release("key", json.dumps(body).encode(), receipt)
+
+
+def test_an_answer_of_an_earlier_version_is_shown_as_it_went_out_and_not_given_again():
+    hours = Column("t", "datetime", step=Fraction(3600), lower=473_352, upper=475_512)
+    found = planned(YEARS, hours)
+    assert recall(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
+    earlier = recall(stored(found, [0, 3, -1, 0, 0, 2, 0], left_out="periods")).to_pandas()
+    assert earlier["y"].tolist() == [date(year, 1, 1) for year in range(3265, 3272)]
+    assert earlier["n"].tolist() == [0, 3, -1, 0, 0, 2, 0]
+    assert release_key(found, (1,)) != KEYS_OF_OLD["hours"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("t", "datetime", step=Fraction(86_400), lower=19_723, upper=19_813),
+        Column("t", "date", lower=19_723, upper=19_813),
+    ],
+)
+def test_answers_that_were_right_are_given_again(column):
+    """The keys of releases that an earlier version wrote down: the mark is in none of them."""
+    found = planned(YEARS, column)
+    body = json.loads(stored(found, [40]).body)
+    assert "periods" not in body
+    assert release_key(found, (1,)) == KEYS_OF_OLD[column.kind]
+    assert recall(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
