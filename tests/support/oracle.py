@@ -6,7 +6,6 @@ out where the noise is zero. Only public facts of a plan are used to turn values
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -23,7 +22,7 @@ from discreet.plan.measures import Chosen, Estimator
 from discreet.plan.pairs import PAIRED
 from discreet.plan.picks import Pick, fraction_of
 from discreet.plan.released import Released
-from discreet.query.algebra import Aggregate, Statistic
+from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.query.parse import parse
 from support.oracle_cases import Asked, Case
 from support.oracle_tables import EPOCH, MIDNIGHT, TABLES, Plain
@@ -49,7 +48,7 @@ def planned(case: Case, dialect: str, relations: dict[str, str], kept: str = "")
         kept=kept,
     )
     if resolve(read(draft)).private:  # which a pure price does not pay
-        draft = replace(draft, price=ZCDP(rho=100))
+        draft = replace(draft, price=ZCDP(rho=10**8))
     return plan(draft)
 
 
@@ -88,7 +87,8 @@ def _sums_of(asked: Asked, unit: str) -> list[str]:
     if len(asked.arguments) == 1:
         if asked.asked.startswith("COUNT"):
             return [f"COUNT{y}", *value]
-        return [f"COUNT{y}", f"SUM{y}", f"SUM({_wide(y)} * {_wide(y)})", *value]
+        squares = [] if asked.asked.startswith("SUM") else [f"SUM({_wide(y)} * {_wide(y)})"]
+        return [f"COUNT{y}", f"SUM{y}", *squares, *value]
     x = f"({asked.arguments[1]})"
     both = f" FILTER (WHERE {y} IS NOT NULL AND {x} IS NOT NULL)"
     products = [(y, x), (x, x), (y, y)]
@@ -149,14 +149,10 @@ def differences(case: Case, made: Plan, rows: list[tuple[Any, ...]], wanted: Exp
     found = _sums(made, rows)
     private = any(domain.private for domain in made.domains)
     groups = _named(made, list(found)) if private else list(made.groups)
-    named = [
-        domain.named(code) for domain, code in zip(made.domains, _columns(groups), strict=False)
-    ]
-    keys = [tuple(map(label, each)) for each in zip(*named, strict=True)] if named else [()]
-    if not groups:
-        keys = []
-    wrong = [f"no group {key}" for key in wanted.groups if key not in set(keys)]
-    if len(set(keys)) != len(keys):
+    keys = _keys(made, groups)
+    known = set(keys)
+    wrong = [f"no group {key}" for key in wanted.groups if key not in known]
+    if len(known) != len(keys):
         wrong.append("two groups have one name")
     measures = _measures(made, found, groups)
     estimators = dict(made.estimators)
@@ -166,31 +162,41 @@ def differences(case: Case, made: Plan, rows: list[tuple[Any, ...]], wanted: Exp
     for place, asked in enumerate(case.aggregates):
         expression = outputs[f"a{place}"]
         estimator = estimators.get(expression) if isinstance(expression, Aggregate) else None
-        for at, key in enumerate(keys):
-            sums = wanted.groups.get(key)
-            plain = () if sums is None else sums[place]
-            if isinstance(estimator, Estimator):
-                integers = _integers(estimator, plain)
-                got = [int(measures[each][at]) for each in estimator.positions]
-                if got != integers:
-                    wrong.append(f"{asked.asked} in {key}: {got}, not {integers}")
-            if plain and not asked.fraction and (asked.plain or not asked.arguments):
-                value = float(values[f"a{place}"].value[at])
-                if not _close(value, plain[-1]):
-                    wrong.append(f"{asked.asked} in {key}: {value}, not {plain[-1]}")
+        plain = [wanted.groups[key][place] if key in wanted.groups else () for key in keys]
+        if isinstance(estimator, Estimator):
+            columns = [measures[each].tolist() for each in estimator.positions]
+            for key, sums, *got in zip(keys, plain, *columns, strict=True):
+                if got != _integers(estimator, sums):
+                    wrong.append(f"{asked.asked} in {key}: {got}, not {_integers(estimator, sums)}")
+        if groups and not asked.fraction and (asked.plain or not asked.arguments):
+            column = values[f"a{place}"].value.tolist()
+            wrong += [
+                f"{asked.asked} in {key}: {value}, not {sums[-1]}"
+                for key, sums, value in zip(keys, plain, column, strict=True)
+                if sums and not _close(value, sums[-1])
+            ]
         if isinstance(estimator, Chosen):
-            assert isinstance(expression, Aggregate)
-            fraction = "mode" if expression.statistic is Statistic.MODE else fraction_of(expression)
-            if str(fraction) != asked.fraction:
-                wrong.append(f"{asked.asked}: the fraction {fraction}")
-            wrong += _misplaced(
-                made, estimator, rows, groups, keys, wanted.histograms[asked.arguments[0]]
-            )
+            histogram = wanted.histograms[asked.arguments[0]]
+            wrong += _misnamed(expression, asked)
+            wrong += _misplaced(made, estimator, rows, groups, keys, histogram)
     return wrong
 
 
-def _columns(groups: Iterable[Key]) -> list[tuple[Any, ...]]:
-    return list(zip(*groups, strict=True))
+def _misnamed(expression: Expression, asked: Asked) -> list[str]:
+    """Whether another quantile is picked than the one that was asked for."""
+    assert isinstance(expression, Aggregate)
+    mode = expression.statistic is Statistic.MODE
+    fraction = "mode" if mode else str(fraction_of(expression))
+    return [f"{asked.asked}: the fraction {fraction}"] if fraction != asked.fraction else []
+
+
+def _keys(made: Plan, groups: list[Key]) -> list[Key]:
+    """What an analyst reads in the columns of keys, for each group."""
+    if not made.domains:
+        return [() for _ in groups]
+    codes = zip(*groups, strict=True)
+    named = [domain.named(each) for domain, each in zip(made.domains, codes, strict=False)]
+    return [tuple(map(label, each)) for each in zip(*named, strict=True)]
 
 
 def _picked(made: Plan) -> int:

@@ -455,6 +455,8 @@ def source_cases() -> Iterator[Case]:
     on = "visits v JOIN stays s ON v.who = s.guest"
     unit = "v.who"
     yield Case("JOIN", "who", JOINED, on, unit=unit)
+    inner = 'visits INNER JOIN "stays" AS s ON visits."who" = s.guest AND visits.c = s.c'
+    yield Case("INNER JOIN", "c", JOINED, inner, keys=(('visits."c"', "visits.c"),), unit="who")
     for column in (*ORDERED, *TRUTHS, "e", "o"):
         a, _, off = CONSTANTS[column]
         condition = f"{column if column != 'd' else 'v.d'} <> {a}"
@@ -480,14 +482,15 @@ def source_cases() -> Iterator[Case]:
     beds = (ROWS, Asked("COUNT(DISTINCT guest)"), _asked("SUM(beds)"), _asked("AVG(beds)"))
     opened = ("DATE_TRUNC('quarter', opened)", "CAST(DATE_TRUNC('quarter', opened) AS DATE)")
     for source in (looked, looked.replace("JOIN", "LEFT JOIN"), "stays JOIN places USING (ward)"):
-        yield Case("public", "ward", beds, source)
+        kind = " ".join(word for word in source.split() if word.isupper() and len(word) > 1)
+        yield Case(kind, "ward", beds, source)
         for key in (("stays.ward", "stays.ward"), ("beds", "beds"), opened):
             if "USING" not in source or key[0] != "stays.ward":
-                yield Case("public", key[0], beds, source, keys=(key,))
+                yield Case(f"{kind} key", key[0], beds, source, keys=(key,))
         for condition in ("beds IS NULL", "places.ward <> 'east'", "opened > '2000-06-01'"):
             if "USING" in source:
                 condition = condition.replace("places.", "")
-            yield Case("public", "ward", beds, source, where=(condition, condition))
+            yield Case(f"{kind} where", condition, beds, source, where=(condition, condition))
     chain = f"{on} LEFT OUTER JOIN places ON s.ward = places.ward"
     yield Case("chain", "ward", (*JOINED, _asked("COUNT(beds)")), chain, unit=unit)
     self_join = "stays x JOIN stays y ON x.guest = y.guest AND x.ward = y.ward"
@@ -573,11 +576,15 @@ def result_cases() -> Iterator[Case]:
         " ORDER BY SUM(h) ASC LIMIT 1",
     )
     for rest in rests:
-        yield Case("results", rest, USUAL, keys=(("c", "c"),), rest=rest)
-    yield Case("results", "count", (ROWS,), keys=(("c", "c"),), rest=" ORDER BY a0 DESC LIMIT 1")
-    yield Case("results", "units", (UNITS,), keys=(("k", "k"),), rest=" ORDER BY a0 DESC LIMIT 2")
+        yield Case(rest, "c", USUAL, keys=(("c", "c"),), rest=rest)
+    yield Case(
+        "count of results", "c", (ROWS,), keys=(("c", "c"),), rest=" ORDER BY a0 DESC LIMIT 1"
+    )
+    yield Case(
+        "units of results", "c", (UNITS,), keys=(("k", "k"),), rest=" ORDER BY a0 DESC LIMIT 2"
+    )
     ends = ("DP_INTERVAL_LOW(a0) AS low", "DP_INTERVAL_HIGH(a1) AS high")
-    yield Case("results", "interval", USUAL, keys=(("c", "c"),), after=ends)
+    yield Case("interval of results", "c", USUAL, keys=(("c", "c"),), after=ends)
     computed = tuple(
         Asked(text, text)
         for text in (
@@ -590,8 +597,8 @@ def result_cases() -> Iterator[Case]:
             "CAST(COUNT(*) AS DOUBLE) / COUNT(DISTINCT who)",
         )
     )
-    yield Case("results", "arithmetic", computed, keys=(("c", "c"),))
-    yield Case("results", "arithmetic", computed)
+    yield Case("arithmetic of results", "c", computed, keys=(("c", "c"),))
+    yield Case("arithmetic of all", "", computed)
 
 
 def option_cases() -> Iterator[Case]:
