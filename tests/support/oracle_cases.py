@@ -180,6 +180,7 @@ _ONE_OF_TWO = "CASE WHEN j > 4 THEN {x} ELSE {y} END"
 TOO_MANY = {
     *((_EITHER, column) for column in TIMES),  # to the microsecond, as the constant is
     *((_ONE_OF_TWO, column) for column in TIMES[1:]),
+    (_ONE_OF_TWO, "q"),
     ("{x} - {y}", "q"),
     ("{x} * {y}", "m"),
     ("({x} + 0.25) / 4", "q"),
@@ -228,7 +229,7 @@ LABELS = (
     Template("{x} = {a}", COLUMNS),
     Template("CASE WHEN {x} = {a} THEN 'ash' WHEN {x} = {b} THEN 'new' END", COLUMNS),
     Template("CASE WHEN j > 4 THEN 'x' ELSE {x} END", CATEGORIES),
-    Template(_ONE_OF_TWO, (*CATEGORIES, *DATES, *TIMES, *TRUTHS)),
+    Template(_ONE_OF_TWO, KNOWN),
     Template("{x} IS NULL", COLUMNS),
 )
 """Keys that are no numbers."""
