@@ -24,6 +24,9 @@ from discreet.query.algebra import (
     Scan,
     Statistic,
 )
+from discreet.query.parse import parse
+from discreet.schema.column import Column
+from discreet.schema.table import Table
 from support.questions import DAY, ROWS, ask, compare
 
 SEEN, CITY = Field("seen"), Field("city")
@@ -141,3 +144,15 @@ def test_refused(text: str, message: str) -> None:
         ask(text)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [("%", ("ash", "other")), ("oth%", ("other",)), ("a%", ("ash",))]
+)
+def test_like_sees_the_group_of_undeclared_values(pattern: str, found: tuple[str, ...]) -> None:
+    """As = and GROUP BY do: it was left out of every pattern."""
+    tree = Column("tree", "category", upper=1, keys=("ash",), other=True)
+    query = parse(
+        f"SELECT COUNT(*) FROM t WHERE tree LIKE '{pattern}'", {"t": Table("t", columns=(tree,))}
+    )
+    assert query.where == Member(Field("tree"), tuple(map(Literal, found)))
