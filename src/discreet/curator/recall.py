@@ -4,6 +4,8 @@ Post-processing only: a body holds noisy integers and public facts.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -14,13 +16,17 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
+from discreet.plan import calendar
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.explain import cost_of, noise_of
+from discreet.plan.expressions import bounded, scope
+from discreet.plan.keys import Domain
 from discreet.plan.picks import Way
 from discreet.plan.price import Price
 from discreet.plan.released import Released
 from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import counting
+from discreet.query.algebra import DateTrunc
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
@@ -33,11 +39,15 @@ __all__ = [
     "release_key",
 ]
 
+_DAY = 86_400  # seconds: a step for which the mistake made no difference
+_PERIODS = "periods of datetimes"
+
 
 def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """What makes two questions the same: the canonical query, its prices, schema and data version.
 
-    And the ways in which quantiles are picked, where they are not the usual one.
+    And the ways in which quantiles are picked, where they are not the usual one; and a mark where
+    an earlier version would have answered by the wrong groups, so that its answer is not given.
     Privacy: none (touches no data).
     >>> release_key.__name__
     'release_key'
@@ -46,6 +56,8 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
     if any(way is not Way.RANKED for way in plan.ways):
         parts = (*parts, [way.value for way in plan.ways])
+    if _mistaken(plan):
+        parts = (*parts, _PERIODS)
     return sha256(repr(parts).encode()).hexdigest()
 
 
@@ -97,7 +109,7 @@ def public_facts(answer: Answer) -> dict[str, Any]:
 
 def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
     plan = released.plan
-    return {
+    facts: dict[str, Any] = {
         "question": plan.question,
         "behind": plan.behind,
         "schemas": [table.public.to_json() for table in plan.tables],
@@ -110,6 +122,7 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": list(data_versions),
     }
+    return {**facts, "periods": _PERIODS} if _mistaken(plan) else facts
 
 
 def recall(release: Release) -> Answer:
@@ -143,6 +156,8 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         question=body["question"],
     )
     made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
+    if "periods" not in body:
+        made = replace(made, domains=_mistaken(made) or made.domains)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )
@@ -150,6 +165,27 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
     receipt = receipt_of(made, charge, tuple(body["data_versions"]))
     return Answer(Released(made, groups, noisy), receipt, free=True)
+
+
+def _mistaken(plan: Plan) -> tuple[Domain, ...]:
+    """The groups of an earlier version, where it took the steps of a datetime for days; else none.
+
+    It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.
+    """
+    columns = scope(plan.table)
+    domains = list(plan.domains)
+    for place, key in enumerate(plan.query.keys):
+        if isinstance(key.expression, DateTrunc) and key.expression.unit in calendar.UNITS:
+            value = bounded(key.expression.operand, columns)
+            bounds = key.expression.unit, value.lower, value.upper
+            if value.kind != "datetime" or value.step == _DAY:
+                continue
+            with suppress(ValueError, OverflowError):  # a traceback then, and no release
+                if calendar.units_between(*bounds) <= plan.limit:
+                    codes = tuple(calendar.starts(*bounds))
+                    labels = tuple(map(calendar.day_of, codes))
+                    domains[place] = replace(domains[place], codes=codes, labels=labels)
+    return tuple(domains) if domains != list(plan.domains) else ()
 
 
 def _fits(column: list[int]) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from discreet.errors import UnsafeQuery
 from discreet.plan.dialect import DUCKDB, Dialect
 
-__all__ = ["Bounded", "LARGEST", "cast", "check_length"]
+__all__ = ["Bounded", "LARGEST", "cast", "check_length", "floored"]
 
 LARGEST = 1 << 90
 """No expression reaches this many steps, which leaves a 128-bit sum room for 2**37 rows."""
@@ -118,3 +118,27 @@ def cast(reach: int, sql: str, dialect: Dialect = DUCKDB) -> str:
     'CAST("x" AS HUGEINT)'
     """
     return f"CAST({sql} AS {dialect.integer(reach)})"
+
+
+def floored(value: Bounded) -> Bounded:
+    """The largest whole number at most k * a / b: a division of what cannot be negative.
+
+    Privacy: none (touches no data).
+    >>> floored(Bounded('"x"', "number", Fraction(1, 2), 0, 9, (), "never")).sql
+    '((CAST("x" AS BIGINT) - 0) // 2 + 0)'
+    """
+    if value.step.denominator == 1:
+        return value.times(value.step.numerator)
+    fine = value.times(value.step.numerator)
+    divisor = value.step.denominator
+    low, high = fine.lower // divisor, fine.upper // divisor
+    # Everything that stands in the division, so that its type holds all of it.
+    reach = max(fine.reach, abs(low * divisor), fine.upper - low * divisor, divisor)
+    if reach >= LARGEST:
+        raise UnsafeQuery(
+            f"FLOOR of a lattice step of 1/{divisor:.3g}; the limit is 2**-90. "
+            "Divide by less. Nothing was run or charged."
+        )
+    dividend = f"({cast(reach, fine.sql, value.dialect)} - {low * divisor})"
+    sql = f"({value.dialect.quotient(dividend, divisor, high - low)} + {low})"
+    return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)

@@ -1,10 +1,11 @@
 """Dates as day numbers since 1970-01-01: truncation and parts, exactly as the engines do them.
-Public facts only: which keys a date column can have.
+Public facts only: which keys a date column can have. Of a time of day, only how long its units are.
 """
 
 from datetime import date
 
 __all__ = [
+    "CLOCK",
     "PARTS",
     "UNITS",
     "day_number",
@@ -25,10 +26,13 @@ PARTS = {
     "dayofweek": (0, 6),
     "dayofyear": (1, 366),
 }
-"""Every part and the values it can take."""
+"""Every part of a date and the values it can take."""
 
 UNITS = ("year", "quarter", "month", "week", "day")
 """What a date can be truncated to."""
+
+CLOCK = {"hour": (3600, 24), "minute": (60, 60), "second": (1, 60)}
+"""The units of a time of day: how many seconds one has, and after how many they start again."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 

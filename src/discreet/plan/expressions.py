@@ -11,8 +11,9 @@ from functools import reduce
 
 from discreet.errors import UnsafeQuery
 from discreet.plan import calendar
-from discreet.plan.bounds import LARGEST, Bounded, cast, check_length
+from discreet.plan.bounds import Bounded, cast, check_length, floored
 from discreet.plan.dialect import DUCKDB, Dialect, dialect_of
+from discreet.plan.periods import period
 from discreet.query.algebra import (
     Arithmetic,
     Bucket,
@@ -101,7 +102,7 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
         case Arithmetic(operator, left, right):
             return _arithmetic(operator, bounded(left, columns), bounded(right, columns))
         case Floor(operand):
-            return _floor(_number(bounded(operand, columns), "FLOOR"))
+            return floored(_number(bounded(operand, columns), "FLOOR"))
         case Extreme(side, parts):
             return _extreme(side, [bounded(part, columns) for part in parts])
         case Bucket():
@@ -109,7 +110,7 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
         case Case():
             return _case(expression, columns)
         case DatePart() | DateTrunc():
-            return _calendar(expression, bounded(expression.operand, columns))
+            return period(expression, bounded(expression.operand, columns))
         case Compare() | Junction() | Negation() | Member() | IsNull():
             dialect = _dialect(columns)
             sql = dialect.truth(condition(expression, columns))
@@ -206,25 +207,6 @@ def _divided(left: Bounded, right: Bounded) -> Bounded:
     return replace(flipped, sql=f"(-{left.wide})")
 
 
-def _floor(value: Bounded) -> Bounded:
-    """floor(k * a / b), as an integer division of a number that cannot be negative."""
-    if value.step.denominator == 1:
-        return value.times(value.step.numerator)
-    fine = value.times(value.step.numerator)
-    divisor = value.step.denominator
-    low, high = fine.lower // divisor, fine.upper // divisor
-    # Everything that stands in the division, so that its type holds all of it.
-    reach = max(fine.reach, abs(low * divisor), fine.upper - low * divisor, divisor)
-    if reach >= LARGEST:
-        raise UnsafeQuery(
-            f"FLOOR of a lattice step of 1/{divisor:.3g}; the limit is 2**-90. "
-            "Divide by less. Nothing was run or charged."
-        )
-    dividend = f"({cast(reach, fine.sql, value.dialect)} - {low * divisor})"
-    sql = f"({value.dialect.quotient(dividend, divisor, high - low)} + {low})"
-    return replace(fine, sql=sql, step=Fraction(1), lower=low, upper=high)
-
-
 def _extreme(side: str, values: list[Bounded]) -> Bounded:
     """The least or greatest; the engines' own functions skip NULL, so it is tested for first."""
     for value in values:
@@ -246,7 +228,7 @@ def _bucket(bucket: Bucket, columns: Mapping[str, Column]) -> Bounded:
     value = _number(bounded(bucket.operand, columns), "WIDTH_BUCKET")
     width = (bucket.upper - bucket.lower) / bucket.count
     shifted = _arithmetic("-", value, _literal(Literal(bucket.lower), value.dialect))
-    inner = _floor(_divided(shifted, _literal(Literal(width), value.dialect)))
+    inner = floored(_divided(shifted, _literal(Literal(width), value.dialect)))
     count = bucket.count
     sql = (
         f"CASE WHEN {inner.sql} < 0 THEN 0 WHEN {inner.sql} >= {count} THEN {count + 1} "
@@ -307,21 +289,6 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
             sql = f"CASE {value.sql}{arms} END"
         renamed.append(replace(value, sql=sql, labels=labels, lower=min(codes), upper=max(codes)))
     return renamed
-
-
-def _calendar(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
-    if value.kind == "datetime":
-        days = _floor(replace(value, kind="number", step=value.step / 86_400))
-        value = replace(days, kind="date")
-    if value.kind != "date":
-        raise UnsafeQuery(f"a date is needed here, not a {value.kind}. Nothing was charged.")
-    if isinstance(expression, DatePart):
-        low, high = calendar.part_bounds(expression.part, value.lower, value.upper)
-        sql = value.dialect.date_part(expression.part, value.sql)
-        return replace(value, sql=sql, kind="number", lower=low, upper=high)
-    low, high = (calendar.truncate(expression.unit, k) for k in (value.lower, value.upper))
-    sql = value.dialect.date_start(expression.unit, value.sql)
-    return replace(value, sql=sql, lower=low, upper=high)
 
 
 def condition(expression: Expression, columns: Mapping[str, Column]) -> str:

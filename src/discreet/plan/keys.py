@@ -72,13 +72,12 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
     if isinstance(key.expression, Field) and columns[key.expression.name].private_keys:
         return Domain(key.name, f'"{key.expression.name}"', (), ())
     value = bounded(key.expression, columns)
-    if isinstance(key.expression, DateTrunc):
-        operand = bounded(key.expression.operand, columns)
-        count = calendar.units_between(key.expression.unit, operand.lower, operand.upper)
-        _check_count(key, count, limit)
-        codes = calendar.starts(key.expression.unit, operand.lower, operand.upper)
+    first, last = value.lower, value.upper
+    if isinstance(key.expression, DateTrunc) and value.kind == "date":
+        # The bounds are themselves first days, of a date and of a datetime alike.
+        _check_count(key, calendar.units_between(key.expression.unit, first, last), limit)
+        codes = calendar.starts(key.expression.unit, first, last)
     else:
-        first, last = value.lower, value.upper
         if value.kind == "category":
             first, last = 0, len(value.labels) - 1
         _check_count(key, last - first + 1, limit)

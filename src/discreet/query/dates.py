@@ -23,6 +23,9 @@ _PARTS = {
     "DAYOFWEEK": "dayofweek",
     "DOY": "dayofyear",
     "DAYOFYEAR": "dayofyear",
+    "HOUR": "hour",
+    "MINUTE": "minute",
+    "SECOND": "second",
 }
 _FUNCTIONS = {
     "Year": "year",
@@ -34,12 +37,21 @@ _FUNCTIONS = {
     "DayOfMonth": "day",
     "DayOfWeek": "dayofweek",
     "DayOfYear": "dayofyear",
+    "Hour": "hour",
+    "Minute": "minute",
+    "Second": "second",
 }
-_UNITS = ("year", "quarter", "month", "week", "day")
+_CLOCK = ("hour", "minute", "second")
+_UNITS = ("year", "quarter", "month", "week", "day", *_CLOCK)
 
 
-def _date(node: "Expr", scope: Scope) -> Typed:
+def _date(node: "Expr", name: str, scope: Scope) -> Typed:
     operand = scope.read(node)
+    if name in _CLOCK and operand.kind == Kind.DATE:
+        raise UnsafeQuery(
+            f"a date has no {name}{where_in_text(node)}. Use a datetime column, or a unit from "
+            "day to year."
+        )
     if operand.kind in (Kind.DATE, Kind.DATETIME) and not operand.is_constant:
         return operand
     raise UnsafeQuery(
@@ -55,7 +67,7 @@ def _part(name: str, operand: "Expr", scope: Scope) -> Typed:
             f"the date part {name[:60]}{where_in_text(operand)} is not supported. "
             f"Use one of {', '.join(_PARTS)}."
         )
-    return Typed(DatePart(part, _date(operand, scope).expression), Kind.INTEGER)
+    return Typed(DatePart(part, _date(operand, part, scope).expression), Kind.INTEGER)
 
 
 def _function(node: "Expr", scope: Scope) -> Typed:
@@ -88,7 +100,8 @@ def _truncate(node: "Expr", scope: Scope) -> Typed:
             f"DATE_TRUNC to {unit[:60]}{where_in_text(node)} is not supported. "
             f"Use one of {', '.join(_UNITS)}."
         )
-    return Typed(DateTrunc(unit, _date(node.this, scope).expression), Kind.DATE)
+    kind = Kind.DATETIME if unit in _CLOCK else Kind.DATE
+    return Typed(DateTrunc(unit, _date(node.this, unit, scope).expression), kind)
 
 
 DATES: Mapping[str, Reader] = MappingProxyType(

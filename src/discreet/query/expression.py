@@ -184,6 +184,8 @@ class Case:
 class DatePart:
     """year, quarter, month, week, day, dayofweek (Sunday is 0) or dayofyear of a date, an integer.
 
+    Of a datetime also hour, minute and second.
+
     Privacy: none (touches no data).
     >>> DatePart("month", Field("day")).part
     'month'
@@ -196,6 +198,8 @@ class DatePart:
 @dataclass(frozen=True, slots=True)
 class DateTrunc:
     """The first day of the year, quarter, month, week (Monday) or day that holds a date.
+
+    Of a datetime also the first second of its hour, minute or second.
 
     Privacy: none (touches no data).
     >>> DateTrunc("month", Field("day")).unit

@@ -11,7 +11,7 @@ from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Field, Join, PerUnit, Rows, Scan, Source
 from discreet.query.naming import free_name
 from discreet.query.typed import Kind, Typed, only, refuse, where_in_text
-from discreet.schema.column import Column, nearest
+from discreet.schema.column import OTHER, Column, nearest
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class Visible:
 
 def _typed(column: Column) -> Typed:
     kind = Kind.OPEN if column.private_keys else _KINDS[column.kind]
-    return Typed(Field(column.name), kind, column.keys)
+    keys = (*column.keys, OTHER) if column.other else column.keys
+    return Typed(Field(column.name), kind, keys)
 
 
 @dataclass(frozen=True, slots=True)

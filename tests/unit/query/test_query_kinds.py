@@ -24,6 +24,9 @@ from discreet.query.algebra import (
     Scan,
     Statistic,
 )
+from discreet.query.parse import parse
+from discreet.schema.column import Column
+from discreet.schema.table import Table
 from support.questions import DAY, ROWS, ask, compare
 
 SEEN, CITY = Field("seen"), Field("city")
@@ -49,6 +52,10 @@ CONDITIONS: list[tuple[str, Expression]] = [
     ("TIMESTAMP '2024-03-01' > DATE '2024-03-01'", Literal(False)),
     ("YEAR(seen) = 2024", compare(DatePart("year", SEEN), "=", 2024)),
     ("DATE_TRUNC('month', seen) = '2024-03-01'", compare(DateTrunc("month", SEEN), "=", Literal(datetime(2024, 3, 1).date()))),
+    ("HOUR(seen) = 3", compare(DatePart("hour", SEEN), "=", 3)),
+    ("EXTRACT(MINUTE FROM seen) = 3", compare(DatePart("minute", SEEN), "=", 3)),
+    ("DATE_PART('second', seen) = 3", compare(DatePart("second", SEEN), "=", 3)),
+    ("DATE_TRUNC('hour', seen) > '2024-03-01 10:30'", compare(DateTrunc("hour", SEEN), ">", _at(2024, 3, 1, 10, 30))),
     ("city = 'Köln'", compare(CITY, "=", Literal("Köln"))),
     ("'Köln' <> city", compare(CITY, "<>", Literal("Köln"))),
     ("city IN ('b', 'a', 'b')", Member(CITY, (Literal("a"), Literal("b")))),
@@ -122,9 +129,9 @@ REFUSED = [
     (f"{COUNT} WHERE day IN (TIMESTAMP '2024-03-01')", "a date cannot be compared with a datetime"),
     (f"{COUNT} WHERE seen > TIMESTAMPTZ '2024-03-01'", "without a zone"),
     (f"{COUNT} WHERE seen > TIMESTAMP('2024-03-01')", "TIMESTAMP( (line 1)"),
-    (f"{COUNT} WHERE EXTRACT(HOUR FROM seen) = 3", "the date part HOUR"),
-    (f"{COUNT} WHERE HOUR(seen) = 3", "HOUR() (line 1)"),
-    (f"{COUNT} GROUP BY DATE_TRUNC('hour', seen)", "DATE_TRUNC to hour"),
+    (f"{COUNT} WHERE EXTRACT(MILLISECOND FROM seen) = 3", "the date part MILLISECOND"),
+    (f"{COUNT} WHERE MILLISECOND(seen) = 3", "MILLISECOND() (line 1)"),
+    (f"{COUNT} GROUP BY DATE_TRUNC('decade', seen)", "DATE_TRUNC to decade"),
     (f"{COUNT} WHERE CAST(seen AS DATE) = '2024-03-01'", "CAST of a datetime to DATE"),
     ("SELECT MODE(seen) FROM events", "MODE (line 1) needs a category"),
     ("SELECT SUM(seen) FROM events", "needs a number, not a datetime"),
@@ -137,3 +144,15 @@ def test_refused(text: str, message: str) -> None:
         ask(text)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [("%", ("ash", "other")), ("oth%", ("other",)), ("a%", ("ash",))]
+)
+def test_like_sees_the_group_of_undeclared_values(pattern: str, found: tuple[str, ...]) -> None:
+    """As = and GROUP BY do: it was left out of every pattern."""
+    tree = Column("tree", "category", upper=1, keys=("ash",), other=True)
+    query = parse(
+        f"SELECT COUNT(*) FROM t WHERE tree LIKE '{pattern}'", {"t": Table("t", columns=(tree,))}
+    )
+    assert query.where == Member(Field("tree"), tuple(map(Literal, found)))

@@ -39,6 +39,7 @@ QUESTIONS = [
     "AND MONTH(day) = 1 AND WEEK(day) = 1 AND WEEKOFYEAR(day) = 1 AND DAY(day) = 1 "
     "AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 1 AND DAYOFYEAR(day) = 1 "
     "GROUP BY region HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 2",
+    "SELECT COUNT(*) FROM events WHERE HOUR(seen) = 1 AND MINUTE(seen) = 2 AND SECOND(seen) = 3",
     "SELECT COUNT(*) FROM visits AS v JOIN stays AS s ON v.patient_id = s.patient_id AND "
     "(v.age = s.age) LEFT JOIN codes USING (code)",
     "WITH p AS (SELECT patient_id, SUM(age) AS s FROM visits GROUP BY patient_id) "
