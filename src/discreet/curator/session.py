@@ -123,14 +123,18 @@ class Session:
         if error is not None:
             if epsilon is not None or rho is not None:
                 raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
-            made = priced_for_error(draft, error, kind, count)
-            payers = self._payers(made.tables)
-            floor = self._vault.ledger.floor
-            if floor.admits(payers, made.cost):
-                return made
-            return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
+            return self._at_least(draft, priced_for_error(draft, error, kind, count), kind, count)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
         return plan(replace(draft, price=price, supposed=checked_count(count)))
+
+    def _at_least(
+        self, draft: Draft, made: Plan, kind: type[Price], count: int | None = None
+    ) -> Plan:
+        """The plan, or that of the least price of a new charge where it costs less."""
+        payers, floor = self._payers(made.tables), self._vault.ledger.floor
+        if floor.admits(payers, made.cost):
+            return made
+        return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
 
     def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
         """The question without a price, the account that pays, and the terms it pays in."""
@@ -224,8 +228,8 @@ class Session:
             if bought is None or bought.free:
                 raise
             raise type(refusal)(
-                f"A noisy count was bought first, for epsilon {float(_COUNT_EPSILON):g}, and stays "
-                f"charged; asked again it is free. Then: {refusal}"
+                "A noisy count was bought first and stays charged; asked again it is free. Then: "
+                f"{refusal}"
             ) from None
         found.bought = bought
         return found
@@ -240,7 +244,7 @@ class Session:
         if counted is None:
             return None, []
         price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
-        made = plan(replace(counted, price=price))
+        made = self._at_least(counted, plan(replace(counted, price=price)), kind)
         if made.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "

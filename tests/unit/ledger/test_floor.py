@@ -67,7 +67,7 @@ def vault(tmp_path):
 
 
 def test_new_charges_of_every_kind_have_a_floor_and_replays_none(vault):
-    with Curator.open(vault, price_floor=0) as curator:
+    with Curator.open(vault) as curator:
         session = curator.session("ana")
         assert session.sql(COUNT, epsilon=1e-9).free
         before = session.remaining
@@ -82,13 +82,29 @@ def test_new_charges_of_every_kind_have_a_floor_and_replays_none(vault):
 
 
 def test_an_error_that_would_cost_less_is_served_at_the_floor(vault):
-    with Curator.open(vault, price_floor=0) as curator:
+    with Curator.open(vault) as curator:
         session = curator.session("ana")
         made = session.explain(COUNT, error=10**9)
         assert made.cost == Pure(epsilon=Fraction(1, 10_000))
         assert made.error["n"] < 10**9
         assert not session.sql(COUNT, error=10**9).free
         assert session.sql(COUNT, error=10**9).free
+
+
+def test_a_count_that_is_bought_for_an_average_costs_at_least_the_floor(tmp_path):
+    import pandas as pd
+
+    with Curator.open(tmp_path / "vault") as curator:
+        schema = {**SCHEMA, "budget": {"epsilon": 100, "delta": 1e-6}}
+        curator.add(schema, data=pd.DataFrame({"patient": range(5000), "age": [40] * 5000}))
+        curator.grant("ana", epsilon=20, delta=1e-6)
+        session = curator.session("ana")
+        mean = "SELECT AVG(age) AS a FROM visits"
+        with pytest.raises(InvalidValue, match="least price"):
+            session.sql(COUNT, epsilon=0.05)
+        answer = session.sql(mean, error=2)
+        assert answer.bought is not None
+        assert session.sql(mean, error=2).free
 
 
 def test_the_command_line_takes_another_share(vault, monkeypatch):
