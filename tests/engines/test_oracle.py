@@ -183,17 +183,17 @@ def _expected(case: Case, plain: Plain) -> Any:
     return expected(case, plain)
 
 
-def none(found: list[str]) -> None:
+def check_none(found: list[str]) -> None:
     """All differences at once, not the first one only."""
     assert not found, f"{len(found)} differences\n" + "\n".join(found[:MOST_SHOWN])
 
 
 def test_duckdb_gives_the_integers_of_plain_sql(duckdb_house, plain):
-    none(wrong(duckdb_house, EVERY, plain))
+    check_none(wrong(duckdb_house, EVERY, plain))
 
 
 def test_duckdb_in_place_gives_the_integers_of_plain_sql(duckdb_house, plain):
-    none(wrong_in_place(duckdb_house, SOME, plain))
+    check_none(wrong_in_place(duckdb_house, SOME, plain))
 
 
 def test_kept_totals_give_the_integers_of_plain_sql(duckdb_house, plain):
@@ -211,21 +211,21 @@ def test_kept_totals_give_the_integers_of_plain_sql(duckdb_house, plain):
             different = differences(case, made, duckdb_house.rows(made.sql), _expected(case, plain))
             found += [f"{case}: {each}" for each in different]
     assert used > 50
-    none(found)
+    check_none(found)
 
 
 @pytest.mark.parametrize("check", [wrong, wrong_in_place])
 def test_postgresql_gives_the_integers_of_plain_sql(postgresql, plain, check):
-    none(check(postgresql, covering(EVERY, each=2), plain))
+    check_none(check(postgresql, covering(EVERY, each=2), plain))
 
 
 def test_spark_gives_the_integers_of_plain_sql(interpreted_spark, plain):
-    none(wrong(interpreted_spark, SOME, plain))
+    check_none(wrong(interpreted_spark, SOME, plain))
 
 
 def test_spark_in_place_gives_the_integers_of_plain_sql(interpreted_spark, plain):
     """Fewer: each statement computes the lattice of every column anew."""
-    none(wrong_in_place(interpreted_spark, SOME[::8], plain))
+    check_none(wrong_in_place(interpreted_spark, SOME[::8], plain))
 
 
 @pytest.mark.soak
@@ -233,7 +233,7 @@ def test_spark_in_place_gives_the_integers_of_plain_sql(interpreted_spark, plain
 def test_every_engine_gives_the_integers_of_plain_sql(quick_houses, plain, check):
     """The whole product."""
     for house in quick_houses:
-        none(check(house, EVERY, plain))
+        check_none(check(house, EVERY, plain))
 
 
 def test_a_plan_over_raw_rows_is_the_one_over_prepared_rows(duckdb_house):

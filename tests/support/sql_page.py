@@ -55,6 +55,11 @@ ACCEPTED: list[Section] = [
             ("the same by name", f"{COUNT} WHERE YEAR(day) = 2024 AND QUARTER(day) = 1 AND MONTH(day) = 3 AND WEEK(day) = 9 AND DAY(day) = 1"),
             ("further names", f"{COUNT} WHERE WEEKOFYEAR(day) = 9 AND DAYOFMONTH(day) = 1 AND DAYOFWEEK(day) = 5 AND DAYOFYEAR(day) = 61"),
             ("starts of periods", f"{COUNT} WHERE DATE_TRUNC('month', day) = '2024-03-01'"),
+            (
+                "times of day, of datetimes",
+                "SELECT COUNT(*) FROM events WHERE EXTRACT(HOUR FROM seen) >= 8 AND MINUTE(seen) < "
+                "30 AND SECOND(seen) = 0 AND DATE_TRUNC('hour', seen) < '2024-04-01 12:00'",
+            ),
             ("private keys: `=`, `<>`, `IN`, `IS NULL` with text", "SELECT COUNT(*) FROM events WHERE city = 'Köln' OR city IS NULL"),
         ],
     ),
@@ -66,6 +71,11 @@ ACCEPTED: list[Section] = [
             ("by an expression", f"{COUNT} GROUP BY FLOOR(age/10), WIDTH_BUCKET(income, 0, 100000, 5), age > 40"),
             ("by a case", f"{COUNT} GROUP BY CASE WHEN age < 18 THEN 'child' ELSE 'adult' END"),
             ("by a period", f"{COUNT} GROUP BY DATE_TRUNC('quarter', day)"),
+            (
+                "by a period of a datetime, also `hour`, `minute`, `second`",
+                "SELECT DATE_TRUNC('day', seen) AS d, HOUR(seen) AS h, COUNT(*) FROM events "
+                "GROUP BY d, h",
+            ),
             ("by private keys, as a plain column", "SELECT city, COUNT(*) FROM events GROUP BY city"),
         ],
     ),
@@ -231,7 +241,7 @@ REFUSED: list[tuple[str, list[str]]] = [
             f"{COUNT} WHERE day = '31.1.2024'",
             "SELECT COUNT(*) FROM events WHERE seen > DATETIME '2024-01-31 12:00'",
             "SELECT COUNT(*) FROM events WHERE seen > TIMESTAMPTZ '2024-01-31 12:00'",
-            "SELECT COUNT(*) FROM events WHERE EXTRACT(HOUR FROM seen) = 3",
+            "SELECT COUNT(*) FROM events WHERE EXTRACT(MILLISECOND FROM seen) = 3",
             "SELECT COUNT(*) FROM events WHERE city LIKE 'a%'",
             "SELECT COUNT(*) FROM events WHERE city = born_in",
             "SELECT MODE(city) FROM events",
