@@ -71,7 +71,9 @@ def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
     with curator_of(tmp_path / "poor", people(3000)) as curator:
         curator.grant("poor", epsilon=Fraction(1, 10))
         session = curator.session("poor")
-        with pytest.raises(BudgetExceeded, match=r"^A noisy count was bought first and stays charged"):
+        with pytest.raises(
+            BudgetExceeded, match=r"^A noisy count was bought first and stays charged"
+        ):
             session.sql(AVERAGE, error=1)
         assert session.remaining.epsilon == Fraction(1, 20)
         with pytest.raises(BudgetExceeded, match=r"^The question"):  # the count is free by now
