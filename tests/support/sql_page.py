@@ -278,7 +278,9 @@ The examples are about these tables; `patient_id`, `payer` and `person` are unit
 
 TAIL = """## Limits
 
-16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups unless the custodian set another limit (`Curator.open(most_groups=..., price_floor=0)`).
+16 kB of text, 3,000 words and signs, 32 levels of nesting, 64 operations deep, 16 SELECTs, 16 tables read, 100 columns, 1,000 values in a list, numbers of 40 digits, 100,000 groups unless the custodian set another limit (`Curator.open(most_groups=...)`).
+
+A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema), or as many as one of its sides has already: how long a question takes must not depend on one person. With `max_rows_contributed` both sides are cut to so many rows of each person first, where all of them would be too many. A join with a public table equates all columns of its declared key.
 
 ## Meaning
 
