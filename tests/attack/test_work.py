@@ -54,8 +54,15 @@ def test_the_check_sees_joins_without_a_limit(duckdb_worlds):
     )
 
 
-def test_postgresql_handles_hardly_more_rows_for_one_person(postgresql_folder):
-    chosen = [sql for place, sql in enumerate(work.statements()) if place % 5 == 0]
+@pytest.mark.parametrize("alike", [0, 1])
+def test_postgresql_handles_hardly_more_rows_for_one_person(postgresql_folder, alike):
+    """PostgreSQL does not read a private side of a join where it finds the other empty, which no
+    setting changes (docs/threat_model.md): those are compared where somebody else is alike.
+    """
+    every = list(work.statements())
+    looked_up = [sql for sql in every if "stays" not in sql and sql.count("visits") == 1]
+    chosen = every[::5] if alike else looked_up
+    assert len(chosen) > 30
     accepted = [(sql, made) for sql in chosen if (made := work.planned(sql, "postgresql"))]
     server = f"postgresql://postgres@/postgres?host={postgresql_folder}"
     options = _SETTINGS.replace("default_transaction_read_only=on", "jit=off")
@@ -64,9 +71,7 @@ def test_postgresql_handles_hardly_more_rows_for_one_person(postgresql_folder):
             for secret in work.WORLDS:
                 connection.execute(f"CREATE SCHEMA work_{secret}")
                 connection.execute(f"SET search_path = work_{secret}")
-                # PostgreSQL does not read one side of a join where it finds the other empty, which
-                # no setting changes (docs/threat_model.md): somebody else has the secret too.
-                work.fill(connection.execute, secret, alike=1)
+                work.fill(connection.execute, secret, alike=alike)
                 connection.execute("ANALYZE")
 
             def measure(secret, sql):
@@ -74,7 +79,7 @@ def test_postgresql_handles_hardly_more_rows_for_one_person(postgresql_folder):
                 return work.postgresql_work(connection, sql)
 
             # Its planner looks at statistics of the rows, so which side it hashes may differ.
-            spare = sum(work.SIZES.values())
+            spare = sum(work.SIZES.values()) if alike else 0
             work.check_work(measure, accepted, spare)
             sql = work.EXPENSIVE
             made = work.planned(sql, "postgresql", joined_rows=MOST_ROWS)

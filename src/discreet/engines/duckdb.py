@@ -279,9 +279,10 @@ def _with(order: Order, seal: Seal | None) -> Order:
     return order if seal is None else replace(order, key=seal.key)
 
 
-# Joins run in the order in which they are written, which is the one whose rows the plan bounds;
-# neither what one side holds nor the least and greatest value of a column decides what else is run.
-_DISABLED = "join_filter_pushdown,join_order,statistics_propagation"
+# Joins run in the order in which they are written, which is the one whose rows the plan bounds, and
+# build their tables from the right side, where public tables stand; neither what one side holds nor
+# the least and greatest value of a column decides what else is run.
+_DISABLED = "build_side_probe_side,join_filter_pushdown,join_order,statistics_propagation"
 
 
 def _settings(memory_limit: str | None, threads: int | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from math import isqrt, prod
 from discreet.errors import UnsafeQuery
 from discreet.plan.derived import Aggregated, column_of, missing_too, without_aggregates
 from discreet.plan.dialect import Dialect, dialect_of
+from discreet.plan.dialects.form import joined
 from discreet.plan.expressions import Scope, bounded, condition
 from discreet.query.algebra import (
     Compare,
@@ -233,35 +234,61 @@ class _Reader:
     def _join(self, join: Join) -> Rowset:
         left, right = self.read(join.left), self.read(join.right)
         _check_people(join, left, right)
-        private = right if left.public else left
-        if left.public and not right.public:
+        if left.public and right.public:
+            return self._looked_up(join, left, right)
+        if left.public:
             left, many = self._matched(left, join.left, [name for name, _ in join.on])
             rows = _times(right.rows_per_unit, many)
-        elif right.public and not left.public:
+        elif right.public:
             right, many = self._matched(right, join.right, [name for _, name in join.on])
             rows = _times(left.rows_per_unit, many)
-        else:  # of one population, joined on the unit; or both public
+        else:  # of one population, joined on the unit
             left, right = self._cut(left, right)
             rows = _times(left.rows_per_unit, right.rows_per_unit)
-        if not private.public and private.unit is None and rows != 1:
+        private = right if left.public else left
+        if private.unit is None and rows != 1:
             raise UnsafeQuery(
                 "each row is one person, and a join could make several rows of one. Join on the "
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
             )
         self._check_work(left, right, rows)
+        select, columns = self._joined(join, left, right)
+        work = left.work + right.work + (rows or 0)
+        return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
+
+    def _looked_up(self, join: Join, left: Rowset, right: Rowset) -> Rowset:
+        """Two public tables: how many rows they make follows from a declared key too, since
+        whether an engine makes them may depend on what the private side of another join holds.
+        """
+        right, many = self._matched(right, join.right, [name for _, name in join.on])
+        if many is None and join.kind == "inner":
+            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+        if self.joined_rows < MOST_ROWS and (many is None or many > self.joined_rows):
+            raise UnsafeQuery(
+                "two public tables are joined, and nothing declared keeps their rows from "
+                "multiplying. Equate all columns of one table's declared key, with a small "
+                "rows_per_key. Nothing was run or charged."
+            )
+        select, columns = self._joined(join, left, right)
+        return replace(left, select=select, columns=columns)
+
+    def _joined(self, join: Join, left: Rowset, right: Rowset) -> tuple[str, tuple[Column, ...]]:
+        """The statement of a join, and its columns. A public side stands on the right, where
+        engines build their tables: it is read whole, whatever the private side holds.
+        """
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
             columns = (*left.columns, *map(missing_too, right.columns))
         listed = [_quoted(each) for each in columns]
-        if private.unit is not None:
+        if left.unit is not None or right.unit is not None:
             listed.insert(0, '"$unit"')
-        select = (
-            f"SELECT {', '.join(listed)} FROM {self.dialect.derived(left.select, 'l')} "
-            f"{join.kind.upper()} JOIN {self.dialect.derived(self._aside(left, right), 'r')} "
-            f"ON {self._on(join, left, right)}"
-        )
-        work = left.work + right.work + (rows or 0)
-        return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
+        sides = left.select, self._aside(left, right)
+        if left.public and not right.public:
+            sides = right.select, left.select
+        one, other = (self.dialect.derived(*each) for each in zip(sides, "lr", strict=True))
+        write = joined if left.public == right.public else self.dialect.looked_up
+        select = write(join.kind, ", ".join(listed), one, other, self._on(join, left, right))
+        return select, columns
 
     def _limit(self, left: Rowset, right: Rowset) -> int:
         """The most rows of one unit that a join may make: no fewer than a side has already."""
@@ -277,7 +304,7 @@ class _Reader:
 
     def _check_work(self, left: Rowset, right: Rowset, rows: int | None) -> None:
         """Refuse a join after which one person could have more rows than the limit."""
-        if (left.public and right.public) or self.joined_rows >= MOST_ROWS:
+        if self.joined_rows >= MOST_ROWS:
             return
         if rows is None:
             raise UnsafeQuery(
@@ -341,13 +368,11 @@ class _Reader:
     def _joined_key(self, join: Join) -> tuple[list[str], int]:
         """What identifies a row of two public tables that are joined."""
         (left, few), (right, many) = self._key(join.left), self._key(join.right)
-        if not left or not right:
-            return [], 1
-        if set(right) <= {name for _, name in join.on}:  # each left row finds its own
+        if left and right and set(right) <= {name for _, name in join.on}:  # looked up on the right
             return left, few * many
-        if join.kind == "inner" and set(left) <= {name for name, _ in join.on}:
+        if left and right and set(left) <= {name for name, _ in join.on}:
             return right, few * many
-        return [*left, *right], few * many
+        return [], 1
 
 
 def _check_people(join: Join, left: Rowset, right: Rowset) -> None:

@@ -1,6 +1,6 @@
 """SQL as DuckDB reads it: integers of 64 and 128 bits. Knows SQL, never data."""
 
-from discreet.plan.dialects.form import Dialect
+from discreet.plan.dialects.form import Dialect, joined
 
 __all__ = ["DUCKDB"]
 
@@ -32,5 +32,6 @@ DUCKDB = Dialect(
     hash_of=lambda text: f"md5({text})",
     literal=_literal,
     derived=lambda select, _: f"({select})",
+    looked_up=joined,
 )
 """The dialect of DuckDB."""

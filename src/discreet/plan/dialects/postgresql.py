@@ -32,6 +32,15 @@ def _literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def _looked_up(kind: str, columns: str, left: str, right: str, on: str) -> str:
+    # An outer join has to read the public rows that nothing matches, and OFFSET keeps the
+    # optimizer from seeing that they are left out again.
+    outer = {"inner": "RIGHT", "left": "FULL"}[kind]
+    here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
+    met = f'SELECT {columns}, "$here" FROM {here} {outer} JOIN {right} ON {on} OFFSET 0'
+    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1'
+
+
 POSTGRESQL = Dialect(
     name="postgresql",
     wide="NUMERIC",
@@ -49,5 +58,6 @@ POSTGRESQL = Dialect(
     hash_of=lambda text: f'md5({text}) COLLATE "C"',
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",  # a must before version 16
+    looked_up=_looked_up,
 )
 """The dialect of PostgreSQL."""

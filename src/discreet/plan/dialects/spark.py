@@ -2,7 +2,7 @@
 and never another number. Knows SQL, never data.
 """
 
-from discreet.plan.dialects.form import Dialect
+from discreet.plan.dialects.form import Dialect, joined
 
 __all__ = ["SPARK"]
 
@@ -51,5 +51,6 @@ SPARK = Dialect(
     hash_of=lambda text: f"md5(CAST({text} AS BINARY))",
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",
+    looked_up=joined,
 )
 """The dialect of Spark."""
