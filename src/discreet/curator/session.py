@@ -15,7 +15,7 @@ from discreet.curator.recall import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
-from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest
+from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
@@ -23,6 +23,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.price import Price
+from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import (
     COUNTED,
     checked_count,
@@ -225,6 +226,9 @@ class Session:
             )
             found = self._run(made, request)
         except DiscreetError as refusal:
+            earlier = self._earlier(sql, refusal, epsilon, rho, count, delta)
+            if earlier is not None:
+                return earlier
             if bought is None or bought.free:
                 raise
             raise type(refusal)(
@@ -233,6 +237,31 @@ class Session:
             ) from None
         found.bought = bought
         return found
+
+    def _earlier(
+        self,
+        sql: str,
+        refusal: DiscreetError,
+        epsilon: Number | None,
+        rho: Number | None,
+        count: int | None,
+        delta: Number | None,
+    ) -> Answer | None:
+        """What was released when joins had no limit, for a question that is refused now."""
+        if not isinstance(refusal, UnsafeQuery) or (epsilon is None) == (rho is None):
+            return None
+        try:
+            draft, analyst, kind = self._draft(sql, delta)
+            price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
+            supposed = checked_count(count)
+            made = plan(replace(draft, price=price, supposed=supposed, joined_rows=MOST_ROWS))
+        except UnsafeQuery:
+            return None
+        budget = paying(made.tables).budget
+        asker = None if budget is not None and budget.sharing else self.name
+        key = release_key(made, data_versions(self._warehouse, made))
+        stored = self._vault.releases.find(key, analyst=asker)
+        return None if stored is None else recall(stored)
 
     def _counted(
         self, sql: str, error: Number | Mapping[str, Number], delta: Number | None

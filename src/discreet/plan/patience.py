@@ -27,7 +27,8 @@ _PRIVATE_KEYS = Fraction(1)  # how many there are is not public
 
 
 def answer_seconds(plan: "Plan") -> Fraction:
-    """The seconds of a plan: of the tables it reads, and of what it adds noise to.
+    """The seconds of a plan: of the tables it reads, once for its sums and once for each column
+    that is picked from, and of what it adds noise to.
 
     Privacy: none (touches no data).
     >>> answer_seconds.__name__
@@ -36,6 +37,7 @@ def answer_seconds(plan: "Plan") -> Fraction:
     groups = prod(len(each.codes) for each in plan.domains if not each.private)
     candidates = sum(each.candidates for each in plan.picks) // _CANDIDATES_PER_CELL
     cells = min(groups * (len(plan.measures) + candidates), _MOST_CELLS)
-    seconds = plan.engine_seconds + max(0, cells - _FREE_CELLS) * _SECONDS_PER_CELL
+    readings = max(1, bool(plan.measures) + len(plan.picks))
+    seconds = plan.engine_seconds * readings + max(0, cells - _FREE_CELLS) * _SECONDS_PER_CELL
     private = any(each.private for each in plan.domains)
     return seconds + _PRIVATE_KEYS if private else seconds

@@ -37,7 +37,7 @@ REFUSED = [
     ("SELECT * FROM visits", {"epsilon": 0.1}),
     ("SELECT big, COUNT(*) FROM visits GROUP BY big", {"epsilon": 0.1}),
     ("SELECT COUNT(*) FROM visits", {"epsilon": 100}),
-    ("SELECT AVG(age) / 2 FROM visits", {"error": 1}),
+    ("SELECT AVG(age) / COUNT(*) FROM visits", {"error": 1}),
     ("SELECT SUM(big * big) FROM visits", {"epsilon": 0.1}),
     ("SELECT COUNT(*) FROM vists", {"epsilon": 0.1}),
 ]
