@@ -5,6 +5,7 @@ what a subquery keeps, so a difference in work would be a difference in time.
 
 from dataclasses import replace
 
+import duckdb
 import psycopg
 import pytest
 
@@ -12,9 +13,11 @@ from discreet.engines.postgresql import _SETTINGS
 from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.draft import Draft, plan
+from discreet.plan.prepare import lattice_rows
 from discreet.plan.sources import MOST_ROWS
 from discreet.query.parse import parse
-from discreet.schema.table import JOINED_ROWS
+from discreet.schema.column import Column
+from discreet.schema.table import JOINED_ROWS, Table
 from support import work
 from support.fit import rejects
 
@@ -87,6 +90,23 @@ def test_postgresql_handles_hardly_more_rows_for_one_person(postgresql_folder, a
         finally:
             for secret in work.WORLDS:
                 connection.execute(f"DROP SCHEMA IF EXISTS work_{secret} CASCADE")
+
+
+def test_long_texts_of_one_person_are_missing():
+    """A private key or a unit of megabytes made every question to its table late."""
+    table = Table(
+        "t",
+        unit="who",
+        rows_per_unit=2,
+        columns=(Column("city", "category", upper=0, private_keys=True),),
+    )
+    rows = lattice_rows(table, "source", {"who": "VARCHAR", "city": "VARCHAR"})
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE source (who VARCHAR, city VARCHAR)")
+        for who, city in [("a", 1000), ("b", 1001), ("c", 10**6), ("d" * 1001, 1)]:
+            connection.execute("INSERT INTO source VALUES (?, ?)", [who, "x" * city])
+        found = connection.execute(f'SELECT "$unit", length("city") FROM ({rows})').fetchall()
+    assert sorted(found, key=str) == [("a", 1000), ("b", None), ("c", None)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,17 @@ from discreet.plan.prepare_spark import SPARK_READER
 from discreet.schema.column import AS_NULL, Column, nearest
 from discreet.schema.table import Table
 
-__all__ = ["Refusal", "clamp_counts", "lattice_rows", "missing_count", "prepared_rows"]
+__all__ = [
+    "LONGEST_TEXT",
+    "Refusal",
+    "clamp_counts",
+    "lattice_rows",
+    "missing_count",
+    "prepared_rows",
+]
+
+LONGEST_TEXT = 1000
+"""How many characters of a unit or of a private key count as one; longer ones are missing."""
 
 _READERS = {
     reader.dialect.name: reader for reader in (DUCKDB_READER, POSTGRESQL_READER, SPARK_READER)
@@ -59,7 +69,7 @@ class _Source:
         """One column as a narrow integer or NULL, or a text; never fails, whatever the value."""
         reading = self.reading(column)
         if column.private_keys:
-            return reading.code
+            return f"CASE WHEN length({reading.code}) <= {LONGEST_TEXT} THEN {reading.code} END"
         if column.other:
             reading = replace(reading, code=f"coalesce({reading.code}, {len(column.keys)})")
         largest = max(abs(column.lower), abs(column.upper))
@@ -81,7 +91,8 @@ def lattice_rows(
 
     `types` maps the source's column names to the engine's type names. Rows without a unit are
     dropped: together they would be one unit without a bound. A column with private keys is its
-    text.
+    text. A text that is longer than LONGEST_TEXT is missing: nobody's decides how long a question
+    takes.
     Privacy: none (touches no data); after it, one unit has at most rows_per_unit rows.
     >>> from discreet.loss import Relation
     >>> age = Column("age", "integer", lower=0, upper=110)
@@ -94,7 +105,10 @@ def lattice_rows(
     if table.unit is None:
         return f"SELECT {', '.join(columns)} FROM {relation}"
     # On the raw column, which an index or a file's statistics may know.
-    present = f"{source.value(table.unit)[0]} IS NOT NULL"
+    raw, kind = source.value(table.unit)
+    present = f"{raw} IS NOT NULL"
+    if any(word in kind for word in ("CHAR", "STRING", "TEXT")):
+        present += f" AND length({source.unit}) <= {LONGEST_TEXT}"
     columns = [f'{source.unit} AS "$unit"', *columns]
     rows = f"SELECT {', '.join(columns)} FROM {relation} WHERE {present}"
     return _first_rows(source, rows)
