@@ -107,6 +107,10 @@ _JOINS = {
         "JOIN (SELECT p.region AS region, q.region AS other FROM codes p JOIN codes q "
         "ON p.y = q.y) s{n} ON a.region = s{n}.region AND a.x = s{n}.other"
     ),
+    "public, then filtered": (
+        "JOIN codes c{n} ON a.region = c{n}.region "
+        "JOIN (SELECT who FROM visits WHERE secret) s{n} ON a.who = s{n}.who"
+    ),
     "key and more": "JOIN codes s{n} ON a.region = s{n}.region AND a.x = s{n}.y",
 }
 _OPTIONS = ("", "max_rows_contributed=5", "max_groups_contributed=1")

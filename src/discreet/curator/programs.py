@@ -25,7 +25,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt
 from discreet.ledger.states import Change, States
-from discreet.loss import Loss
+from discreet.loss import Loss, Pure
 from discreet.noise.bits import BitSource
 from discreet.plan.draft import Plan, plan
 from discreet.plan.price import Price
@@ -38,6 +38,7 @@ __all__ = [
     "perform",
     "planned",
     "price",
+    "priced",
     "states_of",
     "versions_of",
 ]
@@ -120,6 +121,18 @@ def planned(session: Session, sql: str, *, most_groups: int | None = None) -> Pl
             "charged."
         )
     return made
+
+
+def priced(session: Session, sql: str, price: Price) -> Plan:
+    """The plan of a statement that is a part of a larger charge: it has no least price.
+
+    Privacy: none (touches no data).
+    >>> priced.__name__
+    'priced'
+    """
+    epsilon = price.epsilon if isinstance(price, Pure) else None
+    rho = None if isinstance(price, Pure) else price.rho
+    return session._planned(sql, epsilon=epsilon, rho=rho, error=None, count=None, delta=None)
 
 
 def price(

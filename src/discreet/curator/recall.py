@@ -116,6 +116,7 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
         "prices": [_written(price) for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
+        "joined_rows": plan.joined_rows,
         "ways": [way.value for way in plan.ways],
         "supposed": plan.supposed,
         "groups": None if plan.selection is None else released.groups,
@@ -152,7 +153,7 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         ways=tuple(map(Way, body.get("ways", ()))),  # releases of old were all chosen by rank
         supposed=body.get("supposed"),
         others=tuple((table, f'"{table.name}"') for table in others),
-        joined_rows=MOST_ROWS,  # it was released when joins had other limits
+        joined_rows=body.get("joined_rows", MOST_ROWS),  # joins of old had no other limit
         question=body["question"],
     )
     made = plan(counting(draft, body["behind"]) if body["behind"] else draft)

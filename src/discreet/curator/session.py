@@ -248,15 +248,18 @@ class Session:
         delta: Number | None,
     ) -> Answer | None:
         """What was released when joins had no limit, for a question that is refused now."""
-        if not isinstance(refusal, UnsafeQuery) or (epsilon is None) == (rho is None):
+        if not isinstance(refusal, UnsafeQuery):
             return None
         try:
             draft, analyst, kind = self._draft(sql, delta)
+            options = draft.query.options
+            epsilon = price_in_text(options, analyst, epsilon=epsilon, rho=rho, error=None)
             price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
             supposed = checked_count(count)
             made = plan(replace(draft, price=price, supposed=supposed, joined_rows=MOST_ROWS))
-        except UnsafeQuery:
+        except DiscreetError:
             return None
+        self._vault.ledger.check()
         budget = paying(made.tables).budget
         asker = None if budget is not None and budget.sharing else self.name
         key = release_key(made, data_versions(self._warehouse, made))

@@ -72,17 +72,19 @@ def read(draft: Draft) -> Draft:
         raise UnsafeQuery("the tables are not those of the question. Nothing was run or charged.")
     source, most = draft.query.source, draft.query.options.max_rows_contributed
     plain = isinstance(source, Scan) and not source.names
+    limits = [each.joined_rows_per_unit for each in tables if each.kind != "public"]
+    limit = draft.joined_rows or min(limits, default=JOINED_ROWS)
+    draft = replace(draft, tables=tables, joined_rows=limit)
     if plain and (most is None or most >= draft.table.rows_per_unit):
-        return replace(draft, tables=tables, work=draft.table.rows_per_unit)
+        return replace(draft, work=draft.table.rows_per_unit)
     relations = (draft.relation, *(relation for _, relation in draft.others))
     known = {each.name: (each, text) for each, text in zip(tables, relations, strict=True)}
-    limits = [each.joined_rows_per_unit for each in tables if each.kind != "public"]
     rows = rowset(
         source,
         known,
         draft.dialect,
         draft.integer_units,
-        joined_rows=draft.joined_rows or min(limits, default=JOINED_ROWS),
+        joined_rows=limit,
         most_rows=most,
     )
     if most is not None:

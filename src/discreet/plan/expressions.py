@@ -282,7 +282,7 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
         codes = [labels.index(label) for label in value.labels]
         if codes == list(range(len(codes))):
             sql = value.sql
-        elif len(codes) == 1 and value.missing == "never":
+        elif value.sql == _CONSTANT:
             sql = str(codes[0])
         else:
             arms = "".join(f" WHEN {old} THEN {new}" for old, new in enumerate(codes))

@@ -286,9 +286,12 @@ class _Reader:
         if left.public and not right.public:
             sides = right.select, left.select
         one, other = (self.dialect.derived(*each) for each in zip(sides, "lr", strict=True))
-        write = joined if left.public == right.public else self.dialect.looked_up
-        select = write(join.kind, ", ".join(listed), one, other, self._on(join, left, right))
-        return select, columns
+        names, on = ", ".join(listed), self._on(join, left, right)
+        if left.public and right.public:
+            return joined(join.kind, names, one, other, on), columns
+        if left.public or right.public:
+            return self.dialect.looked_up(join.kind, names, one, other, on), columns
+        return self.dialect.paired(names, one, other, on), columns
 
     def _limit(self, left: Rowset, right: Rowset) -> int:
         """The most rows of one unit that a join may make: no fewer than a side has already."""

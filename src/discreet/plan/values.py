@@ -27,8 +27,9 @@ class Plan:
     `table` describes the rows that are aggregated: a registered table, or what joins and
     subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
     then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
-    group to have; with it, `ways` were decided, one for each pick. `work` is the most rows of one
-    unit that all steps of the statement together read and make; `engine_seconds` is what reading
+    group to have; with it, `ways` were decided, one for each pick. A join gives
+    one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
+    that all steps of the statement together read and make; `engine_seconds` is what reading
     the tables may take, by declared facts.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
     >>> from discreet.plan.draft import RULES
@@ -59,6 +60,7 @@ class Plan:
     question: str
     behind: str  # the column whose count this is, when a count was bought for another question
     dialect: str
+    joined_rows: int
     work: int
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
 

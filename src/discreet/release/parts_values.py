@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.curator.programs import priced
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
@@ -89,10 +90,7 @@ class StatisticsPart:
         texts = Texts(frame.session, frame.table)
         keys = {each: frame.axis(each).sql for each in by}
         sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
-        if isinstance(price, Pure):
-            made = frame.session.explain(sql, epsilon=price.epsilon)
-        else:
-            made = frame.session.explain(sql, rho=price.rho)
+        made = priced(frame.session, sql, price)
         if made.selection is not None or made.query.limit or made.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
         texts.agreed(made.query, found, name)

@@ -18,6 +18,14 @@ def _literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def _paired(columns: str, left: str, right: str, on: str) -> str:
+    # The right side is hashed first, and a left join reads all of the left; OFFSET keeps the
+    # optimizer from seeing that rows without a match are left out again.
+    there = f'(SELECT *, 1 AS "$there" FROM {right})'
+    met = f'SELECT {columns}, "$there" FROM {left} LEFT JOIN {there} ON {on} OFFSET 0'
+    return f'SELECT {columns} FROM ({met}) WHERE "$there" = 1'
+
+
 DUCKDB = Dialect(
     name="duckdb",
     wide="HUGEINT",
@@ -33,5 +41,6 @@ DUCKDB = Dialect(
     literal=_literal,
     derived=lambda select, _: f"({select})",
     looked_up=joined,
+    paired=_paired,
 )
 """The dialect of DuckDB."""

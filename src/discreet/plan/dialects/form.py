@@ -30,7 +30,8 @@ class Dialect:
     the result reaches. `date_part` and `date_start` take a name and a day number. `sum_type` is
     the type in which numbers up to a reach add up without overflow, `hash_of` the md5 of a text.
     `looked_up` joins a private and a public relation so that the public one is read whole, even
-    where the private one is empty: it takes a kind, columns, both relations and a condition.
+    where the private one is empty: it takes a kind, columns, both relations and a condition;
+    `paired` joins two private ones so that each is read whole where the other is empty.
     Privacy: none (touches no data).
     >>> from discreet.plan.dialects.spark import SPARK
     >>> SPARK.wide
@@ -51,6 +52,7 @@ class Dialect:
     literal: Callable[[str], str]
     derived: Callable[[str, str], str]
     looked_up: Callable[[str, str, str, str, str], str]
+    paired: Callable[[str, str, str, str], str]
 
     def integer(self, reach: int) -> str:
         """The integer type that holds every k with |k| <= reach, below 2**90.

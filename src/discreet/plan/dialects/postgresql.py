@@ -41,6 +41,13 @@ def _looked_up(kind: str, columns: str, left: str, right: str, on: str) -> str:
     return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1'
 
 
+def _paired(columns: str, left: str, right: str, on: str) -> str:
+    here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
+    there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
+    met = f'SELECT {columns}, "$here", "$there" FROM {here} FULL JOIN {there} ON {on} OFFSET 0'
+    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1 AND "$there" = 1'
+
+
 POSTGRESQL = Dialect(
     name="postgresql",
     wide="NUMERIC",
@@ -59,5 +66,6 @@ POSTGRESQL = Dialect(
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",  # a must before version 16
     looked_up=_looked_up,
+    paired=_paired,
 )
 """The dialect of PostgreSQL."""

@@ -52,5 +52,6 @@ SPARK = Dialect(
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",
     looked_up=joined,
+    paired=lambda columns, left, right, on: joined("inner", columns, left, right, on),
 )
 """The dialect of Spark."""
