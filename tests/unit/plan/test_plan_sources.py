@@ -359,3 +359,17 @@ def test_units_that_share_a_text_with_another_are_refused():
 def test_the_usual_units_are_kept_as_they_are(kind):
     lattice = lattice_rows(VISITS, "source", {"who": kind, "n": "BIGINT"})
     assert 'SELECT "who" AS "$unit"' in lattice
+
+
+def test_a_public_key_of_one_label_is_still_a_column():
+    """A condition without one of its sides cannot be hashed, which PostgreSQL needs."""
+    one = Column("reg", "category", upper=0, keys=("b",), null=0)
+    tables = {
+        "visits": replace(
+            VISITS, columns=(Column("c", "category", upper=1, keys=("a", "b"), null=0),)
+        ),
+        "areas": Table("areas", kind="public", columns=(one,), key=("reg",)),
+    }
+    text = "SELECT COUNT(*) FROM visits LEFT JOIN areas ON c = reg"
+    made = replace(draft(parse(text, tables), tables), dialect="postgresql")
+    assert 'ON ("c" = CASE "reg" WHEN 0 THEN 1 END)' in plan(made).sql
