@@ -174,8 +174,6 @@ PLANTED = {
         "_matched",
         _unenforced,
     ),
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=3) SUM(pairs.n) AS s "
-    "FROM visits JOIN pairs ON visits.c = pairs.c": (sources._Reader, "_matched", _half_a_key),
     "WITH p AS (SELECT who, SUM(n) AS s FROM visits GROUP BY who) SELECT SUM(s) AS s FROM p": (
         derived,
         "_value",
@@ -210,6 +208,22 @@ def test_what_is_forgotten_is_noticed(question, relation):
     place, name, forgotten = PLANTED[question]
     with patch.object(place, name, forgotten), pytest.raises(AssertionError):
         _check_all(cases)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_a_part_of_a_key_is_refused_and_noticed(relation):
+    tables = {
+        name: each if each.kind == "public" else replace(each, neighbours=relation)
+        for name, each in FIXED.items()
+    }
+    question = "SELECT SUM(pairs.n) AS s FROM visits JOIN pairs ON visits.c = pairs.c"
+    query, instead = parse(question, tables), {name: [[]] for name in EVERYBODY}
+    case = (tables, query, PUBLIC, EVERYBODY, instead, "")
+    with pytest.raises(UnsafeQuery, match="not its declared key"):
+        check_moved(case)
+    forgotten = patch.object(sources._Reader, "_matched", _half_a_key)
+    with forgotten, pytest.raises(AssertionError):
+        check_moved(case)
 
 
 def _check_all(cases):

@@ -4,6 +4,7 @@ missing values, twins, and the command line.
 
 import csv
 import json
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -381,7 +382,9 @@ def test_twins_differ_in_nothing_but_noise(tmp_path):
         with curator_of(tmp_path / name, rows) as curator:
             curator.grant("ana", epsilon=5)
             made = read_release(specification(tmp_path, 2)).plan(curator.session("ana")).run()
-        found.append(json.dumps(shape(made), sort_keys=True, default=str))
+        text = json.dumps(shape(made), sort_keys=True, default=str)
+        # How far the finished tables are apart, and the bound that follows, come of the noise.
+        found.append(re.sub(r"(within|is at most) [0-9.e+-]+", r"\1", text))
     assert found[0] == found[1]
 
 
