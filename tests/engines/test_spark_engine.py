@@ -1,9 +1,11 @@
 """The Spark engine: queries only, cancelled at the limit, silent about rows; paths and tables."""
 
 import os
+import re
 import sys
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -86,6 +88,35 @@ def test_a_statement_over_the_limit_is_cancelled(folder):
         assert "time limit" in engine.last_failure
         engine._seconds = 300.0
         assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
+
+
+def test_a_statement_is_stopped_by_another_thread(folder):
+    """As the server does with what is late; the engine goes on."""
+    with Spark({"source": f"spark:{folder}"}, time_limit_seconds=300) as engine:
+        assert engine.ready()
+        assert not engine.ready()
+        engine.stop()  # nothing runs: nothing happens
+        tracker = engine._opened().sparkContext.statusTracker()
+        with ThreadPoolExecutor(1) as pool:
+            endless = "SELECT COUNT(*) FROM range(1000000000000) WHERE sqrt(id) < 0"
+            waiting = pool.submit(engine.rows, endless)
+            while not waiting.done():
+                if tracker.getActiveJobsIds():
+                    engine.stop()
+                time.sleep(0.05)
+            with pytest.raises(Unavailable, match=re.escape(MESSAGE)):
+                waiting.result()
+        assert "time limit" not in engine.last_failure
+        assert tracker.getActiveJobsIds() == []
+        assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
+
+
+def test_what_cannot_be_opened_is_told_by_the_first_statement():
+    with Spark({"source": "spark:nowhere.at_all"}, time_limit_seconds=300) as engine:
+        assert engine.ready()
+        assert engine.last_failure
+        with pytest.raises(Unavailable, match=re.escape(MESSAGE)):
+            engine.rows("SELECT COUNT(*) FROM source")
 
 
 def test_a_spark_that_hangs_does_not_hold_the_caller(engine, monkeypatch):

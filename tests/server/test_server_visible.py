@@ -7,8 +7,11 @@ from functools import partial
 
 import pytest
 
+from discreet.curator.pacing import Grid
 from discreet.ledger import _book
 from discreet.server.application import application
+from discreet.server.desk import Desk
+from support.fit import rejects
 from support.vaults import curator_of, people
 from support.worlds import API, COUNT, SPECIFICATION, Going, base_of, routes_of, world_of
 
@@ -184,24 +187,19 @@ def _started(world, base, start):
     return going, job
 
 
-@pytest.mark.parametrize("name", STARTS)
-def test_before_its_time_every_route_says_the_same_in_all_worlds(name, base, tmp_path, monkeypatch):
+def check_all_worlds_say_the_same(name, looks, base, folder):
     """Fast, slow and failing engines: the same bytes from every route until the outcome's time,
     and then the outcome. Jobs have random names, which are left out.
     """
-    monkeypatch.setattr(_book, "datetime", Fixed)
     seen, ends = {}, {}
-    few = {route: LOOKS[route] for route in LOOKS if route not in SLOW_LOOKS}
     for mode in ("fast", "slow", "fails"):
-        with world_of(base, tmp_path / mode, mode) as world:
-            before = world.ask("ria", "GET", f"{API}/answers").content
+        with world_of(base, folder / mode, mode) as world:
             going, job = _started(world, base, STARTS[name])
-            looked = _looked(world, base, job, LOOKS if name == "a question" else few)
+            looked = _looked(world, base, job, looks)
             seen[mode] = {
                 key: (status, headers, body.replace(job.encode(), b"-") if job else body)
                 for key, (status, headers, body) in looked.items()
             }
-            assert looked["GET /api/v1/answers", "ria"][2] == before
             world.clock.go_on()
             ends[mode] = going.done().status_code
     for key, first in seen["fast"].items():
@@ -211,6 +209,41 @@ def test_before_its_time_every_route_says_the_same_in_all_worlds(name, base, tmp
     assert ends["slow"] == ends["fails"]
     if not STARTS[name][1] or STARTS[name][1].get("wait") is not False:
         assert ends["fast"] != ends["slow"]
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_before_its_time_every_route_says_the_same_in_all_worlds(name, base, tmp_path, monkeypatch):
+    monkeypatch.setattr(_book, "datetime", Fixed)
+    few = {route: LOOKS[route] for route in LOOKS if route not in SLOW_LOOKS}
+    check_all_worlds_say_the_same(name, LOOKS if name == "a question" else few, base, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a question", "a check", "a round", "a release"])
+def test_an_outcome_that_is_told_when_it_is_ready_is_noticed(name, base, tmp_path, monkeypatch):
+    """The fault that was found, planted again: the list of answers knows what waits."""
+    monkeypatch.setattr(_book, "datetime", Fixed)
+    ready, history = [], Desk.history
+
+    def within(grid, seconds, work):
+        until = grid.clock.now() + float(grid.deadline(seconds))
+
+        def done():
+            result = work()
+            if grid.clock.now() <= until:
+                ready.append(grid.clock)  # one for each world
+            return result
+
+        return grid.clock.race(done, until)
+
+    def told(desk, who, **page):
+        known = {"number": 10**6} if desk.curator._grid.clock in ready else {"number": 10**5}
+        return [*history(desk, who, **page), known]
+
+    looks = {"GET /api/v1/answers": ("bob",)}
+    check_all_worlds_say_the_same(name, looks, base, tmp_path / "sound")
+    monkeypatch.setattr(Grid, "within", within)
+    monkeypatch.setattr(Desk, "history", told)
+    assert rejects(check_all_worlds_say_the_same, name, looks, base, tmp_path / "planted")
 
 
 def test_the_custodians_acts_are_not_for_analysts(base, tmp_path):
@@ -256,4 +289,6 @@ def test_what_is_late_is_a_failure_for_good(base, tmp_path):
         assert b'paid="charged"' not in world.ask(None, "GET", "/metrics").content
         entry = world.curator.ledger.entries()[-1]
         assert entry.said["answer_seconds"] == "0.05"
+        ledger = world.ask("cora", "GET", f"{API}/custodian/ledger").json()["entries"]
+        assert ledger[-1]["visible_from"] == entry.visible_from > entry.time
         assert world.curator.vault.requests._releases.paid_by(entry.sequence) is None

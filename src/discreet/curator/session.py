@@ -17,6 +17,7 @@ from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
 from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
@@ -99,9 +100,9 @@ class Session:
         'explain'
         """
         made = self._planned(sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta)
-        self._vault.ledger.floor.check(
-            self._payers(made.tables), made.cost, label="The price of this question"
-        )
+        payers, floor = self._payers(made.tables), self._vault.ledger.floor
+        if not floor.admits(payers, made.cost) and self._stored(made) is None:
+            floor.check(payers, made.cost, label="The price of this question")
         return made
 
     def _payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
@@ -131,9 +132,11 @@ class Session:
     def _at_least(
         self, draft: Draft, made: Plan, kind: type[Price], count: int | None = None
     ) -> Plan:
-        """The plan, or that of the least price of a new charge where it costs less."""
+        """The plan, or that of the least price of a new charge where it costs less and its answer
+        was not released before.
+        """
         payers, floor = self._payers(made.tables), self._vault.ledger.floor
-        if floor.admits(payers, made.cost):
+        if floor.admits(payers, made.cost) or self._stored(made) is not None:
             return made
         return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
 
@@ -259,12 +262,16 @@ class Session:
             made = plan(replace(draft, price=price, supposed=supposed, joined_rows=MOST_ROWS))
         except DiscreetError:
             return None
+        stored = self._stored(made)
+        return None if stored is None else recall(stored)
+
+    def _stored(self, made: Plan) -> Release | None:
+        """What a plan released before, to this analyst or to whoever shares with them."""
         self._vault.ledger.check()
         budget = paying(made.tables).budget
         asker = None if budget is not None and budget.sharing else self.name
         key = release_key(made, data_versions(self._warehouse, made))
-        stored = self._vault.releases.find(key, analyst=asker)
-        return None if stored is None else recall(stored)
+        return self._vault.releases.find(key, analyst=asker)
 
     def _counted(
         self, sql: str, error: Number | Mapping[str, Number], delta: Number | None

@@ -91,6 +91,7 @@ def entry_values(entry: Entry) -> dict[str, Any]:
         "sequence": entry.sequence,
         "id": entry.hash[:20],
         "time": entry.time,
+        "visible_from": entry.visible_from,
         "act": Act(entry.act).value,
         "population": entry.population,
         "analyst": entry.analyst,

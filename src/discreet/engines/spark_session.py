@@ -25,7 +25,9 @@ MASTER = "DISCREET_SPARK_MASTER"
 
 _OLDEST_JAVA = 17
 _EXTRA = "pip install 'discreet[spark]'"
+_RULES = "org.apache.spark.sql.catalyst.optimizer"
 _SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",  # a plan does not follow what was counted on the way
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.ansi.enabled": "true",  # an overflow is an error and never another number
     "spark.sql.caseSensitive": "true",
@@ -33,12 +35,24 @@ _SETTINGS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.groupByOrdinal": "true",
+    # One side's values do not decide how much of the other is read.
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    "spark.sql.optimizer.runtimeFilter.semiJoinReduction.enabled": "false",
     # Sums and products keep the order in which their bounds were proved; another one can overflow.
-    "spark.sql.optimizer.excludedRules": (
-        "org.apache.spark.sql.catalyst.optimizer.ReorderAssociativeOperator"
+    # Both sides of a join are read whole, also where one of them turns out to be empty.
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"{_RULES}.{name}"
+        for name in (
+            "ConvertToLocalRelation",
+            "EliminateOuterJoin",
+            "PropagateEmptyRelation",
+            "ReorderAssociativeOperator",
+        )
     ),
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # else days before 1582 fail
+    "spark.sql.parquet.filterPushdown": "false",  # no block is skipped for what it holds
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.readSideCharPadding": "true",  # a char(n) is one value, however it was written

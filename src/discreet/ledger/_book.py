@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger._chain import Seal, Tail, digest, row_kinds, rows_of, vault_digest
 from discreet.ledger._connection import Connection
 from discreet.ledger.account import Account, Holder, account_name
-from discreet.ledger.entry import FIRST, Act, Entry
+from discreet.ledger.entry import FIRST, MOMENT, Act, Entry
 from discreet.ledger.verification import Replay
 from discreet.schema.column import nearest
 
@@ -131,7 +131,7 @@ class Book:
         """The next entry of the record, with its hash."""
         names = {account.holder: account.name for account in accounts}
         sequence, time, previous = self._last
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = datetime.now(UTC).strftime(MOMENT)
         entry = Entry(
             sequence=sequence + 1,
             time=max(now, time),  # a clock set back does not reorder the record

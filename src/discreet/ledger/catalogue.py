@@ -16,6 +16,7 @@ from discreet.ledger._book import Book
 from discreet.ledger._connection import Connection
 from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder
+from discreet.ledger.entry import MOMENT
 from discreet.ledger.sqlite import open_account
 from discreet.schema.column import nearest
 from discreet.schema.table import Budget
@@ -160,7 +161,7 @@ write population = "patients". The same people have one budget. Nothing was chan
             prepared=prepared,
             fingerprint=fingerprint,
             stamp=stamp,
-            registered=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            registered=datetime.now(UTC).strftime(MOMENT),
         )
 
         def write(book: Book) -> Registration:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ __all__ = [
     "Act",
     "Entry",
     "FIRST",
+    "MOMENT",
     "Receipt",
     "account_of",
     "adopted_accounts",
@@ -30,6 +32,9 @@ __all__ = [
 
 FIRST = "discreet ledger 1"
 """What the first entry names as its predecessor; also the version of the format."""
+
+MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
+"""How the time of an entry is written, in UTC."""
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _LARGEST_MEMO = 1 << 17  # characters; an analyst's SQL is at most 16 kB
@@ -246,6 +251,21 @@ class Entry:
             return _read(self.memo)
         except InvalidValue:
             return {}
+
+    @property
+    def visible_from(self) -> str | None:
+        """When the outcome of a remote charge can be seen first; None for every other entry.
+
+        Privacy: none (touches no data): both parts were recorded before the engine started.
+        >>> start, memo = "2025-01-01T00:00:59.990000Z", '{"answer_seconds":"0.05"}'
+        >>> Entry(2, start, Act.CHARGE, "people", "ana", "{}", memo, FIRST).visible_from
+        '2025-01-01T00:01:00.040000Z'
+        """
+        try:
+            seconds = timedelta(seconds=float(self.said["answer_seconds"]))
+            return (datetime.strptime(self.time, MOMENT) + seconds).strftime(MOMENT)
+        except (KeyError, OverflowError, ValueError):  # or another hand has changed it
+            return None
 
     @property
     def receipt(self) -> "Receipt":

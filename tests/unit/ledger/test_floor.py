@@ -91,6 +91,21 @@ def test_an_error_that_would_cost_less_is_served_at_the_floor(vault):
         assert session.sql(COUNT, error=10**9).free
 
 
+def test_an_answer_below_todays_floor_is_given_again(vault):
+    """Also one whose price came of an error: replays have no least price."""
+    with Curator.open(vault, price_floor=0) as curator:
+        assert not curator.session("ana").sql(COUNT, error=10**9).free
+        assert not curator.session("ana").sql("SELECT AVG(age) FROM visits", error=10**6).free
+    with Curator.open(vault) as curator:
+        session = curator.session("ana")
+        before = session.remaining
+        assert session.explain(COUNT, error=10**9).cost.epsilon < Fraction(1, 10_000)
+        assert session.explain(COUNT, epsilon=1e-9).cost.epsilon < Fraction(1, 10_000)
+        assert session.sql(COUNT, error=10**9).free
+        assert session.sql("SELECT AVG(age) FROM visits", error=10**6).free
+        assert session.remaining == before
+
+
 def test_a_count_that_is_bought_for_an_average_costs_at_least_the_floor(tmp_path):
     import pandas as pd
 
