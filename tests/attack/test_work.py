@@ -120,6 +120,11 @@ def test_long_texts_of_one_person_are_missing():
             connection.execute("INSERT INTO source VALUES (?, ?)", [who, "x" * city])
         found = connection.execute(f'SELECT "$unit", length("city") FROM ({rows})').fetchall()
     assert sorted(found, key=str) == [("a", 1000), ("b", None), ("c", None)]
+    blobs = lattice_rows(table, "source", {"who": "BLOB", "city": "VARCHAR"})
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE source (who BLOB, city VARCHAR)")
+        connection.execute("INSERT INTO source VALUES (?, 'x'), (?, 'x')", [b"a", b"a" * 1001])
+        assert connection.execute(f'SELECT "$unit" FROM ({blobs})').fetchall() == [("a",)]
 
 
 @pytest.mark.parametrize(

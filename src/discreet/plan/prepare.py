@@ -107,7 +107,7 @@ def lattice_rows(
     # On the raw column, which an index or a file's statistics may know.
     raw, kind = source.value(table.unit)
     present = f"{raw} IS NOT NULL"
-    if any(word in kind for word in ("CHAR", "STRING", "TEXT")):
+    if any(word in kind for word in ("BLOB", "CHAR", "STRING", "TEXT")):
         present += f" AND length({source.unit}) <= {LONGEST_TEXT}"
     columns = [f'{source.unit} AS "$unit"', *columns]
     rows = f"SELECT {', '.join(columns)} FROM {relation} WHERE {present}"
