@@ -107,6 +107,10 @@ def test_a_statement_is_stopped_by_another_thread(folder):
             with pytest.raises(Unavailable, match=re.escape(MESSAGE)):
                 waiting.result()
         assert "time limit" not in engine.last_failure
+        for _ in range(600):  # Spark says later that it has stopped
+            if not tracker.getActiveJobsIds():
+                break
+            time.sleep(0.1)
         assert tracker.getActiveJobsIds() == []
         assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
 
@@ -130,6 +134,31 @@ def test_a_spark_that_hangs_does_not_hold_the_caller(engine, monkeypatch):
         engine._seconds = before
     monkeypatch.undo()
     assert engine.rows("SELECT COUNT(*) FROM source") == [(10,)]
+
+
+def test_a_plan_does_not_follow_the_rows():
+    """Not what was counted on the way, and no statistics of blocks or of the other side."""
+    with Spark({}, time_limit_seconds=300) as engine:
+        settings = engine._opened().conf
+        for name in (
+            "adaptive.enabled",
+            "optimizer.dynamicPartitionPruning.enabled",
+            "optimizer.runtime.bloomFilter.enabled",
+            "optimizer.runtimeFilter.semiJoinReduction.enabled",
+            "orc.filterPushdown",
+            "parquet.filterPushdown",
+        ):
+            assert settings.get(f"spark.sql.{name}") == "false", name
+        rules = settings.get("spark.sql.optimizer.excludedRules")
+        assert {each.rpartition(".")[2] for each in rules.split(",")} == {
+            "ConvertToLocalRelation",
+            "EliminateOuterJoin",
+            "PropagateEmptyRelation",
+            "ReorderAssociativeOperator",
+        }
+        # Nothing unites small parts of a shuffle later, so there are no more than can run.
+        parts = 2 * engine._opened().sparkContext.defaultParallelism
+        assert settings.get("spark.sql.shuffle.partitions") == str(parts)
 
 
 def test_sessions_do_not_see_each_other(engine):

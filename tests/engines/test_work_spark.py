@@ -30,18 +30,20 @@ def metric(node):
 
 @pytest.fixture(scope="module")
 def world_of(interpreted_spark, tmp_path_factory):
-    """Files of every world, by how many others have the secret."""
+    """Files of every world, by how many others have the secret, and of so many public rows."""
     session, made = interpreted_spark.session, {}
 
-    def of(alike):
+    def of(alike, public):
         for secret in work.WORLDS:
             for name, table in work.TABLES.items():
-                if (alike, secret, name) not in made:
+                if (alike, public, secret, name) not in made:
                     names = [text.split('"')[1] for text in work.columns(table)]
                     path = str(tmp_path_factory.mktemp("work") / name)
                     rows = work.rows(name, secret, alike)
+                    if name == "codes" and public:
+                        rows = [(number % 10, number) for number in range(public)]
                     session.createDataFrame(rows, names).coalesce(1).write.parquet(path)
-                    made[alike, secret, name] = session.read.parquet(path)
+                    made[alike, public, secret, name] = session.read.parquet(path)
         return made
 
     yield of
@@ -53,12 +55,12 @@ def world_of(interpreted_spark, tmp_path_factory):
 def measure_of(interpreted_spark, world_of):
     session = interpreted_spark.session
 
-    def of(alike):
-        made = world_of(alike)
+    def of(alike, public=0):
+        made = world_of(alike, public)
 
         def measured(secret, sql):
             for name in work.TABLES:
-                made[alike, secret, name].createOrReplaceTempView(name)
+                made[alike, public, secret, name].createOrReplaceTempView(name)
             frame = session.sql(sql)
             frame.collect()
             return metric(frame._jdf.queryExecution().executedPlan())
@@ -76,13 +78,15 @@ def test_spark_handles_hardly_more_rows_for_one_person(measure_of, alike):
     assert rejects(work.check_work, measure_of(alike), [(work.EXPENSIVE, made)])
 
 
+SECRETLY = "(SELECT who, region FROM visits WHERE secret)"
+
+
 def test_both_sides_are_read_where_one_of_them_is_empty(measure_of, monkeypatch):
     """A plain join reads nothing of one side, should nobody be in the other."""
-    sql = (
-        "SELECT COUNT(*) FROM visits a JOIN (SELECT who FROM visits WHERE secret) s "
-        "ON a.who = s.who"
-    )
-    work.check_work(measure_of(0), [(sql, work.planned(sql, "spark"))])
+    measure = measure_of(0, public=60_000)  # so that Spark would rather hash the private side
+    public = f"SELECT COUNT(*) FROM {SECRETLY} a JOIN codes c ON a.region = c.region"
+    private = f"SELECT COUNT(*) FROM visits a JOIN {SECRETLY} s ON a.who = s.who"
+    work.check_work(measure, [(sql, work.planned(sql, "spark")) for sql in (public, private)])
     lazy = replace(SPARK, paired=lambda *parts: joined("inner", *parts))
     monkeypatch.setattr(dialects, "DIALECTS", (lazy,))
-    assert rejects(work.check_work, measure_of(0), [(sql, work.planned(sql, "spark"))])
+    assert rejects(work.check_work, measure, [(private, work.planned(private, "spark"))])

@@ -15,7 +15,13 @@ from discreet.curator.recall import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.units import integer_units
 from discreet.curator.warehouse import Warehouse
-from discreet.errors import DiscreetError, InvalidValue, UnprovableRequest, UnsafeQuery
+from discreet.errors import (
+    DiscreetError,
+    InvalidValue,
+    Unavailable,
+    UnprovableRequest,
+    UnsafeQuery,
+)
 from discreet.ledger.account import Account, Holder, Remaining
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request
@@ -270,8 +276,11 @@ class Session:
         self._vault.ledger.check()
         budget = paying(made.tables).budget
         asker = None if budget is not None and budget.sharing else self.name
-        key = release_key(made, data_versions(self._warehouse, made))
-        return self._vault.releases.find(key, analyst=asker)
+        try:
+            versions = data_versions(self._warehouse, made)
+        except Unavailable:  # the source has changed or is gone
+            return None
+        return self._vault.releases.find(release_key(made, versions), analyst=asker)
 
     def _counted(
         self, sql: str, error: Number | Mapping[str, Number], delta: Number | None

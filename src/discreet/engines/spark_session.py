@@ -25,6 +25,7 @@ MASTER = "DISCREET_SPARK_MASTER"
 
 _OLDEST_JAVA = 17
 _EXTRA = "pip install 'discreet[spark]'"
+_PARTITIONS = "spark.sql.shuffle.partitions"
 _RULES = "org.apache.spark.sql.catalyst.optimizer"
 _SETTINGS = {
     "spark.sql.adaptive.enabled": "false",  # a plan does not follow what was counted on the way
@@ -51,6 +52,7 @@ _SETTINGS = {
         )
     ),
     "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.orc.filterPushdown": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # else days before 1582 fail
     "spark.sql.parquet.filterPushdown": "false",  # no block is skipped for what it holds
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
@@ -143,6 +145,9 @@ def new_session() -> Any:
         made = SparkSession.builder.getOrCreate().newSession()
         for name, value in _SETTINGS.items():
             made.conf.set(name, value)
+        context = made.sparkContext
+        if _PARTITIONS not in dict(context.getConf().getAll()):  # nothing unites small ones later
+            made.conf.set(_PARTITIONS, str(2 * context.defaultParallelism))
         return made
 
 
@@ -151,8 +156,6 @@ def _start(builder: Any) -> None:
         print("starting Spark, about ten seconds ...", file=sys.stderr)
     master = os.environ.get(MASTER, "local[*]")
     if master.startswith("local"):
-        tasks = str(2 * (os.cpu_count() or 1))
-        builder = builder.config("spark.sql.shuffle.partitions", tasks)
         builder = builder.config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     with _java_home(java()):

@@ -179,7 +179,7 @@ def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
 def _read(text: str) -> dict[str, str]:
     try:
         fields = json.loads(text)
-    except ValueError:
+    except (RecursionError, ValueError):
         fields = None
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise InvalidValue(f"{text!r:.200} is not an event as the ledger writes it.")
@@ -256,11 +256,15 @@ class Entry:
     def visible_from(self) -> str | None:
         """When the outcome of a remote charge can be seen first; None for every other entry.
 
+        By the clock of the entry: one that was set back makes it later than it was.
+
         Privacy: none (touches no data): both parts were recorded before the engine started.
         >>> start, memo = "2025-01-01T00:00:59.990000Z", '{"answer_seconds":"0.05"}'
         >>> Entry(2, start, Act.CHARGE, "people", "ana", "{}", memo, FIRST).visible_from
         '2025-01-01T00:01:00.040000Z'
         """
+        if self.act is not Act.CHARGE:
+            return None
         try:
             seconds = timedelta(seconds=float(self.said["answer_seconds"]))
             return (datetime.strptime(self.time, MOMENT) + seconds).strftime(MOMENT)

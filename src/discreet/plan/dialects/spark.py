@@ -2,7 +2,7 @@
 and never another number. Knows SQL, never data.
 """
 
-from discreet.plan.dialects.form import Dialect
+from discreet.plan.dialects.form import Dialect, joined
 
 __all__ = ["SPARK"]
 
@@ -36,18 +36,9 @@ def _literal(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _looked_up(kind: str, columns: str, left: str, right: str, on: str) -> str:
-    # A left join reads all of the left and can only hash the right. The engine's sessions do
-    # without the rule that sees that rows without a match are left out again.
-    if kind == "left":
-        return f"SELECT {columns} FROM {left} LEFT JOIN {right} ON {on}"
-    there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
-    met = f'SELECT {columns}, "$there" FROM {left} LEFT JOIN {there} ON {on}'
-    return f'SELECT {columns} FROM ({met}) AS met WHERE "$there" = 1'
-
-
 def _paired(columns: str, left: str, right: str, on: str) -> str:
-    # A full join reads both sides to their ends.
+    # A full join reads both sides to their ends. The engine's sessions do without the rule that
+    # sees that rows without a match are left out again.
     here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
     there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
     met = f'SELECT {columns}, "$here", "$there" FROM {here} FULL JOIN {there} ON {on}'
@@ -69,7 +60,7 @@ SPARK = Dialect(
     hash_of=lambda text: f"md5(CAST({text} AS BINARY))",
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",
-    looked_up=_looked_up,
+    looked_up=joined,  # the rows of each public key are cut first, for which all of them are read
     paired=_paired,
 )
 """The dialect of Spark."""
