@@ -85,7 +85,7 @@ class Lanes:
                 keep = lane is not None and not lane.lost and not self._closed
                 if lane is not None and keep:
                     self._idle.setdefault(names, []).append((versions, lane.engine))
-                self._free.notify()
+                self._free.notify_all()  # those who wait want different tables
             if lane is not None and self._closed and not lane.lost:
                 lane.engine.close()
 

@@ -82,6 +82,29 @@ def test_a_run_that_finds_none_free_waits(pool, made, monkeypatch):
     assert len(made) == 2
 
 
+def test_a_lane_that_comes_back_wakes_who_waits_for_its_tables(pool, monkeypatch):
+    """Also where somebody has waited longer for the lane of other tables, which is not free."""
+    monkeypatch.setattr(lanes, "_MOST", 1)
+    got = {"visits": threading.Event(), "stays": threading.Event()}
+
+    def wait(name):
+        with pool.taken((name,), (1,)):
+            got[name].set()
+
+    threads = [threading.Thread(target=wait, args=(name,)) for name in got]
+    with pool.taken(("visits",), (1,)):
+        with pool.taken(("stays",), (1,)):
+            for number, thread in enumerate(threads, 1):
+                thread.start()
+                while len(pool._free._waiters) < number:  # in this order
+                    pass
+        assert got["stays"].wait(20)
+        assert not got["visits"].is_set()
+    for thread in threads:
+        thread.join(240)
+    assert got["visits"].is_set()
+
+
 def test_an_engine_that_cannot_be_opened_takes_no_place(monkeypatch):
     monkeypatch.setattr(lanes, "_MOST", 1)
 

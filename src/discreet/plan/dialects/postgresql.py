@@ -2,7 +2,9 @@
 Text is compared byte by byte, whatever the collation of the database.
 """
 
-from discreet.plan.dialects.form import Dialect
+from functools import partial
+
+from discreet.plan.dialects.form import Dialect, paired_in_full
 
 __all__ = ["POSTGRESQL"]
 
@@ -41,13 +43,6 @@ def _looked_up(kind: str, columns: str, left: str, right: str, on: str) -> str:
     return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1'
 
 
-def _paired(columns: str, left: str, right: str, on: str) -> str:
-    here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
-    there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
-    met = f'SELECT {columns}, "$here", "$there" FROM {here} FULL JOIN {there} ON {on} OFFSET 0'
-    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1 AND "$there" = 1'
-
-
 POSTGRESQL = Dialect(
     name="postgresql",
     wide="NUMERIC",
@@ -66,6 +61,6 @@ POSTGRESQL = Dialect(
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",  # a must before version 16
     looked_up=_looked_up,
-    paired=_paired,
+    paired=partial(paired_in_full, fence=" OFFSET 0"),
 )
 """The dialect of PostgreSQL."""

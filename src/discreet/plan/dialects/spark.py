@@ -2,7 +2,7 @@
 and never another number. Knows SQL, never data.
 """
 
-from discreet.plan.dialects.form import Dialect, joined
+from discreet.plan.dialects.form import Dialect, joined, paired_in_full
 
 __all__ = ["SPARK"]
 
@@ -36,15 +36,6 @@ def _literal(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _paired(columns: str, left: str, right: str, on: str) -> str:
-    # A full join reads both sides to their ends. The engine's sessions do without the rule that
-    # sees that rows without a match are left out again.
-    here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
-    there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
-    met = f'SELECT {columns}, "$here", "$there" FROM {here} FULL JOIN {there} ON {on}'
-    return f'SELECT {columns} FROM ({met}) AS met WHERE "$here" = 1 AND "$there" = 1'
-
-
 SPARK = Dialect(
     name="spark",
     wide="DECIMAL(38,0)",
@@ -61,6 +52,6 @@ SPARK = Dialect(
     literal=_literal,
     derived=lambda select, name: f"({select}) AS {name}",
     looked_up=joined,  # the rows of each public key are cut first, for which all of them are read
-    paired=_paired,
+    paired=paired_in_full,  # the engine's sessions do without the rule that would undo it
 )
 """The dialect of Spark."""
