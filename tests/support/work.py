@@ -137,23 +137,36 @@ def statements() -> Iterator[str]:
 def planned(sql: str, dialect: str, joined_rows: int | None = None) -> Plan | None:
     """The plan of a statement over prepared rows; None where it is refused for its joins."""
     try:
-        query = parse(sql, TABLES)
-        first, *rest = (TABLES[name] for name in query.tables)
-        draft = Draft(
-            query=query,
-            table=first,
-            price=Pure(epsilon=1),
-            relation=f'"{first.name}"',
-            others=tuple((each, f'"{each.name}"') for each in rest),
-            integer_units=("visits", "stays"),
-            dialect=dialect,
-        )
-        return plan(replace(draft, joined_rows=joined_rows))
+        return _planned(sql, dialect, joined_rows)
     except UnsafeQuery as refusal:
         known = ("a join could give", "not its declared key", "two public tables are joined")
         if not any(word in str(refusal) for word in known):
             raise
         return None
+
+
+def refusal_of(sql: str) -> str | None:
+    """Why a statement is refused; None if it is not."""
+    try:
+        _planned(sql, "duckdb", None)
+    except UnsafeQuery as refusal:
+        return str(refusal)
+    return None
+
+
+def _planned(sql: str, dialect: str, joined_rows: int | None) -> Plan:
+    query = parse(sql, TABLES)
+    first, *rest = (TABLES[name] for name in query.tables)
+    draft = Draft(
+        query=query,
+        table=first,
+        price=Pure(epsilon=1),
+        relation=f'"{first.name}"',
+        others=tuple((each, f'"{each.name}"') for each in rest),
+        integer_units=("visits", "stays"),
+        dialect=dialect,
+    )
+    return plan(replace(draft, joined_rows=joined_rows))
 
 
 def columns(table: Table) -> list[str]:

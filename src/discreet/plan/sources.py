@@ -238,12 +238,15 @@ class _Reader:
             return self._looked_up(join, left, right)
         if left.public:
             left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            right = self._cut_to(right, many)
             rows = _times(right.rows_per_unit, many)
         elif right.public:
             right, many = self._matched(right, join.right, [name for _, name in join.on])
+            left = self._cut_to(left, many)
             rows = _times(left.rows_per_unit, many)
         else:  # of one population, joined on the unit
             left, right = self._cut(left, right)
+            many = None
             rows = _times(left.rows_per_unit, right.rows_per_unit)
         private = right if left.public else left
         if private.unit is None and rows != 1:
@@ -251,7 +254,7 @@ class _Reader:
                 "each row is one person, and a join could make several rows of one. Join on the "
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
             )
-        self._check_work(left, right, rows)
+        self._check_work(left, right, rows, many)
         select, columns = self._joined(join, left, right)
         work = left.work + right.work + (rows or 0)
         return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
@@ -305,7 +308,16 @@ class _Reader:
         name, most = self.dialect.name, self.most_rows
         return limited_rows(left, most, name), limited_rows(right, most, name)
 
-    def _check_work(self, left: Rowset, right: Rowset, rows: int | None) -> None:
+    def _cut_to(self, private: Rowset, many: int | None) -> Rowset:
+        """The same for the one side that is private, of which each row meets so many."""
+        rows = _times(private.rows_per_unit, many)
+        if rows is None or self.most_rows is None or rows <= self._limit(private, private):
+            return private
+        return limited_rows(private, self.most_rows, self.dialect.name)
+
+    def _check_work(
+        self, left: Rowset, right: Rowset, rows: int | None, many: int | None = None
+    ) -> None:
         """Refuse a join after which one person could have more rows than the limit."""
         if self.joined_rows >= MOST_ROWS:
             return
@@ -318,11 +330,14 @@ class _Reader:
             )
         limit = self._limit(left, right)
         if rows > limit:
+            most = min(
+                isqrt(self.joined_rows), self.joined_rows // (many or 1)
+            )  # also for more joins
             raise UnsafeQuery(
                 f"a join could give one person {rows:,} rows; the limit is {limit:,}, because how "
                 "long a question takes must not depend on one person. GROUP BY the unit in a "
                 "subquery before joining, write OPTIONS(max_rows_contributed="
-                f"{isqrt(self.joined_rows)}), or ask the custodian to raise joined_rows_per_unit. "
+                f"{max(1, most)}), or ask the custodian to raise joined_rows_per_unit. "
                 "Nothing was run or charged."
             )
 
