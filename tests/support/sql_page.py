@@ -103,7 +103,7 @@ ACCEPTED: list[Section] = [
     ),
     (
         "Subqueries and `WITH`",
-        "They filter and compute rows, or make one row for each unit (and each further key). Their columns have plain names of 1 to 63 letters, digits and underscores.",
+        "They filter and compute rows, or make one row for each unit (and each further key). Their columns have names of 1 to 63 bytes, in double quotes where they are no plain words.",
         [
             ("one row for each unit", "WITH p AS (SELECT patient_id, SUM(income) AS s FROM visits GROUP BY patient_id) SELECT AVG(s) FROM p"),
             ("bounds for it", "SELECT AVG(s) FROM (SELECT LEAST(GREATEST(SUM(income), 0), 5000) AS s FROM visits GROUP BY patient_id)"),
@@ -191,7 +191,7 @@ REFUSED: list[tuple[str, list[str]]] = [
             "SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 5)",
             "SELECT COUNT(*) FROM (SELECT DISTINCT region FROM visits)",
             "SELECT COUNT(*) FROM (SELECT 1 AS one FROM visits)",
-            'SELECT COUNT(*) FROM (SELECT age AS "the age" FROM visits)',
+            'SELECT COUNT(*) FROM (SELECT age AS "the `age`" FROM visits)',
             "SELECT COUNT(*) FROM (VALUES (1))",
             "WITH RECURSIVE p AS (SELECT age FROM visits) SELECT COUNT(*) FROM p",
             "WITH visits AS (SELECT age FROM people) SELECT COUNT(*) FROM visits",

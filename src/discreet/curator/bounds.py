@@ -97,7 +97,8 @@ AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
             f"WHEN {steps} <= {last} THEN {place}" for place, (_, last) in enumerate(self.ranges)
         )
         return (
-            f'/* bounds of {name} */ SELECT CASE {arms} END AS "{key}", COUNT(*) AS "{count}" '
+            f"/* bounds of {name.replace('*', ' ')} */ "
+            f'SELECT CASE {arms} END AS "{key}", COUNT(*) AS "{count}" '
             f'FROM "{self.table.name}" GROUP BY "{key}"'
         )
 

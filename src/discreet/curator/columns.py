@@ -15,6 +15,7 @@ from discreet.loss import Relation
 from discreet.plan.draft import Plan
 from discreet.plan.picks import width_of
 from discreet.schema.column import Column
+from discreet.schema.names import sql_name
 
 __all__ = [
     "Axis",
@@ -106,13 +107,13 @@ def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
     width = width_of(low, high, _MOST_POINTS[columns])
     if width == 1:
         axis = Axis(column.name, low, high, column.step, Fraction(0))
-        return axis, column.name
+        return axis, sql_name(column.name)
     bucket = width * column.step
     if bucket.denominator != 1:
         bucket = Fraction(bucket.numerator // bucket.denominator + 1)
     first, last = low * column.step // bucket, high * column.step // bucket
     axis = Axis(column.name, first, last, bucket, bucket / 2)
-    return axis, f"FLOOR({column.name} / {bucket})"
+    return axis, f"FLOOR({sql_name(column.name)} / {bucket})"
 
 
 def values_of(session: Session, table: str, columns: tuple[str, ...], where: str) -> Values:
@@ -138,7 +139,7 @@ def counts_of(session: Session, table: str, column: str, where: str) -> Values:
     >>> counts_of.__name__
     'counts_of'
     """
-    plan = _counted(session, table, [column_of(session, table, column).name], where)
+    plan = _counted(session, table, [sql_name(column_of(session, table, column).name)], where)
     return Values(plan, ())
 
 
@@ -162,7 +163,8 @@ def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
     """A count of rows by these keys, and nothing else, whatever stands in the condition."""
     listed = ", ".join(f"{key} AS v{place}" for place, key in enumerate(keys))
     condition = f" WHERE {where}" if where else ""
-    sql = f"SELECT {listed}, COUNT(*) AS n FROM {table}{condition} GROUP BY {', '.join(keys)}"
+    grouped = f"FROM {sql_name(table)}{condition} GROUP BY {', '.join(keys)}"
+    sql = f"SELECT {listed}, COUNT(*) AS n {grouped}"
     plan = planned(session, sql, most_groups=1 << 25)
     counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
     names = [domain.name for domain in plan.domains]

@@ -17,6 +17,7 @@ from discreet.plan.target import checked_count
 from discreet.rationals import Number, rational
 from discreet.robust.outcome import Outcome
 from discreet.robust.reaches import QuantileReach
+from discreet.schema.names import sql_name
 
 __all__ = ["median", "proposed_median", "smooth_median"]
 
@@ -78,7 +79,8 @@ def _question(session: Session, table: str, column: str, where: str, fraction: N
         )
     axis_of(column_of(session, table, column), columns=1)  # refuses what is no number
     condition = f" WHERE {where}" if where else ""
-    return f"SELECT QUANTILE({column}, {float(share):.{_DIGITS}f}) AS q FROM {table}{condition}"
+    asked = f"QUANTILE({sql_name(column)}, {float(share):.{_DIGITS}f})"
+    return f"SELECT {asked} AS q FROM {sql_name(table)}{condition}"
 
 
 def _asked(

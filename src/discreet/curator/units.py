@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.origins import Origin
 from discreet.errors import Unavailable
 from discreet.ledger.catalogue import Registration
+from discreet.schema.names import folded
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ def unit_mark(table: Table, types: Mapping[str, str]) -> str:
 
 
 def _kind(table: Table, types: Mapping[str, str]) -> str | None:
-    known = {name.casefold(): kind.upper() for name, kind in types.items()}
-    return known.get(str(table.unit).casefold())
+    called = folded(table.unit_source_name or str(table.unit))
+    known = {folded(name): kind.upper() for name, kind in types.items()}
+    return known.get(called)
 
 
 def check_units(known: Registration, table: Table) -> None:

@@ -2,6 +2,7 @@
 Exact data passes through here on its way into the vault; nothing of it comes back out.
 """
 
+import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -105,7 +106,7 @@ class Warehouse:
 
     def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
         refuse_frame(self._seal, table.name)
-        file = self._folder / f"{table.name}-{secrets.token_hex(8)}.parquet"
+        file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
             origin = Origin.of(str(file))
@@ -190,7 +191,7 @@ class Warehouse:
         types = origin.types()
         check_missing(table, origin, types, self._folder)
         mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
-        file = f"{table.name}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
+        file = f"{_file_name(table)}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
             source=origin.source,
             select_sql=prepared_rows(table, "source", types),
@@ -387,3 +388,8 @@ def _origin(table: Table) -> Origin:
     if table.source is None:
         raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
     return Origin.of(table.source)
+
+
+def _file_name(table: Table) -> str:
+    """A part of a file's name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", table.name)

@@ -11,6 +11,7 @@ from discreet.plan.prepare_form import Reader, Reading, ruled
 from discreet.plan.prepare_postgresql import POSTGRESQL_READER
 from discreet.plan.prepare_spark import SPARK_READER
 from discreet.schema.column import AS_NULL, Column, nearest
+from discreet.schema.names import folded
 from discreet.schema.table import Table
 
 __all__ = [
@@ -41,16 +42,10 @@ class _Source:
 
     @classmethod
     def of(cls, table: Table, types: Mapping[str, str], dialect: str) -> "_Source":
-        known = {name.casefold(): name for name in types}
-        wanted = [column.name for column in table.columns]
+        wanted = {column.name: column.source_name or column.name for column in table.columns}
         if table.unit is not None:
-            wanted.append(table.unit)
-        for name in wanted:
-            if name.casefold() not in known:
-                raise SchemaError(
-                    f"{table.name}: the source has no column {name!r}. {nearest(name, types)}"
-                )
-        names = {name: known[name.casefold()] for name in wanted}
+            wanted[table.unit] = table.unit_source_name or table.unit
+        names = {name: _spelt(called, types, table.name) for name, called in wanted.items()}
         return cls(table, types, _READERS[dialect], names)
 
     def value(self, name: str) -> tuple[str, str]:
@@ -82,6 +77,18 @@ class _Source:
         assert self.table.unit is not None
         value, kind = self.value(self.table.unit)
         return self.reader.unit(value, kind, f"{self.table.name}.{self.table.unit}")
+
+
+def _spelt(called: str, types: Mapping[str, str], table: str) -> str:
+    """A column's name as the source spells it: the very name, or the only one that is like it."""
+    if called in types:
+        return called
+    found = [name for name in types if folded(name) == folded(called)]
+    if len(found) != 1:
+        problem = f"has several columns like {called!r}" if found else f"has no column {called!r}"
+        advice = "Write source_name as the source does." if found else nearest(called, types)
+        raise SchemaError(f"{table}: the source {problem}. {advice}")
+    return found[0]
 
 
 def lattice_rows(

@@ -2,6 +2,7 @@
 Nothing an analyst wrote is ever run or passed on; whatever is not listed is refused.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -40,6 +41,9 @@ def _tree(found: list["Token"], text: str) -> "Expr":
         raise UnsafeQuery(_unreadable([])) from None
     if len(statements) != 1 or statements[0] is None:
         raise UnsafeQuery("several statements. Ask one question at a time.")
+    for node in statements[0].walk():
+        if type(node).__name__ == "Identifier":  # names are declared in this form
+            node.set("this", unicodedata.normalize("NFC", str(node.this)))
     return statements[0]
 
 
@@ -48,7 +52,10 @@ def _unreadable(errors: list[dict[str, object]]) -> str:
     if errors and errors[0].get("line") is not None:
         near = str(errors[0].get("highlight") or "")[:60]
         place = f" near {near!r} (line {errors[0]['line']}, column {errors[0]['col']})"
-    return f"the question cannot be read as SQL{place}. Check commas, quotes and parentheses."
+    return (
+        f"the question cannot be read as SQL{place}. Check commas, quotes and parentheses. A name "
+        'that is a word of SQL, or has spaces or signs, stands in double quotes: "order".'
+    )
 
 
 def _shallow(tree: "Expr") -> None:

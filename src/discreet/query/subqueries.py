@@ -16,7 +16,7 @@ from discreet.query.relations import Relation, Visible
 from discreet.query.scopes import Rows, Unit
 from discreet.query.sources import Known, from_clause
 from discreet.query.typed import Kind, Typed, only, refuse, where_in_text
-from discreet.schema.column import identifier
+from discreet.schema.names import any_name
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class _Shown:
 
 def _checked(name: str, node: "Expr") -> str:
     try:
-        return identifier(name, "a name")
+        return any_name(name, "a name")
     except SchemaError:
         raise UnsafeQuery(
             f"a subquery's column cannot be called {name[:60]!r}{where_in_text(node)}: use 1 to 63 "
-            "letters, digits and underscores."
+            "bytes of printable characters, none of them a quotation mark, backquote or backslash."
         ) from None
 
 

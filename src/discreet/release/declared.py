@@ -22,7 +22,7 @@ from discreet.release.frame import Cells, Frame
 from discreet.release.kinds import Declared
 from discreet.release.published import Published
 from discreet.release.sheets import Part, Preview, Sheet
-from discreet.schema.column import identifier
+from discreet.schema.names import any_name, sql_name
 
 __all__ = ["Release", "ReleasePlan", "digest_of"]
 
@@ -54,7 +54,7 @@ class Release:
     publisher: str = ""
 
     def __post_init__(self) -> None:
-        identifier(self.table, "a release's table")
+        any_name(self.table, "a release's table")
         texts: tuple[object, ...] = (self.where, *self.columns.values())
         if not all(isinstance(each, str) for each in texts):
             raise InvalidValue("where and [columns] are SQL expressions, as texts.")
@@ -81,7 +81,7 @@ class Release:
         aggregates: list[str] = []
         for each in self.tables:
             names, needed = each.needs()
-            columns |= {name: self.columns.get(name, name) for name in names}
+            columns |= {name: self.columns.get(name, sql_name(name)) for name in names}
             aggregates += needed
         frame = Frame.of(
             session,

@@ -21,6 +21,7 @@ from discreet.release.regression import RegressionPart, aggregates_for
 from discreet.release.sheets import Part
 from discreet.release.texts import fraction_text
 from discreet.schema.column import identifier, nearest
+from discreet.schema.names import any_name, sql_name
 
 __all__ = ["Declared", "KINDS", "Kind"]
 
@@ -92,7 +93,7 @@ def _names(options: Options, name: str = "columns") -> list[str]:
     listed = list(given) if isinstance(given, list | tuple) else [given]
     if not listed or not all(isinstance(each, str) for each in listed):
         raise InvalidValue(f"{name} is {given!r}; write a list of column names.")
-    return [identifier(each, f"one of {name}") for each in listed]
+    return [any_name(each, f"one of {name}") for each in listed]
 
 
 def _sets(options: Options) -> dict[tuple[str, ...], float]:
@@ -157,7 +158,7 @@ def _quantiles(frame: Frame, name: str, options: Options, price: Pure | ZCDP) ->
     if others or not isinstance(fractions, list | tuple) or not fractions:
         raise InvalidValue(f"{name}: write one column and a list of fractions, [0.25, 0.5].")
     select = {
-        f"q{place}": f"QUANTILE({column}, {fraction_text(each, f'{name}: a fraction')})"
+        f"q{place}": f"QUANTILE({sql_name(column)}, {fraction_text(each, f'{name}: a fraction')})"
         for place, each in enumerate(fractions, 1)
     }
     by = _names(options, "by") if options.get("by") else []
@@ -165,7 +166,7 @@ def _quantiles(frame: Frame, name: str, options: Options, price: Pure | ZCDP) ->
 
 
 def _target(options: Options) -> str:
-    return identifier(options["target"], "the target") if options.get("target") else ""
+    return any_name(options["target"], "the target") if options.get("target") else ""
 
 
 def _moment_needs(options: Options) -> tuple[list[str], list[str]]:

@@ -300,9 +300,13 @@ def _adding_up(made: Plan, name: str) -> None:
                 )
 
 
+def _spellings(column: str) -> tuple[str, str]:
+    return column.casefold(), f'"{column}"'.casefold()
+
+
 def _axis_of(frame: Frame, pick: Pick) -> str:
     for axis in frame.axes:
-        if pick.column and axis.sql.casefold() == pick.column.casefold():
+        if pick.column and axis.sql.casefold() in _spellings(pick.column):
             return axis.name
     raise InvalidValue(
         f"quantiles of {pick.name}: a release takes them of a plain column among its columns. "

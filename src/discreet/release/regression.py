@@ -18,7 +18,7 @@ from discreet.plan.released import Released
 from discreet.release.frame import Cells, Frame
 from discreet.release.parts_values import StatisticsPart
 from discreet.release.sheets import Preview, Sheet
-from discreet.schema.column import identifier
+from discreet.schema.names import any_name, sql_name
 
 __all__ = ["RegressionPart", "aggregates_for", "nearest_covariance", "solved"]
 
@@ -32,7 +32,7 @@ def aggregates_for(columns: Sequence[str]) -> dict[str, str]:
     >>> aggregates_for(["a", "b"])["c_1_0"]
     'COVAR_POP(b, a)'
     """
-    named = [identifier(each, "a column of a regression") for each in columns]
+    named = [sql_name(any_name(each, "a column of a regression")) for each in columns]
     found = {f"m_{place}": f"AVG({name})" for place, name in enumerate(named)}
     found |= {f"c_{place}_{place}": f"VAR_POP({name})" for place, name in enumerate(named)}
     found |= {

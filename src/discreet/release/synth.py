@@ -37,6 +37,7 @@ from discreet.release.synth_result import Synthesis
 from discreet.release.synth_rounds import Cells, Noisy, Step
 from discreet.release.synth_stages import Stages
 from discreet.release.synth_state import Course, Spec
+from discreet.schema.names import sql_name
 
 __all__ = ["exact_codes", "synthesize"]
 
@@ -87,7 +88,9 @@ def synthesize(
     fields = fields_of(known[table], columns)
     keys = ", ".join(each.sql for each in fields)
     made = planned(
-        session, f"SELECT COUNT(*) AS n FROM {table} GROUP BY {keys}", most_groups=_MOST_GROUPS
+        session,
+        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}",
+        most_groups=_MOST_GROUPS,
     )
     cost = _cost(session, made, method, epsilon, rho)
     amount = cost.epsilon if isinstance(cost, Pure) else cost.rho

@@ -15,6 +15,7 @@ from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.release.synth_domain import Attribute
 from discreet.schema.column import Column
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
 __all__ = ["Field", "fields_of"]
@@ -60,13 +61,14 @@ class Field:
         'CASE WHEN vip IS NULL THEN 0 WHEN vip THEN 2 ELSE 1 END'
         """
         name = column.name
+        plain = sql_name(name)
         if column.kind == "boolean" and column.null != "drop":
-            return cls(column, name, Attribute(name, 2))
+            return cls(column, plain, Attribute(name, 2))
         if column.kind == "boolean":
-            sql = f"CASE WHEN {name} IS NULL THEN 0 WHEN {name} THEN 2 ELSE 1 END"
+            sql = f"CASE WHEN {plain} IS NULL THEN 0 WHEN {plain} THEN 2 ELSE 1 END"
             return cls(column, sql, Attribute(name, 3))
         if column.kind == "category" and not column.private_keys:
-            return cls(column, name, Attribute(name, len(column.keys) + column.other))
+            return cls(column, plain, Attribute(name, len(column.keys) + column.other))
         if column.kind in _NUMBERS:
             return cls._number(column)
         if column.kind == "date":
@@ -82,14 +84,14 @@ class Field:
         count = column.upper - column.lower + 1
         width = 1 if count <= _FINE else -(-count // _BUCKETS)
         least, step = column.lower * column.step, column.step * width
-        code = f"FLOOR(({column.name} - ({_decimal(least)})) / {_decimal(step)})"
+        code = f"FLOOR(({sql_name(column.name)} - ({_decimal(least)})) / {_decimal(step)})"
         return cls._ordered(column, code, (count - 1) // width + 1, width)
 
     @classmethod
     def _date(cls, column: Column) -> "Field":
         first, last = (_EPOCH + timedelta(days=end) for end in (column.lower, column.upper))
         years = last.year - first.year + 1
-        name = column.name
+        name = sql_name(column.name)
         whole = f"(YEAR({name}) - {first.year}) * 12 + MONTH({name}) - 1"
         width = 31
         if years * _DAYS <= 4 * _FINE:
@@ -100,7 +102,7 @@ class Field:
     def _ordered(cls, column: Column, code: str, size: int, width: int) -> "Field":
         if column.null != "drop":
             return cls(column, code, Attribute(column.name, size, ordered=True), width)
-        sql = f"CASE WHEN {column.name} IS NULL THEN -1 ELSE {code} END"
+        sql = f"CASE WHEN {sql_name(column.name)} IS NULL THEN -1 ELSE {code} END"
         return cls(column, sql, Attribute(column.name, size + 1, ordered=True), width)
 
     def read(self, codes: NDArray[np.int64], bits: BitSource = system) -> list[Any]:

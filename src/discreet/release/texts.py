@@ -12,6 +12,7 @@ from discreet.query.parse import parse
 from discreet.query.text import tokens
 from discreet.rationals import Number, probability
 from discreet.schema.column import identifier
+from discreet.schema.names import any_name, sql_name
 
 __all__ = ["Texts", "fraction_text"]
 
@@ -45,8 +46,8 @@ class Texts:
 
     def __init__(self, session: Session, table: str) -> None:
         self._session = session
-        self._table = identifier(table, "a release's table")
-        self._source = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {table}").source
+        self._table = sql_name(any_name(table, "a release's table"))
+        self._source = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table}").source
 
     def condition(self, text: str) -> Expression | None:
         """What a WHERE says; None where it is empty.
@@ -70,10 +71,12 @@ class Texts:
         >>> Texts.key.__name__
         'key'
         """
-        identifier(name, "a column of a release")
+        any_name(name, "a column of a release")
         _plain(text, name)
         count = f"COUNT(*) AS {_COUNTED}"
-        made = self._read(f"SELECT {text} AS {name}, {count} FROM {self._table} GROUP BY {text}")
+        made = self._read(
+            f"SELECT {text} AS {sql_name(name)}, {count} FROM {self._table} GROUP BY {text}"
+        )
         counted = self._read(f"SELECT {count} FROM {self._table}").outputs
         keys = tuple(Key(name, each.expression) for each in made.keys[:1])
         found = Query(self._source, None, keys, counted, (name, _COUNTED))
@@ -88,7 +91,7 @@ class Texts:
         """
         identifier(name, "a statistic")
         _plain(text, "a statistic")
-        made = self._read(f"SELECT {text} AS {name} FROM {self._table}")
+        made = self._read(f"SELECT {text} AS {sql_name(name)} FROM {self._table}")
         outputs = tuple(Output(name, each.expression) for each in made.outputs[:1])
         found = Query(self._source, None, (), outputs, (name,))
         return self._same(made, found, "a statistic", text).outputs[0]
@@ -110,7 +113,7 @@ class Texts:
             outputs=tuple(self.output(name, text) for name, text in outputs.items()),
             columns=(*keys, *outputs),
         )
-        listed = [f"{text} AS {name}" for name, text in (*keys.items(), *outputs.items())]
+        listed = [f"{text} AS {sql_name(name)}" for name, text in (*keys.items(), *outputs.items())]
         sql = f"SELECT {', '.join(listed)} FROM {self._table}"
         sql += f" WHERE {where}" if where else ""
         return sql + (f" GROUP BY {', '.join(keys.values())}" if keys else ""), found

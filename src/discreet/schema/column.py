@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from discreet.errors import SchemaError
+from discreet.schema.names import any_name
 
 __all__ = [
     "AS_NULL",
@@ -46,6 +47,7 @@ MIDNIGHT = datetime(1970, 1, 1)
 OTHER = "other"
 """The public name of the group of undeclared category values."""
 
+_LONGEST_SOURCE_NAME = 1000
 _MOST_KEYS = 100_000
 _STEP_DIGITS = 10**18  # numerator and denominator of a step fit a 64-bit integer
 
@@ -103,7 +105,8 @@ class Column:
     is set, a last code stands for undeclared values and NULL. A category with `private_keys` has
     no codes: its values are texts nobody declared, told apart byte by byte. `null` is drop,
     error, or the k that replaces NULL; `nan` the same for NaN, or null to follow that rule;
-    `infinity` is clamp, drop or error.
+    `infinity` is clamp, drop or error. `source_name` is what the source calls the column, where
+    that is another name.
     Privacy: none (touches no data).
     >>> Column("income", "number", step=Fraction(1, 2), lower=0, upper=400).decode(3)
     1.5
@@ -120,9 +123,16 @@ class Column:
     private_keys: bool = False
     nan: str | int = AS_NULL
     infinity: str = "clamp"
+    source_name: str = ""
 
     def __post_init__(self) -> None:
-        identifier(self.name, "a column's name")
+        any_name(self.name, "a column's name")
+        called: object = self.source_name
+        if not isinstance(called, str) or "\0" in called or len(called) > _LONGEST_SOURCE_NAME:
+            raise SchemaError(
+                f"{self.name}: source_name is {called!r:.200}; write the column's name in the "
+                f"source, a text of at most {_LONGEST_SOURCE_NAME} characters."
+            )
         if self.kind not in KINDS:
             raise SchemaError(f"{self.name}: type is {self.kind!r}. {nearest(self.kind, KINDS)}")
         if self.kind == "category":

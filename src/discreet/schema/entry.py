@@ -15,9 +15,9 @@ from discreet.schema.column import (
     KINDS,
     OTHER,
     Column,
-    identifier,
     nearest,
 )
+from discreet.schema.names import any_name
 from discreet.schema.values import days, exact_number, seconds, steps
 
 __all__ = ["KEYS", "known_keys", "read_column"]
@@ -25,15 +25,15 @@ __all__ = ["KEYS", "known_keys", "read_column"]
 _ENDS = ("lower", "upper")
 _PRIVATE = "private"
 _RULES = ("drop", "error")
-_NUMERIC = ("type", "lower", "upper", "step", "null", "nan", "infinity")
+_NUMERIC = ("type", "source_name", "lower", "upper", "step", "null", "nan", "infinity")
 KEYS = MappingProxyType(
     {
         "integer": _NUMERIC,
         "number": _NUMERIC,
-        "category": ("type", "keys", "other", "null"),
-        "boolean": ("type", "null"),
-        "date": ("type", "lower", "upper", "null", "infinity"),
-        "datetime": ("type", "lower", "upper", "step", "null", "infinity"),
+        "category": ("type", "source_name", "keys", "other", "null"),
+        "boolean": ("type", "source_name", "null"),
+        "date": ("type", "source_name", "lower", "upper", "null", "infinity"),
+        "datetime": ("type", "source_name", "lower", "upper", "step", "null", "infinity"),
     }
 )
 """The keys that an entry of each type may have."""
@@ -67,7 +67,7 @@ def read_column(table: str, name: str, entry: object) -> Column:
     >>> read_column("visits", "age", {"type": "integer", "lower": 0, "upper": 110}).upper
     110
     """
-    identifier(name, f"{table}: a column's name")
+    any_name(name, f"{table}: a column's name")
     where = f"{table}.{name}"
     if not isinstance(entry, Mapping):
         raise SchemaError(f'{where} is {entry!r}; write {{ type = "boolean" }}, say.')
@@ -84,7 +84,7 @@ def read_column(table: str, name: str, entry: object) -> Column:
     known_keys(entry, KEYS[kind], where, "key")
     lattice = _LATTICE[kind](where, entry)
     try:
-        column = Column(name, kind, **lattice)
+        column = Column(name, kind, **lattice, source_name=_source_name(where, entry))
     except SchemaError as error:  # begins with the column's name
         raise SchemaError(f"{table}.{error}") from None
     rules: dict[str, Any] = {"null": _null(where, column, entry.get("null", "drop"))}
@@ -93,6 +93,16 @@ def read_column(table: str, name: str, entry: object) -> Column:
     if "infinity" in entry:
         rules["infinity"] = _infinity(where, entry["infinity"])
     return replace(column, **rules)
+
+
+def _source_name(where: str, entry: Mapping[str, Any]) -> str:
+    called = entry.get("source_name", "")
+    if not isinstance(called, str) or ("source_name" in entry and not called):
+        raise SchemaError(
+            f"{where}: source_name is {called!r:.200}; write the column's name in the source, in "
+            "quotes."
+        )
+    return called
 
 
 def _bounds(where: str, entry: Mapping[str, Any], read: Callable[[Any, str], Any]) -> list[Any]:

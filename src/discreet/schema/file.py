@@ -11,8 +11,9 @@ from typing import Any
 
 from discreet.errors import SchemaError
 from discreet.loss import Relation
-from discreet.schema.column import identifier, nearest
+from discreet.schema.column import nearest
 from discreet.schema.entry import known_keys, read_column
+from discreet.schema.names import any_name
 from discreet.schema.table import JOINED_ROWS, TABLE_KINDS, Budget, Table
 
 __all__ = ["FILL_IN", "read_schema", "read_schema_text"]
@@ -21,7 +22,14 @@ FILL_IN = "FILL-IN"
 """The mark a skeleton has where the custodian must write; TOML with a mark left is refused."""
 
 _SECTIONS = ("table", "columns", "budget")
-_ABOUT_PEOPLE = ("population", "unit", "rows_per_unit", "joined_rows_per_unit", "neighbours")
+_ABOUT_PEOPLE = (
+    "population",
+    "unit",
+    "unit_source_name",
+    "rows_per_unit",
+    "joined_rows_per_unit",
+    "neighbours",
+)
 _LOOKUP = ("key", "rows_per_key")
 _TABLE = ("name", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
@@ -116,10 +124,10 @@ def _table(document: Mapping[str, Any]) -> Table:
     facts = _section(document, "table")
     if "name" not in facts:
         raise SchemaError('schema: [table] has no name. Write name = "...".')
-    name = identifier(facts["name"], "schema: name")
+    name = any_name(facts["name"], "schema: name")
     known_keys(facts, _TABLE, f"{name}: [table]", "key")
     kind = _kind(name, document, facts)
-    for key in ("source", "population", "unit"):
+    for key in ("source", "population", "unit", "unit_source_name"):
         if key in facts and (not isinstance(facts[key], str) or not facts[key]):
             raise SchemaError(f"{name}: {key} is {facts[key]!r}; it must be text, in quotes.")
     columns = _section(document, "columns")
@@ -137,6 +145,7 @@ def _table(document: Mapping[str, Any]) -> Table:
         rows_per_key=facts.get("rows_per_key", 1),
         joined_rows_per_unit=facts.get("joined_rows_per_unit", JOINED_ROWS),
         answer_seconds=facts.get("answer_seconds"),
+        unit_source_name=facts.get("unit_source_name", ""),
     )
 
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from discreet.errors import SchemaError
-from discreet.schema.column import identifier, nearest
+from discreet.schema.column import nearest
 from discreet.schema.file import FILL_IN
-from discreet.schema.write import table_name, text_literal
+from discreet.schema.names import proposed_names, sql_name, text_literal, toml_key
+from discreet.schema.write import table_name
 
 __all__ = ["skeleton"]
 
@@ -65,20 +66,19 @@ def skeleton(
 ) -> str:
     """The schema file to fill in, from column names and the engine's names of their types.
 
-    Characters that a table's name cannot have become underscores.
+    Headings that are no words get a name of their own and stay as `source_name`.
     Privacy: none (touches no data).
     >>> text = skeleton("visits", "visits.csv", [("age", "BIGINT")])
     >>> print(*[line for line in text.splitlines() if line.startswith("age")])
     age = { type = "integer", lower = FILL-IN, upper = FILL-IN }  # BIGINT
     """
     names = [column for column, _ in columns]
-    if unit is not None:
-        if unit not in names:
-            raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
-        identifier(unit, f"{source}: unit")
-    entries = [_entry(column, kind) for column, kind in columns if column != unit]
+    if unit is not None and unit not in names:
+        raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
+    called = dict(zip(names, proposed_names(names), strict=True))
+    entries = [_entry(called[column], column, kind) for column, kind in columns if column != unit]
     title = table_name(name)
-    who = _NO_UNIT if unit is None else _UNIT.format(unit=text_literal(unit), mark=FILL_IN)
+    who = _NO_UNIT if unit is None else _UNIT.format(unit=_unit(called, unit), mark=FILL_IN)
     parts = [
         _HEAD.format(name=text_literal(source), mark=FILL_IN),
         "[table]",
@@ -100,27 +100,33 @@ def skeleton(
     return "\n".join(parts) + "\n"
 
 
-def _entry(column: str, type_name: str) -> str:
-    try:
-        identifier(column, "a column's name")
-    except SchemaError:
-        return (
-            f"# {text_literal(column)} cannot be declared: a name has letters, digits and "
-            "underscores. Rename it in the source."
-        )
+def _unit(called: dict[str, str], unit: str) -> str:
+    name = text_literal(called[unit])
+    if called[unit] == unit:
+        return name
+    return f"{name}\nunit_source_name = {text_literal(unit)}"
+
+
+def _entry(name: str, column: str, type_name: str) -> str:
     declared = _declared(type_name.upper().strip())
     # An ENUM's type name lists its values, which may be the data's own.
     shown = text_literal(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[
         1:-1
     ]
     if declared is None:
-        return f"# {column} cannot be declared: its type is {shown}."
+        return f"# {name} cannot be declared: its type is {shown}."
     note = (
         ', taken by the day; "datetime" keeps the time'
         if re.match(r"DATETIME|TIMESTAMP", type_name.upper())
         else ""
     )
-    return f"{column} = {{ {declared} }}  # {shown}{note}"
+    if name != column:
+        declared = declared.replace(",", f", source_name = {text_literal(column)},", 1)
+        if "," not in declared:
+            declared += f", source_name = {text_literal(column)}"
+    spelt = sql_name(name)
+    note += f"; SQL writes {spelt}" if spelt != name else ""
+    return f"{toml_key(name)} = {{ {declared} }}  # {shown}{note}"
 
 
 def _declared(type_name: str) -> str | None:

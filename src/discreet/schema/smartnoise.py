@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import SchemaError
-from discreet.schema.column import identifier
 from discreet.schema.file import FILL_IN
+from discreet.schema.names import proposed_names, text_literal, toml_key
 from discreet.schema.values import exact_number
-from discreet.schema.write import decimal_literal, table_name, text_literal
+from discreet.schema.write import decimal_literal, table_name
 
 __all__ = ["Imported", "import_metadata", "read_metadata"]
 
@@ -162,9 +162,9 @@ def _imported(
             "apart. To protect people, name it as unit, with rows_per_unit."
         )
     lines = []
-    for key, entry in columns.items():
+    for called, (key, entry) in zip(proposed_names(list(columns)), columns.items(), strict=True):
         if key not in units:
-            line, more = _entry(name, key, entry, keys=_keys(name, facts))
+            line, more = _entry(name, called, key, entry, keys=_keys(name, facts))
             lines.append(line)
             notes += [f"{name}.{_one_line(key)}: {note}" for note in more]
     head = ["# Imported from SmartNoise metadata."]
@@ -198,8 +198,9 @@ def _unit(name: str, units: list[str], facts: Mapping[Any, Any]) -> list[str]:
             f"unit = {FILL_IN}",
             f"rows_per_unit = {rows}",
         ]
-    identifier(units[0], f"{name}: private_id")
-    return [f"unit = {text_literal(units[0])}", f"rows_per_unit = {rows}"]
+    called = proposed_names(units)[0]
+    source_name = [f"unit_source_name = {text_literal(units[0])}"] * (called != units[0])
+    return [f"unit = {text_literal(called)}", *source_name, f"rows_per_unit = {rows}"]
 
 
 def _left_behind(name: str, facts: Mapping[Any, Any]) -> Iterator[str]:
@@ -223,24 +224,19 @@ def _keys(name: str, facts: Mapping[Any, Any]) -> str:
     return '"private"' if _flag(name, facts, "censor_dims", True) else FILL_IN
 
 
-def _entry(table: str, name: str, entry: Mapping[Any, Any], *, keys: str) -> tuple[str, list[str]]:
-    where = f"{table}.{name}"
-    try:
-        identifier(name, "a column's name")
-    except SchemaError:
-        return (
-            f"# {text_literal(name)} cannot be declared: a name has letters, digits and "
-            "underscores. Rename it in the source.",
-            ["left out, because of its name."],
-        )
+def _entry(
+    table: str, called: str, name: str, entry: Mapping[Any, Any], *, keys: str
+) -> tuple[str, list[str]]:
+    where = f"{table}.{called}"
     kind = _TYPES.get(str(entry.get("type")))
     if kind is None:
         given = _one_line(str(entry.get("type", "none")))
-        return f"# {name} cannot be declared: its type is {given}.", [f"left out: type {given}."]
+        return f"# {called} cannot be declared: its type is {given}.", [f"left out: type {given}."]
     notes = [f"{_one_line(str(key))} is not used." for key in entry if key not in _FACTS]
     notes += ["sensitivity is not used: it follows from the bounds."] * ("sensitivity" in entry)
     notes += ["cardinality is not used."] * ("cardinality" in entry)
     parts = [f'type = "{kind}"']
+    parts += [f"source_name = {text_literal(name)}"] * (called != name)
     if kind == "category":
         parts.append(f"keys = {keys}")
     elif kind != "boolean":
@@ -248,7 +244,7 @@ def _entry(table: str, name: str, entry: Mapping[Any, Any], *, keys: str) -> tup
     if kind == "number":
         parts.append(f"step = {FILL_IN}")
     rule, note = _null(where, kind, entry)
-    return f"{name} = {{ {', '.join(parts + rule)} }}", notes + note
+    return f"{toml_key(called)} = {{ {', '.join(parts + rule)} }}", notes + note
 
 
 def _bound(where: str, kind: str, entry: Mapping[Any, Any], end: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema.column import Column, identifier, nearest, whole
+from discreet.schema.column import Column, nearest, whole
+from discreet.schema.names import any_name, folded
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
 
@@ -87,6 +88,7 @@ class Table:
     one unit at most joined_rows_per_unit rows, or as many as one of its sides has.
     `answer_seconds` says how long one reading of the table may take at most: a public fact, from
     which follows when remote answers can be seen. Without it, the table's engine decides.
+    `unit_source_name` is what the source calls the unit, where that is another name.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -106,11 +108,16 @@ class Table:
     rows_per_key: int = 1
     joined_rows_per_unit: int = JOINED_ROWS
     answer_seconds: Fraction | None = None
+    unit_source_name: str = ""
 
     def __post_init__(self) -> None:
-        identifier(self.name, "a table's name")
+        any_name(self.name, "a table's name")
+        if "/" in self.name:
+            raise SchemaError(
+                f"a table's name is {self.name!r}; addresses are made of it, so it has no slash."
+            )
         object.__setattr__(self, "population", self.population or self.name)
-        identifier(self.population, f"{self.name}: population")
+        any_name(self.population, f"{self.name}: population")
         if not isinstance(self.neighbours, Relation):
             raise SchemaError(f"{self.name}: neighbours is {self.neighbours!r}, not a Relation.")
         what = f"{self.name}: rows_per_unit"
@@ -118,18 +125,24 @@ class Table:
         whole(self.joined_rows_per_unit, f"{self.name}: joined_rows_per_unit", 1, _MOST_JOINED)
         seen: dict[str, str] = {}
         for column in self.columns:
-            twin = seen.get(column.name.casefold())
+            twin = seen.get(folded(column.name))
             if twin is not None:
                 raise SchemaError(
                     f"{self.name}: the columns {twin!r} and {column.name!r} have the same name; "
                     "capitals do not count."
                 )
-            seen[column.name.casefold()] = column.name
+            seen[folded(column.name)] = column.name
         self._check_unit(seen)
         self._check_key(seen)
         self._check_seconds()
 
     def _check_unit(self, columns: dict[str, str]) -> None:
+        called: object = self.unit_source_name
+        if not isinstance(called, str) or (called and not self.unit):
+            raise SchemaError(
+                f"{self.name}: unit_source_name is {called!r:.200}; it is what the source calls "
+                "the column of the unit, a text, and stands beside unit. Leave it out."
+            )
         if self.unit is None:
             if self.rows_per_unit != 1:
                 raise SchemaError(
@@ -137,8 +150,8 @@ class Table:
                     "Name the unit's column, or leave rows_per_unit out: each row is one person."
                 )
             return
-        identifier(self.unit, f"{self.name}: unit")
-        if self.unit.casefold() in columns:
+        any_name(self.unit, f"{self.name}: unit")
+        if folded(self.unit) in columns:
             raise SchemaError(
                 f"{self.name}: {self.unit!r} is the privacy unit and also a column. "
                 "A unit cannot be queried: remove it from the columns."
@@ -165,10 +178,10 @@ class Table:
         if not isinstance(given, tuple):
             raise SchemaError(f"{self.name}: key is {given!r}, not a tuple of column names.")
         for name in self.key:
-            if not isinstance(name, str) or name.casefold() not in columns:
+            if not isinstance(name, str) or folded(name) not in columns:
                 hint = nearest(str(name), columns.values())
                 raise SchemaError(f"{self.name}: key names no column {name!r}. {hint}")
-        names = tuple(columns[name.casefold()] for name in self.key)
+        names = tuple(columns[folded(name)] for name in self.key)
         if len(set(names)) < len(names):
             raise SchemaError(f"{self.name}: key names a column twice. Remove one.")
         object.__setattr__(self, "key", names)
@@ -288,8 +301,14 @@ _LATER_ON_TABLES = {
     "rows_per_key": 1,
     "joined_rows_per_unit": JOINED_ROWS,
     "answer_seconds": None,
+    "unit_source_name": "",
 }
-_LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp"}
+_LATER_ON_COLUMNS = {
+    "private_keys": False,
+    "nan": "null",
+    "infinity": "clamp",
+    "source_name": "",
+}
 
 
 @lru_cache(maxsize=64)

@@ -2,28 +2,19 @@
 Writes public facts only; never opens a source.
 """
 
-import json
 import re
+import unicodedata
 from datetime import date
 from fractions import Fraction
 
 from discreet.errors import SchemaError
 from discreet.schema.column import AS_NULL, Column
+from discreet.schema.names import text_literal, toml_key
 from discreet.schema.table import JOINED_ROWS, Budget, Table
 
-__all__ = ["decimal_literal", "schema_text", "table_name", "text_literal"]
+__all__ = ["decimal_literal", "schema_text", "table_name"]
 
 _MOST_PLACES = 100
-
-
-def text_literal(value: str) -> str:
-    """Text as a TOML basic string; JSON's escapes are TOML's, but for DEL.
-
-    Privacy: none (touches no data).
-    >>> print(text_literal('a "b"'))
-    "a \\"b\\""
-    """
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def decimal_literal(value: Fraction, what: str) -> str:
@@ -51,8 +42,9 @@ def table_name(name: str) -> str:
     >>> table_name("my-visits.2024")
     'my_visits_2024'
     """
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60] or "table"
-    return f"t_{plain}" if plain[0].isdigit() else plain
+    words = re.sub(r"\W", "_", unicodedata.normalize("NFC", name)) or "table"
+    plain = f"t_{words}" if words[0].isdigit() else words
+    return unicodedata.normalize("NFC", plain.encode()[:60].decode("utf-8", "ignore"))
 
 
 def schema_text(table: Table) -> str:
@@ -74,7 +66,9 @@ def schema_text(table: Table) -> str:
         lines.append(f"answer_seconds = {decimal_literal(table.answer_seconds, where)}")
     lines += _lookup(table) if table.kind == "public" else _protection(table)
     lines += ["", "[columns]"]
-    lines += [f"{column.name} = {{ {_entry(table, column)} }}" for column in table.columns]
+    lines += [
+        f"{toml_key(column.name)} = {{ {_entry(table, column)} }}" for column in table.columns
+    ]
     if table.budget is not None:
         lines += ["", "[budget]", *_limits(table.name, table.budget)]
     return "\n".join(lines) + "\n"
@@ -83,7 +77,10 @@ def schema_text(table: Table) -> str:
 def _protection(table: Table) -> list[str]:
     lines = [f"population = {text_literal(table.population)}"]
     if table.unit is not None:
-        lines += [f"unit = {text_literal(table.unit)}", f"rows_per_unit = {table.rows_per_unit}"]
+        lines.append(f"unit = {text_literal(table.unit)}")
+        if table.unit_source_name:
+            lines.append(f"unit_source_name = {text_literal(table.unit_source_name)}")
+        lines.append(f"rows_per_unit = {table.rows_per_unit}")
     if table.joined_rows_per_unit != JOINED_ROWS:
         lines.append(f"joined_rows_per_unit = {table.joined_rows_per_unit}")
     return [*lines, f"neighbours = {text_literal(table.neighbours.value)}"]
@@ -107,6 +104,8 @@ def _limits(name: str, budget: Budget) -> list[str]:
 def _entry(table: Table, column: Column) -> str:
     where = f"{table.name}.{column.name}"
     parts = [f"type = {text_literal(column.kind)}"]
+    if column.source_name:
+        parts.append(f"source_name = {text_literal(column.source_name)}")
     if column.private_keys:
         parts.append('keys = "private"')
     elif column.kind == "category":

@@ -24,6 +24,7 @@ from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
 from discreet.plan.draft import Plan
 from discreet.plan.explain import error_of, warnings_of
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.numbers import number_of
@@ -70,17 +71,18 @@ def examples_of(tables: Sequence[Table]) -> list[str]:
     for table in tables:
         if table.kind == "public":
             continue
-        found.append(f"SELECT COUNT(*) AS n FROM {table.name}")
-        keys = [each.name for each in table.columns if each.kind == "category" and each.keys]
-        numbers = [each.name for each in table.columns if each.kind in ("integer", "number")]
+        name, columns = sql_name(table.name), table.columns
+        found.append(f"SELECT COUNT(*) AS n FROM {name}")
+        keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
+        numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
         if keys:
-            found.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {table.name} GROUP BY {keys[0]}")
+            found.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
         if keys and numbers:
             found.append(
-                f"SELECT {keys[0]}, AVG({numbers[0]}) AS mean FROM {table.name} GROUP BY {keys[0]}"
+                f"SELECT {keys[0]}, AVG({numbers[0]}) AS mean FROM {name} GROUP BY {keys[0]}"
             )
         if numbers:
-            found.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {table.name}")
+            found.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {name}")
     return found
 
 

@@ -279,7 +279,9 @@ def _tried(session: Session, question: str) -> str:
 
 
 def _write_made_up(table: Table, file: Path) -> None:
-    names = [*([table.unit] if table.unit else []), *(each.name for each in table.columns)]
+    names = [each.source_name or each.name for each in table.columns]
+    if table.unit:
+        names.insert(0, table.unit_source_name or table.unit)
     with file.open("w", newline="", encoding="utf-8") as target:
         writer = csv.writer(target)
         writer.writerow(names)

@@ -7,7 +7,7 @@ import hashlib
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.plan.draft import Plan
-from discreet.schema.column import identifier
+from discreet.schema.names import any_name
 
 
 def seen_to_change(plan: Plan) -> None:
@@ -22,7 +22,7 @@ def seen_to_change(plan: Plan) -> None:
 def meant_table(session: Session, table: str | None) -> str:
     """The table of that name; without one, the only table that there is."""
     if table is not None:
-        return identifier(table, "table")
+        return any_name(table, "table")
     known = sorted(
         each.name for each in session._warehouse.tables().values() if each.kind != "public"
     )

@@ -9,7 +9,7 @@ from discreet.ledger.states import State
 from discreet.loss import ZCDP
 from discreet.plan.draft import Plan
 from discreet.rationals import Number, ceil_decimal, positive, probability
-from discreet.schema.column import identifier
+from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
 from discreet.streams._pinning import seen_to_change
 from discreet.streams._synopsis_body import Body, Release
@@ -33,11 +33,11 @@ class Asked:
 
     def prepared(self, session: Session) -> tuple[Plan, Questions, Body]:
         """The statement that reads all cells, what can be asked, and the state to begin with."""
-        table = identifier(self.table or _holder(session, self.columns), "table")
-        listed = ", ".join(identifier(each, "a column") for each in self.columns)
+        table = any_name(self.table or _holder(session, self.columns), "table")
+        listed = ", ".join(sql_name(any_name(each, "a column")) for each in self.columns)
         if not listed:
             raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
-        sql = f"SELECT {listed}, COUNT(*) AS n FROM {table} GROUP BY {listed}"
+        sql = f"SELECT {listed}, COUNT(*) AS n FROM {sql_name(table)} GROUP BY {listed}"
         plan = planned(session, sql, most_groups=MOST_CELLS)
         seen_to_change(plan)
         questions = Questions(_part(plan.table, self.columns))

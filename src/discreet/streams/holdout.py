@@ -25,6 +25,7 @@ from discreet.plan.measures import Estimator
 from discreet.plan.price import Price
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number, positive, rational
+from discreet.schema.names import sql_name
 from discreet.streams._pinning import meant_table, settings_name
 from discreet.streams._values import whole_count
 from discreet.streams.holdout_state import KIND, Settings, Stand
@@ -109,7 +110,9 @@ class Holdout:
         >>> Holdout.open.__name__
         'open'
         """
-        plan = planned(session, f"SELECT COUNT(*) AS n FROM {meant_table(session, table)}")
+        plan = planned(
+            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
+        )
         known = plan.table
         limit, grain = positive(reach, "reach"), positive(step, "step")
         if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:

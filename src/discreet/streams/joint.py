@@ -28,6 +28,7 @@ from discreet.plan.keys import Label
 from discreet.plan.measures import Estimator
 from discreet.query.algebra import Aggregate, Query
 from discreet.rationals import Number, positive
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 from discreet.streams._pinning import meant_table, seen_to_change, settings_name
 from discreet.streams.cells import Cells, chosen_columns
@@ -143,7 +144,9 @@ class Joint:
         >>> Joint.open.__name__
         'open'
         """
-        plan = planned(session, f"SELECT COUNT(*) AS n FROM {meant_table(session, table)}")
+        plan = planned(
+            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
+        )
         known, versions = plan.table, versions_of(session, plan)
         budget, reach = positive(epsilon, "epsilon"), positive(sensitivity, "sensitivity")
         if name is None:

@@ -20,6 +20,7 @@ from discreet.loss import ZCDP, Sensitivity
 from discreet.noise.bits import BitSource
 from discreet.plan.draft import Plan
 from discreet.rationals import Number, ceil_decimal
+from discreet.schema.names import sql_name
 from discreet.streams._synopsis_body import Body, Release, first
 from discreet.streams._synopsis_opening import Asked, same
 from discreet.streams.epochs import Epoch
@@ -340,14 +341,15 @@ class Synopsis:
     def _counting(self, predicate: Predicate) -> Plan:
         """The statement that counts the combinations a predicate looks at."""
         columns = self._questions.table.columns
-        keys = ", ".join(columns[axis].name for axis in predicate.axes)
+        keys = ", ".join(sql_name(columns[axis].name) for axis in predicate.axes)
         others = [
-            f"{column.name} IS NOT NULL"
+            f"{sql_name(column.name)} IS NOT NULL"
             for axis, column in enumerate(columns)
             if column.nullable and axis not in predicate.axes
         ]
         where = f" WHERE {' AND '.join(others)}" if others else ""
-        sql = f"SELECT {keys}, COUNT(*) AS n FROM {self._body.table}{where} GROUP BY {keys}"
+        name = sql_name(self._body.table)
+        sql = f"SELECT {keys}, COUNT(*) AS n FROM {name}{where} GROUP BY {keys}"
         return planned(self._session, sql, most_groups=prod(predicate.mask.shape))
 
     def _charge(self, cost: ZCDP, body: Body, what: str) -> None:

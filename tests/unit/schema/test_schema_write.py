@@ -9,7 +9,8 @@ from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import Budget, Column, Table
 from discreet.schema.file import read_schema_text
-from discreet.schema.write import decimal_literal, schema_text, table_name, text_literal
+from discreet.schema.names import text_literal
+from discreet.schema.write import decimal_literal, schema_text, table_name
 
 VISITS = Table(
     "visits",
@@ -116,7 +117,7 @@ def test_text_and_names():
         "a_b",
         "t_2024",
         "table",
-        "_" * 60,
+        "é" * 30,
     ]
 
 

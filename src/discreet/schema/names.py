@@ -1,0 +1,142 @@
+"""What tables and columns may be called, how SQL and TOML write such a name, and names that a
+source's own headings suggest. Names are public facts; nothing here is read from data.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from discreet.errors import SchemaError
+
+__all__ = ["any_name", "folded", "proposed_names", "sql_name", "text_literal", "toml_key"]
+
+_LONGEST_NAME = 63  # bytes, which is what PostgreSQL keeps of a name
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def any_name(name: str, what: str) -> str:
+    """Check that a table, a column or a unit can be called so in every engine, and hand it back.
+
+    Letters of every script, spaces and signs are fine; SQL writes such a name in double quotes.
+    Privacy: none (touches no data).
+    >>> any_name("Net income (€)", "a column's name")
+    'Net income (€)'
+    """
+    given: object = name
+    if not isinstance(given, str) or not _can_be_quoted(given):
+        raise SchemaError(
+            f"{what} is {name!r:.200}; a name has 1 to {_LONGEST_NAME} bytes of printable "
+            "characters, one of them a letter or a digit, no quotation mark, backquote or "
+            "backslash, no $ in front and no space at either end. Choose another; a column that "
+            "is called so in the source keeps that as its source_name."
+        )
+    if unicodedata.normalize("NFC", name) != name:
+        raise SchemaError(
+            f"{what} is {name!r:.200}, with letters and accents apart. Write it as "
+            f"{unicodedata.normalize('NFC', name)!r:.200}, which looks the same."
+        )
+    return name
+
+
+def _can_be_quoted(name: str) -> bool:
+    return (
+        name.isprintable()
+        and 1 <= len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+        and any(each.isalnum() for each in name)
+        and not any(each in '"`\\' for each in name)
+        and not name.startswith("$")
+        and name.strip() == name
+    )
+
+
+def folded(name: str) -> str:
+    """A name as the engines compare it: two names that one of them takes for the same are equal.
+
+    Privacy: none (touches no data).
+    >>> folded("Straße") == folded("STRASSE"), folded("ıd") == folded("ID")
+    (True, True)
+    """
+    # Java, and so Spark, takes the Turkish letters i with and without a dot for one.
+    return unicodedata.normalize("NFC", name.replace("İ", "i").upper().casefold())
+
+
+@lru_cache(maxsize=1024)
+def sql_name(name: str) -> str:
+    """A name as a question writes it: in double quotes where SQL would not take it without.
+
+    Privacy: none (touches no data).
+    >>> sql_name("age"), sql_name("order"), sql_name("Net income")
+    ('age', '"order"', '"Net income"')
+    """
+    if _PLAIN.fullmatch(name) and _stands_alone(name):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _stands_alone(name: str) -> bool:
+    """Whether a word is read as a name wherever a question may have one."""
+    import sqlglot
+    from sqlglot import expressions
+    from sqlglot.errors import SqlglotError
+
+    try:
+        text = f"SELECT {name}, SUM({name}) FROM {name} WHERE {name} = 1 GROUP BY {name}"
+        found = sqlglot.parse_one(text)
+    except SqlglotError:
+        return False
+    names = [each.name for each in found.find_all(expressions.Column, expressions.Table)]
+    return names.count(name) == len(names) == 5
+
+
+def text_literal(value: str) -> str:
+    """Text as a TOML basic string; JSON's escapes are TOML's, but for DEL.
+
+    Privacy: none (touches no data).
+    >>> print(text_literal('a "b"'))
+    "a \\"b\\""
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_key(name: str) -> str:
+    """A name as the key of an entry in a schema file.
+
+    Privacy: none (touches no data).
+    >>> toml_key("age"), toml_key("Größe")
+    ('age', '"Größe"')
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else text_literal(name)
+
+
+def proposed_names(headings: Sequence[str]) -> list[str]:
+    """Names for the columns of a source, all different: its headings, where words can stand for
+    them, and words made from them otherwise.
+
+    Privacy: none (touches no data).
+    >>> proposed_names(["age", "Net income (€)", "2024", "net_income", "%"])
+    ['age', 'Net_income', 'c_2024', 'net_income_2', 'column_5']
+    """
+    taken: set[str] = set()
+    found = []
+    for place, heading in enumerate(headings, 1):
+        words = re.sub(r"\W+", "_", unicodedata.normalize("NFC", heading))
+        plain = _cut(words if words == heading else words.strip("_"))
+        if not any(each.isalnum() for each in plain):
+            plain = f"column_{place}"
+        if plain[0].isdigit():
+            plain = _cut(f"c_{plain}")
+        name, number = plain, 1
+        while folded(name) in taken:
+            number += 1
+            name = f"{_cut(plain, 5 + len(str(number)))}_{number}"
+        taken.add(folded(name))
+        found.append(name)
+    return found
+
+
+def _cut(name: str, room: int = 0) -> str:
+    """The name without what is beyond the longest, and no letter cut in two."""
+    kept = name.encode("utf-8", "replace")[: _LONGEST_NAME - room]
+    return unicodedata.normalize("NFC", kept.decode("utf-8", "ignore"))
