@@ -38,8 +38,8 @@ def unit_mark(table: Table, types: Mapping[str, str]) -> str:
 
 
 def _kind(table: Table, types: Mapping[str, str]) -> str | None:
-    called = folded(table.unit_source_name or str(table.unit))
-    known = {folded(name): kind.upper() for name, kind in types.items()}
+    called = folded((table.unit_source_name or str(table.unit)).strip())
+    known = {folded(name.strip()): kind.upper() for name, kind in types.items()}
     return known.get(called)
 
 

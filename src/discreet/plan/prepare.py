@@ -83,7 +83,7 @@ def _spelt(called: str, types: Mapping[str, str], table: str) -> str:
     """A column's name as the source spells it: the very name, or the only one that is like it."""
     if called in types:
         return called
-    found = [name for name in types if folded(name) == folded(called)]
+    found = [name for name in types if folded(name.strip()) == folded(called.strip())]
     if len(found) != 1:
         problem = f"has several columns like {called!r}" if found else f"has no column {called!r}"
         advice = "Write source_name as the source does." if found else nearest(called, types)

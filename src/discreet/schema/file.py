@@ -134,7 +134,7 @@ def _table(document: Mapping[str, Any]) -> Table:
     return Table(
         name=name,
         source=facts.get("source"),
-        population=facts.get("population", name),
+        population=facts.get("population", ""),
         unit=facts.get("unit"),
         rows_per_unit=_rows_per_unit(name, facts),
         neighbours=_relation(name, facts),

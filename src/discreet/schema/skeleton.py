@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from discreet.errors import SchemaError
 from discreet.schema.column import nearest
 from discreet.schema.file import FILL_IN
-from discreet.schema.names import proposed_names, sql_name, text_literal, toml_key
+from discreet.schema.names import population_name, proposed_names, sql_name, text_literal, toml_key
 from discreet.schema.write import table_name
 
 __all__ = ["skeleton"]
@@ -85,7 +85,7 @@ def skeleton(
         f"name = {text_literal(title)}",
         f"source = {text_literal(source)}",
         "# Tables about the same people name one population and share its budget.",
-        f"population = {text_literal(title)}",
+        f"population = {text_literal(population_name(title))}",
         who.rstrip(),
         '# Neighbours: "add-remove" hides whether somebody is in the table; "replace" makes the',
         "# number of people public.",

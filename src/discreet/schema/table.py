@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
 from discreet.schema.column import Column, nearest, whole
-from discreet.schema.names import any_name, folded
+from discreet.schema.names import any_name, folded, population_name
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
 
@@ -116,8 +116,14 @@ class Table:
             raise SchemaError(
                 f"a table's name is {self.name!r}; addresses are made of it, so it has no slash."
             )
-        object.__setattr__(self, "population", self.population or self.name)
-        any_name(self.population, f"{self.name}: population")
+        object.__setattr__(self, "population", self.population or population_name(self.name))
+        whose: object = self.population
+        if not isinstance(whose, str) or not whose or population_name(whose) != whose:
+            raise SchemaError(
+                f"{self.name}: population is {whose!r:.200}; a population has a name like an "
+                "account: 1 to 64 letters, digits and _ . @ + -, beginning with a letter, a digit "
+                "or _."
+            )
         if not isinstance(self.neighbours, Relation):
             raise SchemaError(f"{self.name}: neighbours is {self.neighbours!r}, not a Relation.")
         what = f"{self.name}: rows_per_unit"
@@ -204,7 +210,7 @@ class Table:
         for name, given in (
             ("unit", self.unit is not None),
             ("budget", self.budget is not None),
-            ("population", self.population != self.name),
+            ("population", self.population != population_name(self.name)),
             ("neighbours", self.neighbours != Relation.ADD_REMOVE),
             ("joined_rows_per_unit", self.joined_rows_per_unit != JOINED_ROWS),
         ):

@@ -541,7 +541,9 @@ def test_a_table_is_refused(old, new, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("name", ["", " a", "a\n", 'a"b', "a`b", "a\\b", "$unit", "%-?", "x" * 64, "ä" * 32])
+@pytest.mark.parametrize(
+    "name", ["", " a", "a\n", 'a"b', "a`b", "a\\b", "$unit", "%-?", "x" * 64, "ä" * 32]
+)
 def test_names_can_be_quoted_in_every_engine(name):
     with pytest.raises(SchemaError, match=r"schema: name is .*printable characters"):
         read_schema({"table": {"name": name}, "columns": {}})

@@ -219,9 +219,7 @@ def test_hostile_names_stay_inside_their_comment():
     table = one({"row_privacy": True} | columns)
     columns = read_schema_text(filled(table.text)).columns
     assert [(each.name, each.source_name) for each in columns] == [("a_b_3", "a\nb = 3")]
-    assert table.notes == (
-        't.c: left out: type int\\"\\n[evil].',
-    )
+    assert table.notes == ('t.c: left out: type int\\"\\n[evil].',)
     keyed = one({"row_privacy": True}, c={"type": "boolean", "d\n[e]": 1})
     assert keyed.notes == ("t.c: d\\n[e] is not used.",)
     assert [column.name for column in read_schema_text(filled(keyed.text)).columns] == ["c"]
