@@ -146,9 +146,12 @@ def _add(
                 else curator.add(schema, on_progress=on_progress)
             )
         seconds = time.perf_counter() - start
-        people = curator.ledger.account(Holder.POPULATION, table.population)
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
         typer.echo(f"{table.name}: {len(table.columns)} columns, {how}. Vault: {folder}")
+        if table.kind == "public":
+            typer.echo("Public: it protects nobody, costs nothing, and questions may join it.")
+            return
+        people = curator.ledger.account(Holder.POPULATION, table.population)
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):

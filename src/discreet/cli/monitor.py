@@ -12,6 +12,7 @@ from discreet.cli.shared import (
     Json,
     VaultFolder,
     existing_vault,
+    finished,
     new_console,
     number,
     print_json,
@@ -74,6 +75,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@finished
 def _new(
     name: _Name,
     sql: Annotated[
@@ -172,6 +174,7 @@ def _line(check: "Check") -> str:
 
 
 @refusing
+@finished
 def _check(
     name: _Name,
     analyst: _Analyst,
@@ -265,6 +268,7 @@ def _attempt(
 
 
 @refusing
+@finished
 def _renew(
     name: _Name,
     analyst: _Analyst,

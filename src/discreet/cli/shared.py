@@ -27,6 +27,7 @@ __all__ = [
     "Json",
     "VaultFolder",
     "existing_vault",
+    "finished",
     "new_console",
     "number",
     "print_json",
@@ -144,6 +145,24 @@ def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Cu
     return vault(folder, grid_seconds=grid_seconds)
 
 
+def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The command, with Ctrl-C held back once it has charged something: what is paid is stored.
+
+    Privacy: none (touches no data).
+    >>> finished(lambda: 3)()
+    3
+    """
+
+    @functools.wraps(command)
+    def to_its_end(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        from discreet.curator.interrupts import finishing
+
+        with finishing():
+            return command(*arguments, **options)
+
+    return to_its_end
+
+
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
 
@@ -166,6 +185,9 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 
             typer.echo(f"discreet: {refusal_text(refusal)}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
+        except KeyboardInterrupt as stop:
+            typer.echo(f"discreet: {str(stop) or 'interrupted.'}", err=True)
+            raise typer.Exit(130) from None
         except OSError as failure:
             where = failure.filename or "a file"
             reason = failure.strerror or type(failure).__name__

@@ -10,6 +10,7 @@ from discreet.cli.shared import (
     Json,
     VaultFolder,
     existing_vault,
+    finished,
     new_console,
     number,
     print_json,
@@ -49,6 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@finished
 def _open(
     name: _Name,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to ask about.")],
@@ -101,6 +103,7 @@ def _open(
 
 
 @refusing
+@finished
 def _query(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The synopsis' name, or its public file.")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from discreet.curator.answer import Answer
+from discreet.curator.interrupts import charging
 from discreet.curator.lanes import Lane
 from discreet.curator.noising import noised
 from discreet.curator.pacing import Grid, Late
@@ -130,6 +131,7 @@ def run_statement(
     paid: list[Charge | None] = []
 
     def pay() -> Charge | None:
+        charging()
         paid.append(charge())
         return paid[0]
 

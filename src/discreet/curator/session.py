@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
+from discreet.curator.interrupts import finishing
 from discreet.curator.pacing import Grid
 from discreet.curator.pricing import delta_of, price_in_text, price_of
 from discreet.curator.recall import recall, release_key
@@ -393,7 +394,10 @@ class Session:
             pending = self._vault.requests.pending(self.name, request)
 
     def _run(self, made: Plan, request: Request | None = None) -> Answer:
-        return run_plan(self._vault, self._warehouse, self.name, made, system, request, self._grid)
+        with finishing():
+            return run_plan(
+                self._vault, self._warehouse, self.name, made, system, request, self._grid
+            )
 
     @property
     def transcript(self) -> list[Answer]:

@@ -48,8 +48,8 @@ class Keeper:
             with reading() as connection:
                 if self._chain is not None or _sealed(connection):
                     self._refusing(lambda: self._follow(connection, anchor))
-                elif anchor is not None and anchor.number:
-                    raise Unavailable(NOT_SOUND)
+                else:
+                    self._check_begins(connection, anchor)
 
     def turn(self, connection: Connection) -> Book:
         """The book of a transaction that has the write lock."""
@@ -102,8 +102,8 @@ class Keeper:
 
     def _first(self, connection: Connection) -> Book:
         """Nothing is sealed yet: a new vault, or one of an older version, whose record is sound."""
-        found, anchor = _unsealed(connection), self._place.anchor()
-        if not found.sound or (anchor is not None and anchor.number):
+        self._check_begins(connection, self._place.anchor())
+        if not _unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)
         chain = Chain(self._place.made_key())
         self._place.made_anchor()
@@ -111,6 +111,20 @@ class Keeper:
         book = Book(connection, chain.tail(), chain.replay, self._begun)
         book.begin(0)
         return book
+
+    def _check_begins(self, connection: Connection, anchor: Anchor | None) -> None:
+        """Refuse to begin a record where the seal of another one lies."""
+        if anchor is None or not anchor.number:
+            return
+        if connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone() is not None:
+            raise Unavailable(NOT_SOUND)
+        folder = self._place.anchor_file.parent.name
+        raise Unavailable(
+            f"this vault is empty, but the folder {folder!r} holds the seal of one with "
+            f"{anchor.sequence} entries. Put that vault back; or, if it was deleted on purpose and "
+            "its charges may be forgotten, run `discreet ledger adopt --why TEXT` and start anew. "
+            "Nothing was run or charged."
+        )
 
     def _follow(self, connection: Connection, anchor: Anchor | None) -> Chain:
         if self._chain is not None:

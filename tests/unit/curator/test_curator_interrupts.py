@@ -1,0 +1,176 @@
+"""Ctrl-C at every moment of a question: before the charge it stops and nothing is spent; after it
+the answer is finished and stored, and the next ask is free. The signals are real ones.
+"""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from discreet.curator.interrupts import Interrupted, charging, finishing
+from discreet.curator.service import Curator
+from discreet.engines import duckdb
+from discreet.errors import BudgetExceeded
+from discreet.ledger import releases, sqlite
+from support.command_line import run, write_desk
+
+QUESTION = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
+
+
+@pytest.fixture(autouse=True)
+def interruptible():
+    """As in a program that nobody has told to handle Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def desk(tmp_path: Path):
+    made = write_desk(tmp_path)
+    assert made.run("add", made.schema).status == 0
+    assert made.run("grant", "ann", "--epsilon", "20").status == 0
+    return made
+
+
+def press(times: int = 1) -> None:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def pressing(monkeypatch, place: type, name: str, *, after: bool, times: int = 1) -> None:
+    """Press Ctrl-C as a method begins, or when it has done its work."""
+    work = getattr(place, name)
+
+    def pressed(*arguments, **options):
+        if not after:
+            press(times)
+        found = work(*arguments, **options)
+        if after:
+            press(times)
+        return found
+
+    monkeypatch.setattr(place, name, pressed)
+
+
+LATER = [
+    (sqlite.Ledger, "charge", False),
+    (sqlite.Ledger, "charge", True),
+    (duckdb.DuckDB, "rows", False),
+    (duckdb.DuckDB, "rows", True),
+    (releases.Releases, "store", False),
+    (releases.Releases, "store", True),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "after"), LATER)
+def test_from_the_charge_on_the_answer_is_finished(desk, monkeypatch, place, name, after, capfd):
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        with monkeypatch.context() as patch:
+            pressing(patch, place, name, after=after)
+            with pytest.raises(Interrupted, match="finished and stored"):
+                session.sql(QUESTION, epsilon=1)
+        assert "finished and stored first" in capfd.readouterr().err
+        assert session.remaining.epsilon == 19
+        assert session.sql(QUESTION, epsilon=1).free
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_before_the_charge_it_stops(desk, monkeypatch):
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        with monkeypatch.context() as patch:
+            pressing(patch, releases.Releases, "find", after=True)
+            with pytest.raises(KeyboardInterrupt) as stopped:
+                session.sql(QUESTION, epsilon=1)
+        assert not isinstance(stopped.value, Interrupted)
+        assert session.remaining.epsilon == 20
+        assert not session.sql(QUESTION, epsilon=1).free
+
+
+def test_a_second_time_stops_it_and_the_charge_stays(desk, monkeypatch):
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        with monkeypatch.context() as patch:
+            pressing(patch, duckdb.DuckDB, "rows", after=False, times=2)
+            with pytest.raises(KeyboardInterrupt) as stopped:
+                session.sql(QUESTION, epsilon=1)
+        assert not isinstance(stopped.value, Interrupted)
+        assert session.remaining.epsilon == 19
+
+
+def test_a_refused_charge_is_said_as_always(desk, monkeypatch):
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        pressing(monkeypatch, sqlite.Ledger, "charge", after=False)
+        with pytest.raises(BudgetExceeded):
+            session.sql(QUESTION, epsilon=25)
+
+
+def test_the_command_says_so(desk, monkeypatch):
+    words = ("query", QUESTION, "--as", "ann", "--epsilon", "1")
+    with monkeypatch.context() as patch:
+        pressing(patch, duckdb.DuckDB, "rows", after=True)
+        stopped = desk.run(*words)
+    assert stopped.status == 130
+    assert "finished and stored. The same question again is free." in stopped.err
+    again = desk.run(*words, "--json")
+    assert (again.status, again.json["free"]) == (0, True)
+
+
+def test_a_command_that_was_stopped_before_the_charge_says_so(desk, monkeypatch):
+    pressing(monkeypatch, releases.Releases, "find", after=False)
+    stopped = desk.run("query", QUESTION, "--as", "ann", "--epsilon", "1")
+    assert (stopped.status, stopped.err) == (130, "discreet: interrupted.\n")
+
+
+def test_other_threads_and_other_handlers_are_left_alone():
+    taken = []
+    signal.signal(signal.SIGINT, lambda *_: taken.append(1))
+    with finishing():
+        charging()
+        press()
+    assert taken == [1]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def elsewhere() -> None:
+        with finishing():
+            charging()
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    with pytest.raises(KeyboardInterrupt) as stopped, finishing():
+        press()
+    assert not isinstance(stopped.value, Interrupted)
+
+
+def test_a_public_table_is_added_with_a_word(tmp_path):
+    (tmp_path / "codes.csv").write_text("code,zone\na,1\nb,2\n")
+    schema = tmp_path / "codes.toml"
+    schema.write_text(
+        '[table]\nname = "codes"\nsource = "codes.csv"\nkind = "public"\nkey = "code"\n'
+        '[columns]\ncode = { type = "category", keys = ["a", "b"] }\n'
+    )
+    added = run("add", schema, "--vault", tmp_path / "vault")
+    assert (added.status, added.err) == (0, "")
+    assert "Public: it protects nobody, costs nothing" in added.out
+
+
+def test_a_deleted_vault_can_be_started_anew(desk):
+    import shutil
+
+    shutil.rmtree(desk.vault)
+    refused = desk.run("add", desk.schema)
+    assert refused.status == 1
+    assert "the folder 'vault.seal' holds the seal of one with 2 entries" in refused.err
+    assert "discreet ledger adopt --why TEXT" in refused.err
+    assert desk.run("ledger", "adopt", "--why", "begun anew").status == 0
+    assert desk.run("add", desk.schema).status == 0
+    assert desk.run("grant", "ann", "--epsilon", "20").status == 0
+    asked = desk.run("query", QUESTION, "--as", "ann", "--epsilon", "1", "--json")
+    assert (asked.status, asked.json["free"]) == (0, False)
+    assert desk.run("verify").status == 0
