@@ -10,7 +10,7 @@ from discreet.plan.price import Price
 from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 
-__all__ = ["delta_of", "price_in_text", "price_of"]
+__all__ = ["ONE_PRICE", "delta_of", "price_in_text", "price_of"]
 
 _LEAST, _MOST = Fraction(1, 10**40), Fraction(10**40)  # the ledger counts in steps of 10**-40
 
@@ -42,6 +42,13 @@ def price_in_text(
     return options.epsilon
 
 
+ONE_PRICE = (
+    "give one price: epsilon=0.1, say, or rho= or error= (on the command line --epsilon 0.1). "
+    "Nothing was charged."
+)
+"""What is said to a question without a price, or with several."""
+
+
 def price_of(
     analyst: Account, kind: type[Price], *, epsilon: Number | None = None, rho: Number | None = None
 ) -> Price:
@@ -52,7 +59,7 @@ def price_of(
     'price_of'
     """
     if (epsilon is None) == (rho is None):
-        raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+        raise InvalidValue(ONE_PRICE)
     if rho is not None:
         if kind is Pure:
             raise UnprovableRequest(

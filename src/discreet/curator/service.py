@@ -9,6 +9,7 @@ from discreet.curator.custody import refuse_readable
 from discreet.curator.pacing import GRID_SECONDS, Clock, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
+from discreet.errors import InvalidValue
 from discreet.ledger.account import Holder
 from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.sqlite import Ledger
@@ -44,6 +45,12 @@ class Curator:
         most_groups: int = GROUP_LIMIT,
         clock: Clock | None = None,
     ) -> None:
+        given: object = vault
+        if not isinstance(given, Vault):
+            raise InvalidValue(
+                f"a curator is made of an open vault, not of {given!r:.80}; write "
+                "Curator.open(folder)."
+            )
         self._grid = Grid(seconds=grid_seconds, clock=clock)
         self._most_groups = whole(most_groups, "most_groups", 1, _MOST_GROUPS)
         self._vault = vault
@@ -142,6 +149,7 @@ class Curator:
         >>> Curator.add.__name__
         'add'
         """
+        _check_schema(schema)
         return self._warehouse.add(schema, data=data, on_progress=on_progress)
 
     def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
@@ -151,6 +159,7 @@ class Curator:
         >>> Curator.add_in_place.__name__
         'add_in_place'
         """
+        _check_schema(schema)
         return self._warehouse.add_in_place(schema)
 
     def refresh(self, name: str, *, on_progress: Callable[[float], None] | None = None) -> None:
@@ -210,3 +219,11 @@ class Curator:
         'visible_after'
         """
         return self._grid.deadline(plan.answer_seconds)
+
+
+def _check_schema(given: object) -> None:
+    if not isinstance(given, str | Path | Mapping | Table):
+        raise InvalidValue(
+            f"the schema is a {type(given).__name__}; write its file, add('visits.toml'), and hand "
+            "over a data frame beside it, add('visits.toml', data=frame)."
+        )

@@ -11,7 +11,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import finishing
 from discreet.curator.pacing import Grid
-from discreet.curator.pricing import delta_of, price_in_text, price_of
+from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
 from discreet.curator.recall import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.units import integer_units
@@ -131,7 +131,7 @@ class Session:
         epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
         if error is not None:
             if epsilon is not None or rho is not None:
-                raise InvalidValue("give one price: epsilon=, rho= or error=. Nothing was charged.")
+                raise InvalidValue(ONE_PRICE)
             return self._at_least(draft, priced_for_error(draft, error, kind, count), kind, count)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
         return plan(replace(draft, price=price, supposed=checked_count(count)))

@@ -211,6 +211,8 @@ def required_account(connection: Connection, holder: Holder, name: str) -> Accou
     if account is None:
         rows = connection.execute("SELECT name FROM accounts WHERE holder = ?", (holder.value,))
         remedy = nearest(name, [row[0] for row in rows])
+        if holder is Holder.ANALYST:
+            remedy += f" A custodian gives one a budget: `discreet grant {name} --epsilon 1`."
         raise InvalidValue(f"there is no {holder} {name!r}. {remedy} Nothing was run or charged.")
     return account
 

@@ -198,7 +198,8 @@ class Account:
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=2))
         Traceback (most recent call last):
         discreet.errors.BudgetExceeded: This charge would bring the epsilon of analyst 'ana' to 2; \
-the budget is 1. Nothing was run or charged.
+the budget is 1. Ask at a lower price, or ask the custodian for a larger budget. Nothing was \
+run or charged.
         """
         currency = Currency.EPSILON if self.pure else Currency.RHO
         try:
@@ -210,7 +211,10 @@ the budget is 1. Nothing was run or charged.
         spent_delta = rounded_total(self.spent_delta + delta)
         if spent > self.limit or spent_delta > self.delta - self.conversion_delta:
             reached = self._reached(cost, delta)
-            raise BudgetExceeded(f"{label} would bring {reached} Nothing was run or charged.")
+            raise BudgetExceeded(
+                f"{label} would bring {reached} Ask at a lower price, or ask the custodian for a "
+                "larger budget. Nothing was run or charged."
+            )
         return replace(self, spent=spent, spent_delta=spent_delta)
 
     def share(self, loss: Loss) -> Fraction:

@@ -148,9 +148,11 @@ class Relation:
         if found:
             return found[0]
         columns = [each.name for each in self.columns]
+        keys = {key for each in self.columns if each.typed is not None for key in each.typed.keys}
+        hint = f"Text stands in single quotes: '{name}'." if name in keys else ""
         raise UnsafeQuery(
             f"{described(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
-            f"{nearest(name[:60], columns)}"
+            f"{hint or nearest(name[:60], columns)}"
         )
 
     def named(self, name: str, table: str = "") -> list[Visible]:

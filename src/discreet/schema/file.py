@@ -52,11 +52,25 @@ def read_schema(source: Path | str | Mapping[str, Any]) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise SchemaError(f"{path}: not UTF-8 text. A schema is a TOML file.") from None
+        raise SchemaError(
+            f"{path}: not UTF-8 text. A schema is a TOML file; if this is the data, `discreet init "
+            f"{path}` writes a schema for it."
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
-        raise SchemaError(f"{path}: the schema cannot be read ({reason}).") from None
-    document = _toml(text, path.name)
+        raise SchemaError(
+            f"{path}: the schema cannot be read ({reason}). `discreet init FILE` writes one for a "
+            "file of data."
+        ) from None
+    try:
+        document = _toml(text, path.name)
+    except SchemaError as error:
+        if path.suffix.lower() == ".toml" or FILL_IN in str(error):
+            raise
+        raise SchemaError(
+            f"{error} A schema is a TOML file; if this is the data, `discreet init {path}` writes "
+            "a schema for it."
+        ) from None
     section = document.get("table")
     if isinstance(section, dict) and isinstance(section.get("source"), str):
         section["source"] = _from_folder(section["source"], path.parent)
