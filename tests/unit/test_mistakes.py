@@ -89,8 +89,11 @@ def test_a_mark_that_is_left_in_a_schema(desk):
     text = Path("made.toml").read_text().splitlines()
     for line in map(int, lines.split(", ")):
         assert "FILL-IN" in text[line - 1]
-        unit = "rows_per_unit" in text[line - 1] or "epsilon" in text[line - 1]
-        text[line - 1] = text[line - 1].replace("FILL-IN", "1") if unit else ""
+        whole = text[line - 1].startswith(("rows_per_unit", "epsilon"))
+        text[line - 1] = text[line - 1].replace("FILL-IN", "1") if whole else ""
+    Path("made.toml").write_text("\n".join(text))
+    assert "Declare a column" in refused("add", "made.toml")
+    text.insert(text.index("[columns]") + 1, 'age = { type = "integer", lower = 0, upper = 99 }')
     Path("made.toml").write_text("\n".join(text))
     works("add", "made.toml")
 

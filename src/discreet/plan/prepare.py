@@ -42,6 +42,11 @@ class _Source:
 
     @classmethod
     def of(cls, table: Table, types: Mapping[str, str], dialect: str) -> "_Source":
+        if not table.columns:
+            raise SchemaError(
+                f"{table.name}: [columns] is empty, so nothing could be asked. Declare a column of "
+                "the source."
+            )
         wanted = {column.name: column.source_name or column.name for column in table.columns}
         if table.unit is not None:
             wanted[table.unit] = table.unit_source_name or table.unit
