@@ -148,7 +148,8 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         ...     ledger.charge(population="patients", analyst="ana", loss=Pure(epsilon=2), memo=memo)
         Traceback (most recent call last):
         discreet.errors.BudgetExceeded: COUNT(*) by city would bring the epsilon of population \
-'patients' to 2; the budget is 1. Nothing was run or charged.
+'patients' to 2; the budget is 1. Ask at a lower price, or ask the custodian for a larger budget. \
+Nothing was run or charged.
         """
         text, loss = memo_text(memo or {}), rounded_up(loss)
         label = (memo or {}).get("label") or "This charge"

@@ -85,8 +85,8 @@ def sql_name(name: str) -> str:
     """A name as a question writes it: in double quotes where SQL would not take it without.
 
     Privacy: none (touches no data).
-    >>> sql_name("age"), sql_name("order"), sql_name("Net income")
-    ('age', '"order"', '"Net income"')
+    >>> sql_name("age"), sql_name("select"), sql_name("Net income")
+    ('age', '"select"', '"Net income"')
     """
     if _PLAIN.fullmatch(name) and _stands_alone(name):
         return name

@@ -91,12 +91,14 @@ def test_a_pure_account_takes_every_loss_with_an_epsilon():
             {"epsilon": 2},
             Pure(epsilon=2.1376),
             "It would bring the epsilon of analyst 'ana' to 2.138; the budget is 2. "
+            "Ask at a lower price, or ask the custodian for a larger budget. "
             "Nothing was run or charged.",
         ),
         (
             {"epsilon": 2},
             Pure(epsilon=Decimal("2.0000001")),
             "It would bring the epsilon of analyst 'ana' to 2.0000001; the budget is 2. "
+            "Ask at a lower price, or ask the custodian for a larger budget. "
             "Nothing was run or charged.",
         ),
     ],

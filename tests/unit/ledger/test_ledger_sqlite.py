@@ -53,7 +53,7 @@ def test_ten_tenths_then_no_more(ledger):
         pay(ledger, 0.1)
     before = state(ledger)
     with pytest.raises(
-        BudgetExceeded, match=r"population 'people' to 1.1; the budget is 1. Nothing"
+        BudgetExceeded, match=r"population 'people' to 1.1; the budget is 1. Ask at a lower"
     ):
         pay(ledger, 0.1)
     assert state(ledger) == before
