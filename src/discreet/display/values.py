@@ -27,6 +27,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
 
     The intervals of the columns `in_ranks` are how many ranks or rows a value may be off; null
     where the column is in `buckets`, one value of which is off by at most so many ranks.
+    `notes` say what is left out and bounded; `ask` is a question for how much, or null.
     Privacy: post-processing.
     >>> answer_values.__name__
     'answer_values'
@@ -47,6 +48,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             for row in answer.buckets()
         ],
         "confidence": 0.95,
+        "notes": [{"text": each.text, "ask": each.ask or None} for each in answer.notes],
         "free": answer.free,
         "receipt": {name: getattr(answer.receipt, name) for name in Receipt.__slots__},
     }
