@@ -12,8 +12,8 @@ __all__ = ["MOST_BARS", "bars", "printable", "svg"]
 MOST_BARS = 1000
 """How many rows a chart shows."""
 
-_LIGHT, _DARK = "#8fb4d4", "#16324f"
-_WRAPPED = 90  # characters of a line of notes
+_LIGHT, _DARK, _SOFT = "#8fb4d4", "#16324f", "#555555"
+_WRAPPED = 100  # characters of a line of notes
 _SHORT = 7  # characters of a label that fit below a bar
 
 
@@ -65,7 +65,13 @@ def bars(
     }
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": f"{value}, {beside}", "subtitle": below, "anchor": "start"},
+        "title": {
+            "text": f"{value}, {beside}",
+            "subtitle": below,
+            "subtitleFontSize": 10,
+            "subtitleColor": _SOFT,
+            "anchor": "start",
+        },
         "width": max(160, min(960, 48 * len(rows))),
         "height": 260,
         "data": {"values": rows},

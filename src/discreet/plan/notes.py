@@ -283,6 +283,6 @@ def _about_bucket(pick: Pick, choice: Choice) -> str:
     return (
         f"The quantile is the middle of one of {pick.candidates:,} public buckets{wide}, "
         f"{pick.width:,} values each. With 95% the rank of some value in the bucket is off by at "
-        f"most {ranks:,} rows; for the middle itself no rank can be promised, since many rows may "
-        "be in the bucket. A quantile of coarser values, such as FLOOR(x/100), has one."
+        f"most {ranks:,} rows; for the middle itself no rank can be promised. A quantile of "
+        "coarser values, such as FLOOR(x/100), has one."
     )
