@@ -240,16 +240,17 @@ class Answer:
         """
         return shown_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
 
-    def errors(self) -> dict[str, list[float]]:
-        """The 95% errors as columns, beside those of the rows: the ends of intervals as `n_low`
-        and `n_high`; of a quantile or a mode `n_off`, the ranks or rows by which it is off at most.
+    def errors(self, confidence: Number = _CONFIDENCE) -> dict[str, list[Any]]:
+        """The errors as columns, beside those of the rows: the ends of intervals as `n_low` and
+        `n_high`; of a quantile or a mode `n_off`, the ranks or rows by which it is off at most.
 
         A quantile from buckets has the ends of its bucket, some value of which is so far off.
         Privacy: post-processing.
         >>> Answer.errors.__name__
         'errors'
         """
-        intervals, buckets, ranks = self.intervals(), self.buckets(), self._ranked()
+        intervals, buckets = self.intervals(confidence), self.buckets(confidence)
+        ranks = self._ranked()
         found: dict[str, list[Any]] = {}
 
         def add(name: str, values: list[Any]) -> None:
@@ -271,39 +272,44 @@ class Answer:
                 add(f"{name}_high", [row[name][1] for row in intervals])
         return found
 
-    def to_pandas(self, *, intervals: bool = False) -> Any:
-        """A pandas data frame; its `attrs` have the notes. With intervals, also `errors`.
+    def to_pandas(self, *, intervals: Number | None = None) -> Any:
+        """A pandas data frame; its `attrs` have the notes. `intervals` adds the columns of
+        `errors`: at 95% for True, or at the confidence that is given.
 
         Privacy: post-processing.
         >>> Answer.to_pandas.__name__
         'to_pandas'
         """
         frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
-        if intervals:
-            frame = frame.assign(**self.errors())
+        frame = frame.assign(**self._ends(intervals))
         frame.attrs["notes"] = self._said()
         return frame
 
-    def to_polars(self, *, intervals: bool = False) -> Any:
-        """A polars data frame; its attribute `attrs` has the notes. With intervals, also `errors`.
+    def to_polars(self, *, intervals: Number | None = None) -> Any:
+        """A polars data frame; its attribute `attrs` has the notes, `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
         >>> Answer.to_polars.__name__
         'to_polars'
         """
-        frame = _library("polars").DataFrame(self._lists() | (self.errors() if intervals else {}))
+        frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
         frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
         return frame
 
-    def to_arrow(self, *, intervals: bool = False) -> Any:
-        """An Arrow table; its metadata has the notes, as JSON. With intervals, also `errors`.
+    def to_arrow(self, *, intervals: Number | None = None) -> Any:
+        """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
         >>> Answer.to_arrow.__name__
         'to_arrow'
         """
-        table = _library("pyarrow").table(self._lists() | (self.errors() if intervals else {}))
+        table = _library("pyarrow").table(self._lists() | self._ends(intervals))
         return table.replace_schema_metadata({"notes": json.dumps(self._said())})
+
+    def _ends(self, intervals: Number | None) -> dict[str, list[Any]]:
+        if intervals is None or intervals is False:
+            return {}
+        return self.errors(_CONFIDENCE if intervals is True else intervals)
 
     def _said(self) -> list[str]:
         return [str(note) for note in self.notes]

@@ -103,6 +103,11 @@ def test_frames_can_have_the_ends_of_intervals(session):
     assert answer.to_polars(intervals=True).columns == names
     assert answer.to_arrow(intervals=True).column_names == names
     assert list(answer.to_pandas().columns) == names[:4]
+    assert list(answer.to_pandas(intervals=False).columns) == names[:4]
+    wider = answer.to_pandas(intervals=0.999)
+    assert (wider["n_high"] > frame["n_high"]).all()
+    with pytest.raises(DiscreetError):
+        answer.to_pandas(intervals=95)
 
 
 @pytest.mark.parametrize("name", errors.__all__)
