@@ -4,6 +4,7 @@ offer to ask is answered.
 """
 
 import json
+from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,8 +15,11 @@ from discreet.curator.recall import from_facts, public_facts
 from discreet.curator.service import Curator
 from discreet.display.values import answer_values
 from discreet.errors import DiscreetError
+from discreet.loss import ZCDP
+from discreet.plan.draft import Draft, plan
 from discreet.plan.explain import warnings_of
 from discreet.plan.notes import Note, notes_of
+from discreet.query.parse import parse
 from discreet.schema.table import Budget
 from support.command_line import run
 from support.questions import TABLES
@@ -208,6 +212,22 @@ def _notes(session, text):
         return session.explain(text, epsilon=1).notes
     except DiscreetError:  # too many keys
         return ()
+
+
+@pytest.mark.parametrize("dialect", ["postgresql", "spark"])
+def test_notes_do_not_depend_on_the_engine(dialect):
+    for text in EXAMPLES:
+        plans = []
+        for each in ("duckdb", dialect):
+            query = parse(text, TABLES)
+            first, *others = (TABLES[name] for name in query.tables)
+            listed = tuple((table, f'"{table.name}"') for table in others)
+            draft = Draft(
+                query=query, table=first, price=ZCDP(rho=1), delta=Fraction(1, 10**9),
+                others=listed, question=text, dialect=each,
+            )  # fmt: skip
+            plans.append(plan(draft))
+        assert plans[0].notes == plans[1].notes
 
 
 def test_stored_answers_of_earlier_versions_have_the_same_notes(houses):
