@@ -175,9 +175,9 @@ def _bounds(table: Table, column: Column, prefix: str) -> Iterator[Note]:
     steps = f" in steps of {float(column.step):,.15g}{unit}" if stepped else ""
     missing = ""
     if column.null == "drop":
-        missing = ", missing ones not at all"
+        missing = ", missing or unreadable ones not at all"
     elif isinstance(column.null, int):
-        missing = f", missing ones as {_shown(column, column.null)}"
+        missing = f", missing or unreadable ones as {_shown(column, column.null)}"
     yield Note(
         f"{prefix}{column.name} counts from {low} to {high}{steps}: values beyond count as the "
         f"nearest bound{missing}.",
@@ -230,7 +230,7 @@ def _key(plan: Plan, key: Key, domain: Domain) -> Iterator[Note]:
             f"SELECT COUNT(*) AS rows_in_no_group FROM {spelt(plan.table.name)} "
             f"WHERE {spelt(field)} IS NULL"
         )
-    words = "missing or not declared" if declared else "missing"
+    words = "missing or not declared" if declared else "missing or unreadable"
     yield Note(f"Rows whose {key.name} is {words} are in no group.", ask)
 
 

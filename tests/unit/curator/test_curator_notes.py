@@ -75,8 +75,8 @@ def test_an_answer_five_times_too_small_says_so(flights):
     ]
     said = [note.text for note in curator.session("ana").sql(question, epsilon=EXACT).notes]
     assert said[1:3] == [
-        "delay counts from -60 to 60: values beyond count as the nearest bound, missing ones not "
-        "at all.",
+        "delay counts from -60 to 60: values beyond count as the nearest bound, missing or "
+        "unreadable ones not at all.",
         "Rows whose carrier is missing or not declared are in no group.",
     ]
     shown = run("query", question, "--as", "ana", "--vault", folder / "vault", "--epsilon", "9")

@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.plan.evaluate import ranked
 from discreet.query.algebra import Statistic
 from discreet.server.exports import csv_of
-from discreet.streams import Monitor
+from discreet.streams import Monitor, Synopsis
 from discreet.streams.counter import Counter
 from discreet.streams.joint import Joint
 from support.vaults import curator_of, people
@@ -136,6 +136,9 @@ def test_estimates_and_services_have_notes(session):
     count = "SELECT COUNT(*) AS n FROM visits"
     months = "SELECT DATE_TRUNC('month', day) AS m, SUM(income) AS s FROM visits GROUP BY m"
     joint = Joint.open(session, table="visits", name="j", epsilon=5, sensitivity=10**6)
+    synopsis = Synopsis.open(
+        session, table="visits", columns=["region", "age"], name="s", alpha=0.2, epsilon=50
+    )
     found = {
         "median": median(session, "visits", "income", epsilon=5).notes,
         "clustered": clustered(
@@ -143,9 +146,11 @@ def test_estimates_and_services_have_notes(session):
         ).notes,
         "joint": joint.ask("SELECT SUM(income) AS s FROM visits").notes,
         "counter": Counter.open(session, months, name="c", epsilon=5, versions=1).notes,
+        "synopsis": synopsis.snapshot.notes,
         "monitor": Monitor.open(session, count, name="m", threshold=10**6, epsilon=5).notes,
     }
     for name, notes in found.items():
         texts = [note.text for note in notes]
         assert any(text.startswith(rows) for text in texts), name
-        assert any(text.startswith(income) for text in texts) or name == "monitor", name
+        expected = {"monitor": rows, "synopsis": "age counts from 0 to 110"}.get(name, income)
+        assert any(text.startswith(expected) for text in texts), name
