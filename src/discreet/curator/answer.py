@@ -260,8 +260,7 @@ class Answer:
             o.name for o in self.plan.query.outputs if not isinstance(o.expression, IntervalEnd)
         ]
         for name in noisy:
-            bucketed = bool(buckets) and name in buckets[0]
-            if bucketed:
+            if name in ranks and self.plan.picks[ranks[name].pick].width > 1:
                 add(f"{name}_low", [row[name].low for row in buckets])
                 add(f"{name}_high", [row[name].high for row in buckets])
                 add(f"{name}_off", [row[name].ranks for row in buckets])

@@ -110,6 +110,22 @@ def test_frames_can_have_the_ends_of_intervals(session):
         answer.to_pandas(intervals=95)
 
 
+def test_an_answer_without_rows_has_the_same_columns_everywhere(session):
+    text = (
+        "SELECT region, COUNT(*) AS n, MEDIAN(income) AS m, MEDIAN(age) AS a FROM visits GROUP BY 1"
+    )
+    some = session.sql(text, epsilon=9)
+    none = session.sql(f"{text} HAVING COUNT(*) < -1000000", epsilon=9)
+    assert len(none) == 0
+    frames = [each.to_pandas(intervals=True) for each in (some, none)]
+    assert list(frames[0].columns) == list(frames[1].columns)
+    assert none.to_arrow(intervals=True).column_names == list(frames[0].columns)
+    heads = [next(csv.reader(io.StringIO(csv_of(each).body.decode()))) for each in (some, none)]
+    assert heads[0] == heads[1]
+    assert str(none).splitlines()[0].split()[:2] == ["region", "n"]
+    assert str(none.notes[0].text) in none._repr_html_().replace("&#x27;", "'")
+
+
 @pytest.mark.parametrize("name", errors.__all__)
 def test_a_notebook_shows_a_refusal_in_one_line(name):
     """Notebooks ask an exception for the lines to show instead of its traceback."""
