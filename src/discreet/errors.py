@@ -30,6 +30,23 @@ class DiscreetError(Exception):
     True
     """
 
+    @property
+    def told(self) -> str:
+        """The message as a person reads it; a question that is not safe has cost nothing.
+
+        Privacy: none (touches no data).
+        >>> UnsafeQuery("MEDIAN is not supported here.").told
+        'MEDIAN is not supported here. Nothing was run or charged.'
+        """
+        text = str(self)
+        if isinstance(self, UnsafeQuery) and "charged" not in text:
+            return f"{text} Nothing was run or charged."
+        return text
+
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show instead of a traceback: one line."""
+        return [f"{type(self).__name__}: {' '.join(self.told.split())}"]
+
 
 class InvalidValue(DiscreetError, ValueError):
     """A parameter is not a number, not finite or outside its limits.

@@ -15,6 +15,7 @@ __all__ = [
     "Number",
     "ceil_decimal",
     "ceil_float",
+    "decimal_text",
     "exp_bounds",
     "floor_decimal",
     "floor_float",
@@ -159,6 +160,22 @@ def floor_decimal(value: Fraction, digits: int = 18) -> Fraction:
     Fraction(3333, 10000)
     """
     return -ceil_decimal(-value, digits)
+
+
+def decimal_text(value: Fraction) -> str | None:
+    """The value as a decimal, exactly; None if no decimal of at most 18 places is it.
+
+    Privacy: none (touches no data).
+    >>> decimal_text(Fraction(-5, 4)), decimal_text(Fraction(200_000)), decimal_text(Fraction(1, 3))
+    ('-1.25', '200000', None)
+    """
+    places = next((n for n in range(19) if (value * 10**n).denominator == 1), None)
+    if places is None:
+        return None
+    digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
+    cut = len(digits) - places
+    text = digits[:cut] + (f".{digits[cut:]}" if places else "")
+    return f"-{text}" if value < 0 else text
 
 
 def _context(digits: int, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Context:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from html import escape
 
 import pytest
 
@@ -37,6 +38,8 @@ def test_the_specification_of_the_page_gives_a_whole_folder(published):
     assert names >= {"by_region", "by_region_condition", "ages", "age_quartiles", "bill_on_age"}
     page = (published / "index.html").read_text()
     assert page.count("<svg") == len(manifest["tables"])
+    assert any("rows of one patient_id are used" in note for note in manifest["notes"])
+    assert all(escape(note) in page for note in manifest["notes"])
 
 
 def test_every_kind_and_option_is_on_the_page():

@@ -151,6 +151,7 @@ def test_a_synopsis_answers_and_is_downloaded(rich, tmp_path):
     made = rich.call("ria", "POST", "/synopses", json=form)
     assert made.status_code == 201, made.text
     assert made.json()["columns"] == ["region"]
+    assert made.json()["notes"][0]["text"].startswith("visits: at most 2 rows of one patient")
     sql = "SELECT COUNT(*) FROM visits WHERE region = 'north'"
     told = [rich.call("ria", "POST", "/synopses/s1/answers", json={"sql": sql}) for _ in range(2)]
     assert told[0].json() == told[1].json()

@@ -18,7 +18,7 @@ from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.settings import Settings
 from support.clocks import InstantClock
-from support.vaults import curator_of, people
+from support.vaults import Row, curator_of, people
 
 
 @dataclass
@@ -39,9 +39,11 @@ class House:
         return self.client.request(method, f"/api/v1{path}", headers=headers, **how)
 
 
-def house_of(folder: Path, *, clock: Clock | None = None, **settings: Any) -> Iterator[House]:
+def house_of(
+    folder: Path, *, clock: Clock | None = None, rows: list[Row] | None = None, **settings: Any
+) -> Iterator[House]:
     """A house, closed at the end, in which waiting takes no time."""
-    with curator_of(folder, people(), clock=clock or InstantClock()) as curator:
+    with curator_of(folder, rows or people(), clock=clock or InstantClock()) as curator:
         curator.grant("ana", epsilon=5)
         accounts = Accounts(curator.vault.states)
         tokens = {

@@ -129,15 +129,20 @@ PERSONS: Mapping[str, Callable[[], Tables]] = {"nothing": _nothing, "far": _far,
 
 def house(folder: Path, person: str | None, how: str, budget: Budget) -> Curator:
     """A curator with all tables; "prepared" or "in place"; ana has the same budget."""
+    extra = {} if person is None else PERSONS[person]()
+    rows = {name: [*each, *extra.get(name, [])] for name, each in ordinary().items()}
+    return house_with(folder, rows, how, budget)
+
+
+def house_with(folder: Path, tables: Tables, how: str, budget: Budget) -> Curator:
+    """The same with these rows; a table that is not named has none."""
     folder.mkdir(parents=True)
     curator = Curator.open(folder / "vault", price_floor=0)
-    extra = {} if person is None else PERSONS[person]()
-    for name, rows in ordinary().items():
-        columns = zip(*rows, *extra.get(name, []), strict=True)
-        kinds = KINDS[name].items()
+    for name, kinds in KINDS.items():
+        rows = tables.get(name, [])
         arrays = {
-            each: pa.array(list(values), kind)
-            for (each, kind), values in zip(kinds, columns, strict=True)
+            each: pa.array([row[place] for row in rows], kind)
+            for place, (each, kind) in enumerate(kinds.items())
         }
         path = folder / f"{name}.parquet"
         pq.write_table(pa.table(arrays), path)

@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.curator.shown import decimals, interval_text, number_text, off_text, places_of
 from discreet.display.tables import account_table, entry_table
-from discreet.display.words import (
-    cost_text,
-    decimals,
-    interval_text,
-    left_text,
-    number_text,
-    off_text,
-    places_of,
-)
+from discreet.display.words import cost_text, left_text
 from discreet.ledger.account import Account, Holder
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.query.algebra import Statistic

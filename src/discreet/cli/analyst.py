@@ -202,11 +202,13 @@ def _check_plot(plot: Path) -> None:
 
 
 def _print_answer(answer: "Answer", population: "Account", analyst: "Account") -> None:
-    from discreet.display.tables import answer_table
+    from discreet.display.tables import answer_table, notes_table
     from discreet.display.words import cost_text, left_text
 
     console = new_console()
     console.print(answer_table(answer, width=console.width))
+    if answer.notes:
+        console.print(notes_table(answer))
     cost = cost_text(answer.plan.cost, analyst.conversion_delta)
     receipt = answer.receipt
     said = [f"Cost: {cost}."]

@@ -110,6 +110,8 @@ def _synth(
             f"(+-{mark.error:.4f}) in total variation, on average (95%).",
             markup=False,
         )
+    for note in made.notes:
+        console.print(f"Note: {note}", markup=False)
     for page in pages:
         console.print(f"wrote {page}", markup=False)
 
@@ -185,5 +187,6 @@ def _values(made: "Synthesis", rows: int, output: Path, pages: list[Path]) -> di
             }
             for mark in made.model.marks
         ],
+        "notes": [str(note) for note in made.notes],
         "pages": [str(page) for page in pages],
     }

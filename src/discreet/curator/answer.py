@@ -2,16 +2,18 @@
 Holds released numbers and public facts only; it never sees an exact value.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.chart import MOST_BARS, bars, printable, svg
+from discreet.curator.shown import Shown, off_text, plain_table, shown_columns
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import (
@@ -28,7 +30,10 @@ from discreet.plan.evaluate import (
 )
 from discreet.plan.keys import Label
 from discreet.plan.measures import Chosen
+from discreet.plan.notes import Note
 from discreet.plan.released import Released
+from discreet.query.algebra import IntervalEnd
+from discreet.query.naming import free_name
 from discreet.rationals import Number
 
 __all__ = ["Answer", "Receipt"]
@@ -36,6 +41,7 @@ __all__ = ["Answer", "Receipt"]
 _CONFIDENCE = Fraction(95, 100)
 _WIDE = 1 << 31
 _WIDEST = 1 << 63
+_MOST_PRINTED = 60  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,32 +216,102 @@ class Answer:
         names = ", ".join(self.columns)
         return f"Answer({len(self)} rows: {names}; cost {self.receipt.cost})"
 
-    def to_pandas(self) -> Any:
-        """A pandas data frame.
+    def __str__(self) -> str:
+        notes = [f"Note: {note}" for note in self.notes]
+        return "\n".join([plain_table(self.shown(), most=_MOST_PRINTED), *notes])
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of this answer and bounded, and what its intervals are about.
+
+        The same for the same question and schema, whatever the data.
+        Privacy: none (touches no data).
+        >>> Answer.notes.fget is not None
+        True
+        """
+        return self.plan.notes
+
+    def shown(self) -> tuple[Shown, ...]:
+        """Every column as texts: values, and beside each its interval, rank error or bucket.
+
+        Privacy: post-processing.
+        >>> Answer.shown.__name__
+        'shown'
+        """
+        return shown_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
+
+    def errors(self, confidence: Number = _CONFIDENCE) -> dict[str, list[Any]]:
+        """The errors as columns, beside those of the rows: the ends of intervals as `n_low` and
+        `n_high`; of a quantile or a mode `n_off`, the ranks or rows by which it is off at most.
+
+        A quantile from buckets has the ends of its bucket, some value of which is so far off.
+        Privacy: post-processing.
+        >>> Answer.errors.__name__
+        'errors'
+        """
+        intervals, buckets = self.intervals(confidence), self.buckets(confidence)
+        ranks = self._ranked()
+        found: dict[str, list[Any]] = {}
+
+        def add(name: str, values: list[Any]) -> None:
+            found[free_name(name, [*self.columns, *found])] = values
+
+        noisy = [
+            o.name for o in self.plan.query.outputs if not isinstance(o.expression, IntervalEnd)
+        ]
+        for name in noisy:
+            if name in ranks and self.plan.picks[ranks[name].pick].width > 1:
+                add(f"{name}_low", [row[name].low for row in buckets])
+                add(f"{name}_high", [row[name].high for row in buckets])
+                add(f"{name}_off", [row[name].ranks for row in buckets])
+            elif name in ranks:
+                add(f"{name}_off", [row[name][1] for row in intervals])
+            else:
+                add(f"{name}_low", [row[name][0] for row in intervals])
+                add(f"{name}_high", [row[name][1] for row in intervals])
+        return found
+
+    def to_pandas(self, *, intervals: Number | None = None) -> Any:
+        """A pandas data frame; its `attrs` have the notes. `intervals` adds the columns of
+        `errors`: at 95% for True, or at the confidence that is given.
 
         Privacy: post-processing.
         >>> Answer.to_pandas.__name__
         'to_pandas'
         """
-        return _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
+        frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
+        frame = frame.assign(**self._ends(intervals))
+        frame.attrs["notes"] = self._said()
+        return frame
 
-    def to_polars(self) -> Any:
-        """A polars data frame.
+    def to_polars(self, *, intervals: Number | None = None) -> Any:
+        """A polars data frame; its attribute `attrs` has the notes, `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
         >>> Answer.to_polars.__name__
         'to_polars'
         """
-        return _library("polars").DataFrame(self._lists())
+        frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
+        frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
+        return frame
 
-    def to_arrow(self) -> Any:
-        """An Arrow table.
+    def to_arrow(self, *, intervals: Number | None = None) -> Any:
+        """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
         >>> Answer.to_arrow.__name__
         'to_arrow'
         """
-        return _library("pyarrow").table(self._lists())
+        table = _library("pyarrow").table(self._lists() | self._ends(intervals))
+        return table.replace_schema_metadata({"notes": json.dumps(self._said())})
+
+    def _ends(self, intervals: Number | None) -> dict[str, list[Any]]:
+        if intervals is None or intervals is False:
+            return {}
+        return self.errors(_CONFIDENCE if intervals is True else intervals)
+
+    def _said(self) -> list[str]:
+        return [str(note) for note in self.notes]
 
     def _lists(self) -> dict[str, list[Any]]:
         """Columns for libraries without integers beyond 64 bits: wide ones become floats."""
@@ -267,15 +343,35 @@ class Answer:
                 f"the answer has {len(self):,} rows and a chart at most {MOST_BARS:,}. "
                 "Ask with ORDER BY and LIMIT."
             )
-        rows = []
-        for row, interval in zip(self.to_dicts(), self.intervals(), strict=True):
+        rows, ranks = [], self.in_ranks
+        parts = zip(self.to_dicts(), self.intervals(), self.buckets(), strict=True)
+        for row, interval, bucket in parts:
             label = ", ".join(printable(str(row[name])) for name in keys) if keys else value
             if not isinstance(row[value], int | float):
                 raise InvalidValue(f"{value} is not a number; a chart needs one. Add COUNT(*).")
-            low, high = (row[value],) * 2 if value in self.in_ranks else interval[value]
+            low, high = interval[value]
+            if value in bucket:  # of a number, so its ends are numbers too
+                low, high = cast(float, bucket[value].low), cast(float, bucket[value].high)
+            elif value in ranks:
+                low = high = row[value]
             rows.append({"group": label, "value": float(row[value]), "low": low, "high": high})
-        chart = bars(rows, group=", ".join(keys), value=value)
-        return {**chart, "title": value} if value in self.in_ranks else chart
+        return bars(
+            rows,
+            group=", ".join(keys),
+            value=value,
+            beside=self._promise(value),
+            notes=[note.text for note in self.notes],
+        )
+
+    def _promise(self, name: str) -> str:
+        """What a chart's title says of the error of a column."""
+        chosen = self._ranked().get(name)
+        if chosen is None:
+            return "with 95% intervals"
+        pick, choice = self.plan.picks[chosen.pick], self.plan.choices[chosen.pick]
+        off = off_text(choice.error(_CONFIDENCE), chosen.statistic)
+        within = "in buckets, some value of each " if pick.width > 1 else ""
+        return f"{within}{off} with 95%"
 
     def plot(self, path: str | None = None) -> str:
         """The chart as SVG text, or written to a .svg or .png file.
@@ -287,19 +383,27 @@ class Answer:
         return svg(self.chart(), path)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = []
-        for row, interval in zip(self.to_dicts()[:MOST_BARS], self.intervals(), strict=False):
-            known = {name: ends for name, ends in interval.items() if name not in self.in_ranks}
-            cells = "".join(f"<td>{_cell(row[n], known.get(n))}</td>" for n in self.columns)
-            body.append(f"<tr>{cells}</tr>")
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        columns = self.shown()
+        head = "".join(f"<th>{escape(each.name)}</th>" for each in columns)
+        cells = [
+            [_cell(value, beside) for value, beside in zip(each.values, each.beside, strict=True)]
+            if each.beside
+            else [escape(value) for value in each.values]
+            for each in columns
+        ]
+        body = "".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+            for row in list(zip(*cells, strict=True))[:MOST_BARS]
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         if len(self) > MOST_BARS:
-            return f"{table}<p>The first {MOST_BARS:,} of {len(self):,} rows.</p>"
+            table += f"<p>The first {MOST_BARS:,} of {len(self):,} rows.</p>"
+        notes = "".join(f"<li>{_item(note)}</li>" for note in self.notes)
+        told = f"<ul>{notes}</ul>" if notes else ""
         try:
-            return table + self.plot()
+            return table + told + self.plot()
         except DiscreetError:
-            return table  # the plots extra is not installed, or nothing is a number
+            return table + told  # the plots extra is not installed, or nothing is a number
 
 
 def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
@@ -320,10 +424,13 @@ def _column(labels: list[Label]) -> NDArray[Any]:
     return np.array(labels, dtype=object if wide else None)
 
 
-def _cell(value: Any, interval: tuple[float, float] | None) -> str:
-    if interval is None or not isinstance(value, int | float):
-        return escape(printable(str(value)))
-    return f"{value:,.6g} <small>[{interval[0]:,.6g}, {interval[1]:,.6g}]</small>"
+def _cell(value: str, beside: str) -> str:
+    return f"{escape(value)} <small>{escape(beside)}</small>"
+
+
+def _item(note: Note) -> str:
+    asked = f" To ask how many: <code>{escape(note.ask)}</code>" if note.ask else ""
+    return f"{escape(note.text)}{asked}"
 
 
 def _library(name: str) -> Any:

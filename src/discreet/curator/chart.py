@@ -1,6 +1,8 @@
 """Charts as Vega-Lite values, rendered to SVG or PNG without a browser."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidValue
@@ -10,7 +12,8 @@ __all__ = ["MOST_BARS", "bars", "printable", "svg"]
 MOST_BARS = 1000
 """How many rows a chart shows."""
 
-_LIGHT, _DARK = "#8fb4d4", "#16324f"
+_LIGHT, _DARK, _SOFT = "#8fb4d4", "#16324f", "#555555"
+_WRAPPED = 100  # characters of a line of notes
 _SHORT = 7  # characters of a label that fit below a bar
 
 
@@ -29,13 +32,23 @@ def printable(text: str) -> str:
     )
 
 
-def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any]:
+def bars(
+    rows: list[dict[str, Any]],
+    *,
+    group: str,
+    value: str,
+    beside: str = "with 95% intervals",
+    notes: Iterable[str] = (),
+) -> dict[str, Any]:
     """Bars with error bars; each row has group, value, low and high.
 
+    `beside` says in the title what the error bars or the errors are, `notes` stand below it.
     Privacy: post-processing.
-    >>> bars([{"group": "a", "value": 1.0, "low": 0.0, "high": 2.0}], group="g", value="n")["title"]
-    'n, with 95% intervals'
+    >>> row = {"group": "a", "value": 1.0, "low": 0.0, "high": 2.0}
+    >>> bars([row], group="g", value="n", notes=["At most 2 rows count."])["title"]["subtitle"]
+    ['At most 2 rows count.']
     """
+    below = [line for note in notes for line in wrap(printable(note), _WRAPPED)]
     order = [row["group"] for row in rows]
     short = all(len(str(label)) <= _SHORT for label in order)
     axis = {"labelAngle": 0 if short else -45}
@@ -52,7 +65,13 @@ def bars(rows: list[dict[str, Any]], *, group: str, value: str) -> dict[str, Any
     }
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": f"{value}, with 95% intervals",
+        "title": {
+            "text": f"{value}, {beside}",
+            "subtitle": below,
+            "subtitleFontSize": 10,
+            "subtitleColor": _SOFT,
+            "anchor": "start",
+        },
         "width": max(160, min(960, 48 * len(rows))),
         "height": 260,
         "data": {"values": rows},

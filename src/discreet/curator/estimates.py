@@ -17,6 +17,7 @@ from discreet.errors import UnprovableRequest
 from discreet.ledger.entry import Receipt
 from discreet.loss import Loss, Relation
 from discreet.noise.bits import BitSource
+from discreet.plan.notes import Note, cuts_of
 from discreet.rationals import Number
 from discreet.robust.outcome import Outcome, Refused, Shown
 from discreet.robust.propose import ProposeTestRelease, ReachQuery
@@ -33,7 +34,8 @@ _Value = TypeVar("_Value")
 class Estimated(Generic[_Result]):
     """A released estimate in the column's own terms, how it was made, and its charge.
 
-    What was asked in SQL has the receipt of its answer.
+    What was asked in SQL has the receipt of its answer. `notes` say what is cut and clamped, from
+    schema and question alone.
     Privacy: post-processing of one charged release.
     >>> from discreet.loss import Pure
     >>> Estimated(value=7, mechanism="a test", cost=Pure(epsilon=1), receipt=None).value
@@ -44,6 +46,7 @@ class Estimated(Generic[_Result]):
     mechanism: str
     cost: Loss
     receipt: Receipt | Asked | None
+    notes: tuple[Note, ...] = ()
 
 
 class _Terms(TypedDict):
@@ -94,7 +97,7 @@ def performed(
         seconds=_SECONDS,
     )
     receipt, found = perform(session, program)
-    return Estimated(found, mechanism, cost, receipt)
+    return Estimated(found, mechanism, cost, receipt, cuts_of(values.plan))
 
 
 def named(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:

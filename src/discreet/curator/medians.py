@@ -107,7 +107,7 @@ def _asked(
     answer = session.run(made)
     found = rational(answer.to_dicts()[0]["q"])
     mechanism = "smooth sensitivity" if smooth else "choice by rank"
-    return Estimated(found, mechanism, made.cost, answer.receipt)
+    return Estimated(found, mechanism, made.cost, answer.receipt, answer.notes)
 
 
 def proposed_median(

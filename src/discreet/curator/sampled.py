@@ -18,6 +18,7 @@ from discreet.mechanisms.lattice import Lattice
 from discreet.noise.bits import BitSource
 from discreet.plan.dialect import dialect_of
 from discreet.plan.dialects.form import Dialect
+from discreet.plan.notes import table_notes
 from discreet.robust.blocks import SampleAndAggregate
 from discreet.robust.outcome import Outcome
 from discreet.robust.summaries import Summary
@@ -94,7 +95,8 @@ def sample_and_aggregate(
     engine = warehouse.engine((table,), data_versions=(version,))
     receipt, found = release_rows(sql, engine, charge, release)
     words = f"sample and aggregate, {type(summary).__name__}"
-    return Estimated(found, words, mechanism.loss(), receipt)
+    notes = table_notes(known, tuple(columns))
+    return Estimated(found, words, mechanism.loss(), receipt, notes)
 
 
 def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:

@@ -182,6 +182,8 @@ def _ask(
         console.print(
             Padding(answer_table(answer, width=console.width - 3), (0, 0, 0, 3), expand=False)
         )
+        for note in answer.notes:
+            _indented(console, f"note: {note.text}")
         paid = cost_text(answer.plan.cost)
         _indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
     _indented(console, question.lesson)

@@ -8,26 +8,22 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from discreet.curator.answer import Answer
-from discreet.display.words import (
-    bucket_text,
-    cost_text,
-    decimals,
-    interval_text,
-    left_text,
-    number_text,
-    off_text,
-    places_of,
-    protected_text,
-    sensitivity_text,
-)
+from discreet.curator.shown import off_text
+from discreet.display.words import cost_text, left_text, protected_text, sensitivity_text
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, account_of
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import ranked
 from discreet.plan.explain import explained
-from discreet.query.algebra import Expression, IntervalEnd
 
-__all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
+__all__ = [
+    "account_table",
+    "answer_table",
+    "entry_table",
+    "inspection_table",
+    "notes_table",
+    "plan_table",
+]
 
 _LONGEST_QUESTION = 200  # characters in a table of entries; the rest is in the record
 
@@ -42,17 +38,13 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     >>> answer_table.__name__
     'answer_table'
     """
-    rows, intervals = answer.to_dicts(), answer.intervals()
-    noisy = {output.name: output.expression for output in answer.plan.query.outputs}
+    columns = answer.shown()
+    noisy = {column.name for column in columns if column.noisy}
     cells: dict[str, list[str]] = {}
-    for name in answer.columns:
-        if name not in noisy:
-            cells[name] = [number_text(row[name]) for row in rows]
-            continue
-        places, ends = _ends(answer, name, noisy[name], [row[name] for row in intervals])
-        cells[name] = [number_text(row[name], places) for row in rows]
-        if not isinstance(noisy[name], IntervalEnd):
-            cells[f"{name} "] = ends
+    for column in columns:
+        cells[column.name] = list(column.values)
+        if column.beside:
+            cells[f"{column.name} "] = list(column.beside)
     if sum(3 + max(map(len, [name, *texts])) for name, texts in cells.items()) > width:
         for name in [name for name in cells if f"{name} " in cells]:
             pairs = zip(cells[name], cells.pop(f"{name} "), strict=True)
@@ -69,22 +61,6 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     return grid
 
 
-def _ends(
-    answer: Answer, name: str, expression: Expression, intervals: list[tuple[float, float]]
-) -> tuple[int, list[str]]:
-    """The decimals of a noisy column, and what stands beside its values."""
-    plan = answer.plan
-    chosen = ranked(plan, expression)
-    if chosen is None:
-        places = decimals(intervals)
-        return places, [interval_text(each, places) for each in intervals]
-    pick = plan.picks[chosen.pick]
-    places = places_of(pick.step)
-    if pick.width > 1:
-        return places, [bucket_text(row[name], places) for row in answer.buckets()]
-    return places, [off_text(most, chosen.statistic) for _, most in intervals]
-
-
 def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
     grid = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     grid.add_column(style="bold", no_wrap=True)
@@ -92,6 +68,20 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Grid:
     for name, value in rows:
         grid.add_row(name, Text(value))
     return grid
+
+
+def _labelled(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
+    return [(label if place == 0 else "", text) for place, text in enumerate(texts)]
+
+
+def notes_table(answer: Answer) -> Grid:
+    """What an answer leaves out and bounds, and what its intervals are about.
+
+    Privacy: none (touches no data).
+    >>> notes_table.__name__
+    'notes_table'
+    """
+    return _pairs(_labelled("note", map(str, answer.notes)))
 
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
@@ -126,10 +116,7 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         unit = "" if measure["step"] == 1 else f", in steps of {measure['step']:g}"
         rows.append((label, f"{measure['name']}: {measure['mechanism']}; {reach}{unit}"))
         label = ""
-    label = "note"
-    for warning in facts["warnings"]:
-        rows.append((label, warning))
-        label = ""
+    rows += _labelled("note", facts["warnings"])
     return _pairs([*rows, ("SQL to be run", plan.sql)])
 
 

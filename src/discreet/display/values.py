@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry
+from discreet.plan.notes import Note
 
-__all__ = ["account_values", "answer_values", "entry_values"]
+__all__ = ["account_values", "answer_values", "entry_values", "note_values"]
 
 
 def _plain(value: Any) -> Any:
@@ -27,6 +29,7 @@ def answer_values(answer: Answer) -> dict[str, Any]:
 
     The intervals of the columns `in_ranks` are how many ranks or rows a value may be off; null
     where the column is in `buckets`, one value of which is off by at most so many ranks.
+    `notes` say what is left out and bounded; `ask` is a question for how much, or null.
     Privacy: post-processing.
     >>> answer_values.__name__
     'answer_values'
@@ -47,9 +50,20 @@ def answer_values(answer: Answer) -> dict[str, Any]:
             for row in answer.buckets()
         ],
         "confidence": 0.95,
+        "notes": note_values(answer.notes),
         "free": answer.free,
         "receipt": {name: getattr(answer.receipt, name) for name in Receipt.__slots__},
     }
+
+
+def note_values(notes: Iterable[Note]) -> list[dict[str, str | None]]:
+    """The notes of an answer or a service; `ask` is null where there is nothing to ask.
+
+    Privacy: none (touches no data).
+    >>> note_values([Note("At most 2 rows count.")])
+    [{'text': 'At most 2 rows count.', 'ask': None}]
+    """
+    return [{"text": each.text, "ask": each.ask or None} for each in notes]
 
 
 def account_values(account: Account) -> dict[str, Any]:

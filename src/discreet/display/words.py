@@ -1,30 +1,19 @@
-"""Costs, budgets and noisy numbers in a few words. Rounds what is spent up and what is left down.
+"""Costs, budgets and refusals in a few words. Rounds what is spent up and what is left down.
 Sees released values and public parameters only.
 """
 
-import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.curator.chart import printable
-from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest, UnsafeQuery
+from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Approximate, Loss
-from discreet.plan.evaluate import Bucket
-from discreet.query.algebra import Statistic
 from discreet.rationals import ceil_decimal, floor_decimal
 from discreet.schema.table import Table
 
 __all__ = [
-    "bucket_text",
     "cost_text",
-    "decimals",
-    "interval_text",
     "left_text",
-    "number_text",
-    "off_text",
-    "places_of",
     "protected_text",
     "refusal_of",
     "refusal_text",
@@ -32,7 +21,6 @@ __all__ = [
 ]
 
 _DIGITS = 4
-_LARGEST_PLACES = 6
 _LARGEST_EPSILON = 1000
 
 
@@ -105,13 +93,11 @@ def refusal_text(refusal: DiscreetError) -> str:
     """A refusal as an analyst reads it; a question that is not safe has cost nothing.
 
     Privacy: none (touches no data).
+    >>> from discreet.errors import UnsafeQuery
     >>> refusal_text(UnsafeQuery("MEDIAN is not supported here."))
     'MEDIAN is not supported here. Nothing was run or charged.'
     """
-    text = str(refusal)
-    if isinstance(refusal, UnsafeQuery) and "charged" not in text:
-        return f"{text} Nothing was run or charged."
-    return text
+    return refusal.told
 
 
 def protected_text(table: Table) -> str:
@@ -139,82 +125,3 @@ def sensitivity_text(l1: float, l2: float) -> str:
     'l1 10, l2 10'
     """
     return f"l1 {l1:,.6g}, l2 {l2:,.6g}"
-
-
-def decimals(intervals: Iterable[tuple[float, float]]) -> int:
-    """How many decimals a noisy column can bear: two digits of its smallest half-width.
-
-    Privacy: post-processing.
-    >>> decimals([(1230.0, 1239.0), (3.0, 4.0)]), decimals([(0.0, 900.0)])
-    (2, 0)
-    """
-    widths = [(high - low) / 2 for low, high in intervals]
-    useful = [width for width in widths if 0 < width < math.inf]
-    if not useful:
-        return 2
-    return min(max(1 - math.floor(math.log10(min(useful))), 0), _LARGEST_PLACES)
-
-
-def number_text(value: object, places: int | None = None) -> str:
-    """A value of an answer; `places` are the decimals of a noisy one, None marks a key.
-
-    Privacy: post-processing.
-    >>> number_text(1234.5678, 1), number_text(1234, 1), number_text("north"), number_text(2024)
-    ('1,234.6', '1,234', 'north', '2024')
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return printable(str(value))
-    if places is None:
-        return str(value) if isinstance(value, int) else f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
-
-
-def places_of(step: Fraction) -> int:
-    """How many decimals show every multiple of a step, up to six.
-
-    Privacy: none (touches no data).
-    >>> places_of(Fraction(1, 2)), places_of(Fraction(10)), places_of(Fraction(1, 3))
-    (1, 0, 6)
-    """
-    exact = (n for n in range(_LARGEST_PLACES) if (step * 10**n).denominator == 1)
-    return next(exact, _LARGEST_PLACES)
-
-
-def off_text(rows: float, statistic: Statistic) -> str:
-    """How far off a picked value may be: a quantile in ranks, a mode in rows.
-
-    Privacy: none (touches no data).
-    >>> off_text(138.2, Statistic.QUANTILE), off_text(3.5, Statistic.MODE)
-    ('± 139 ranks', 'at most 4 rows behind')
-    """
-    most = f"{math.ceil(rows):,}"
-    if statistic is Statistic.MODE:
-        return f"at most {most} rows behind"
-    return f"± {most} ranks"
-
-
-def bucket_text(bucket: Bucket, places: int) -> str:
-    """The bucket that a quantile was chosen with, and how far off the rank of a value in it is.
-
-    Privacy: post-processing.
-    >>> bucket_text(Bucket(1000, 1063, 24.2), 0)
-    'in [1,000, 1,063]: ± 25 ranks'
-    """
-    ends = ", ".join(number_text(end, places) for end in (bucket.low, bucket.high))
-    return f"in [{ends}]: {off_text(bucket.ranks, Statistic.QUANTILE)}"
-
-
-def interval_text(interval: tuple[float, float], places: int) -> str:
-    """An interval with as many decimals as its value, rounded outwards; whole ends have none.
-
-    Privacy: post-processing.
-    >>> interval_text((1230.25, 1239.01), 1), interval_text((3.0, 11.0), 1)
-    ('[1,230.2, 1,239.1]', '[3, 11]')
-    """
-    if all(end.is_integer() for end in interval):
-        return f"[{interval[0]:,.0f}, {interval[1]:,.0f}]"
-    ends = [
-        end if math.isinf(end) else rounded(Fraction(end) * 10**places) / 10**places
-        for end, rounded in zip(interval, (math.floor, math.ceil), strict=True)
-    ]
-    return f"[{ends[0]:,.{places}f}, {ends[1]:,.{places}f}]"

@@ -18,8 +18,9 @@ from discreet.plan.combination import Combination, combination
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import picked, ranked, ranks_off, simple_measure
 from discreet.plan.measures import Estimator
+from discreet.plan.notes import notes_of
 from discreet.plan.pairs import VARYING, error_of_pair
-from discreet.plan.picks import Choice, Pick, Way
+from discreet.plan.picks import Choice, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Kept, Leading, Selection, Shown
 from discreet.plan.smoothed import Smoothed
@@ -163,22 +164,14 @@ def _selection_words(selection: Selection) -> str:
 
 
 def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
-    """What an analyst should know about bias before paying.
+    """What an analyst should know before paying: the answer's notes, and what decides its error.
 
     Privacy: none (touches no data).
     >>> warnings_of.__name__
     'warnings_of'
     """
-    said = []
-    table = plan.table
-    if table.unit is not None:
-        said.append(
-            f"At most {table.rows_per_unit} rows of one {table.unit} count; if some have more, "
-            "counts and sums are too low."
-        )
+    said = [str(note) for note in notes_of(plan)]
     measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
-    if plan.picks or any(estimator.upper for estimator in measured):
-        said.append("Values outside their declared bounds are clamped to them, which can bias.")
     ratios = {each.statistic for each in measured if len(each.positions) > 1}
     if ratios - set(VARYING) and count is None:
         said.append(
@@ -190,7 +183,8 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
             "The error of a correlation or a regression depends on how much the values vary, "
             "which is secret; the answer's interval shows it."
         )
-    return [*said, *_about_groups(plan), *_about_picks(plan)]
+    ways = [_about_way(plan, at) for at, way in enumerate(plan.ways) if way is not Way.RANKED]
+    return [*said, *_about_groups(plan), *dict.fromkeys(ways)]
 
 
 def _about_groups(plan: Plan) -> list[str]:
@@ -201,64 +195,13 @@ def _about_groups(plan: Plan) -> list[str]:
             f"facts alone that ranks them {found.noising / found.choosing:.3g} times as well as "
             "noise on every group."
         ]
-    if isinstance(plan.selection, Shown | Kept):
-        few = (
-            plan.selection.threshold.threshold
-            if isinstance(plan.selection, Shown)
-            else int(plan.selection.rule.error(_LEVEL))
-        )
-        said = [f"Keys with clearly fewer than {few:,} people are not shown."]
-        if isinstance(plan.selection, Shown):
-            said.append("Counts near that threshold are shown only if noise raised them.")
-        return said
     most = plan.query.limit
-    if ordering(plan.query) is not None and most and most < len(plan.groups):
+    if plan.selection is None and ordering(plan.query) and most and most < len(plan.groups):
         return [
             f"Each of the {len(plan.groups):,} groups gets noise and the {most} largest are shown: "
             "on public facts alone that is at least as exact as choosing them first."
         ]
     return []
-
-
-def _about_picks(plan: Plan) -> list[str]:
-    said = []
-    for place, pick in enumerate(plan.picks):
-        if plan.ways[place] is not Way.RANKED:
-            said.append(_about_way(plan, place))
-        if plan.ways[place] is Way.SMOOTH:
-            said.append(
-                "How far off it is here depends on the gaps between the rows around it, which are "
-                "secret: no interval but the bounds can be promised."
-            )
-        elif pick.width > 1:
-            said.append(_about_bucket(pick, plan.choices[place]))
-        elif pick.fractions:
-            said.append(
-                "The error of a quantile is the number of rows by which its rank may be off; "
-                f"it is one of {pick.candidates:,} public values."
-            )
-        if {Fraction(0), Fraction(1)} & set(pick.fractions):
-            said.append(
-                "MIN and MAX are answered as quantiles a few rows inside the extremes, which "
-                "themselves would show one person."
-            )
-        if not pick.fractions:
-            said.append(
-                "The error of a mode is the number of rows by which another value may be ahead."
-            )
-    return list(dict.fromkeys(said))
-
-
-def _about_bucket(pick: Pick, choice: Choice) -> str:
-    """What is promised of a quantile whose candidates are several values each."""
-    ranks = math.ceil(choice.error(_LEVEL))
-    wide = f" of {float(pick.step * pick.width):g}" if pick.kind == "number" else ""
-    return (
-        f"The quantile is the middle of one of {pick.candidates:,} public buckets{wide}, "
-        f"{pick.width:,} values each. With 95% the rank of some value in the bucket is off by at "
-        f"most {ranks:,} rows; for the middle itself no rank can be promised, since many rows may "
-        "be in the bucket. A quantile of coarser values, such as FLOOR(x/100), has one."
-    )
 
 
 def _about_way(plan: Plan, place: int) -> str:

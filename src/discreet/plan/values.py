@@ -4,6 +4,7 @@ Two types, so that a plan without a mechanism cannot exist. Nothing here touches
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.plan.keys import Domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
@@ -13,6 +14,9 @@ from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Ranking, Selection
 from discreet.query.algebra import Aggregate, Query
 from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from discreet.plan.notes import Note
 
 __all__ = ["Draft", "GROUP_LIMIT", "Plan"]
 
@@ -75,6 +79,18 @@ class Plan:
         from discreet.plan.explain import error_of
 
         return error_of(self)
+
+    @property
+    def notes(self) -> "tuple[Note, ...]":
+        """What the answer will leave out and bound, and what its intervals will be about.
+
+        Privacy: none (touches no data).
+        >>> Plan.notes.fget is not None
+        True
+        """
+        from discreet.plan.notes import notes_of
+
+        return notes_of(self)
 
     @property
     def answer_seconds(self) -> Fraction:

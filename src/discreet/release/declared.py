@@ -16,6 +16,7 @@ from discreet.errors import InvalidValue
 from discreet.ledger.account import Holder
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
+from discreet.plan.notes import cuts_of
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive
 from discreet.release.composition import batch_cost, statement
 from discreet.release.frame import Cells, Frame
@@ -229,6 +230,7 @@ class ReleasePlan:
             },
             "guarantee": self.guarantee(),
             "parts": {part.name: part.facts() for part in self.parts},
+            "notes": [str(note) for note in cuts_of(self.frame.plan)],
         }
 
     def run(self) -> Published:

@@ -265,9 +265,11 @@ def _with_missing(
     """Numbers that may not be known get a value of their own, one step below the least.
 
     They are counted in steps, so that the value has the lattice of the others whatever the step:
-    a literal such as -10 beside steps of 10 would stand on the integers, and so would all.
+    a literal such as -10 beside steps of 10 would stand on the integers, and so would all. What a
+    rule such as null = "error" refuses at registration has no value.
     """
-    found = scope(plan.table, plan.dialect)
+    accepted = replace(plan.table, columns=tuple(each.accepted for each in plan.table.columns))
+    found = scope(accepted, plan.dialect)
     rewritten: dict[str, str] = dict(columns)
     missing: dict[str, Fraction] = {}
     for key, name in zip(plan.query.keys, columns, strict=True):

@@ -108,6 +108,9 @@ def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
         "people came to be in the data. Adding up cells adds up noise: use the coarsest table "
         "that answers your question.</p>",
     ]
+    notes = "\n".join(f"<li>{escape(each)}</li>" for each in manifest.get("notes", ()))
+    if notes:
+        lines.append(f"<h2>What is left out and bounded</h2>\n<ul>\n{notes}\n</ul>")
     if table["where"]:
         lines.append(f"<p>Only rows where <code>{escape(table['where'])}</code>.</p>")
     return lines

@@ -28,6 +28,7 @@ from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.plan.draft import Plan
+from discreet.plan.notes import cuts_of
 from discreet.rationals import Number
 from discreet.release.synth_columns import Field, fields_of
 from discreet.release.synth_loop import Progress, develop
@@ -109,6 +110,7 @@ def synthesize(
         analyst=session.name,
         question=made.question,
         method=way,
+        notes=cuts_of(made),
     )
 
 

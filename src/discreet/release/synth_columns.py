@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
+from discreet.rationals import decimal_text
 from discreet.release.synth_domain import Attribute
 from discreet.schema.column import Column
 from discreet.schema.names import sql_name
@@ -189,15 +190,10 @@ def fields_of(table: Table, columns: Sequence[str] | None) -> tuple[Field, ...]:
 
 def _decimal(number: Fraction) -> str:
     """The number as SQL writes it, exactly."""
-    if number.denominator == 1:
-        return str(number.numerator)
-    places = 0
-    while (number * 10**places).denominator != 1:
-        places += 1
-        if places > 18:
-            raise InvalidValue(f"the step {number} is not a decimal; synthetic data needs one.")
-    text = str(abs(int(number * 10**places))).rjust(places + 1, "0")
-    return f"{'-' if number < 0 else ''}{text[:-places]}.{text[-places:]}"
+    text = decimal_text(number)
+    if text is None:
+        raise InvalidValue(f"the step {number} is not a decimal; synthetic data needs one.")
+    return text
 
 
 def _below(bound: int, count: int, bits: BitSource) -> NDArray[np.int64]:

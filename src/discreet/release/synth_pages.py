@@ -63,8 +63,12 @@ def public_page(synthesis: Synthesis, rows: int) -> str:
         "The mean total variation between tables of these rows and of the data: 0 is the same, 1 "
         "has nothing in common. The numbers were released with noise and paid for."
     )
+    notes = "".join(f"<li>{escape(str(note))}</li>" for note in synthesis.notes)
     body = [
         _section("What this is", _table(("", ""), facts)),
+        _section(
+            "What is left out and bounded", f"<ul>{notes}</ul>" if notes else "<p>Nothing.</p>"
+        ),
         _section(
             "Expected error",
             f"<p>{error}</p>" + _table(("tables", "distance", "within, at 95%"), marks)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.noise.bits import BitSource, system
+from discreet.plan.notes import Note
 from discreet.release.synth_columns import Field
 from discreet.release.synth_model import Synthetic
 from discreet.release.synth_spread import Replicas, replicas
@@ -66,6 +67,7 @@ class Synthesis:
     analyst: str
     question: str = field(repr=False)
     method: str
+    notes: tuple[Note, ...] = field(default=(), repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from discreet.release.published import FORMAT, MANIFEST, hash_of
 __all__ = ["check_entries", "check_folder", "read_manifest"]
 
 _FACTS = ("title", "description", "publisher", "table", "columns", "guarantee", "parts")
+_LATER = ("notes",)  # releases of earlier versions have none
 _GUARANTEE = ("epsilon", "delta", "composition")
 
 
@@ -99,7 +100,7 @@ def check_entries(manifest: Mapping[str, Any], entries: list[Entry]) -> list[str
     wanted = manifest["receipt"]["id"]
     for entry in entries:
         if entry.act is Act.CHARGE and entry.hash.startswith(wanted):
-            facts = {name: manifest[name] for name in _FACTS if name in manifest}
+            facts = {name: manifest[name] for name in (*_FACTS, *_LATER) if name in manifest}
             if entry.said.get("release") != digest_of(facts):
                 return [f"receipt {wanted} was for another release, or the manifest was changed"]
             return []

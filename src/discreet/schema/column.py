@@ -5,7 +5,7 @@ Also the names a schema may use. Declared by the custodian; nothing here is read
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
@@ -260,3 +260,20 @@ class Column:
         # A refusal happens once, at registration; a value that comes later is left out.
         kept = self.nan not in ("drop", "error") and self.infinity == "clamp"
         return isinstance(self.null, str) or not kept
+
+    @property
+    def accepted(self) -> "Column":
+        """The same column as a source that was accepted has it: what a rule refuses is not there.
+
+        Privacy: none (touches no data).
+        >>> Column("age", "integer", null="error").accepted.nullable
+        False
+        >>> Column("age", "integer", null="error", nan="drop").accepted.nullable
+        True
+        """
+        return replace(
+            self,
+            null=self.lower if self.null == "error" else self.null,
+            nan=AS_NULL if self.nan == "error" else self.nan,
+            infinity="clamp" if self.infinity == "error" else self.infinity,
+        )

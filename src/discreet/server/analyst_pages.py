@@ -11,14 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.curator.answer import Answer
 from discreet.curator.session import Session
 from discreet.display.table_values import table_values
-from discreet.display.values import answer_values
-from discreet.display.words import (
-    bucket_text,
-    cost_text,
-    left_text,
-    number_text,
-    refusal_of,
-)
+from discreet.display.words import cost_text, left_text, refusal_of
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
@@ -267,27 +260,20 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
     ledger, receipt = here.desk.curator.ledger, answer.receipt
     analyst = ledger.account(Holder.ANALYST, here.who.name)
     population = ledger.account(Holder.POPULATION, receipt.population)
-    values = answer_values(answer)
-    ranked = set(values["in_ranks"])
-    rows = []
-    parts = zip(values["rows"], values["intervals"], answer.buckets(), strict=True)
-    for row, interval, buckets in parts:
-        cells = []
-        for name in answer.columns:
-            ends = None if name in ranked else interval.get(name)
-            text = number_text(row[name], 2 if ends else None)
-            both = ", ".join(f"{end:,.6g}" for end in ends if end is not None) if ends else ""
-            beside = f"[{both}]" if both else ""
-            if name in buckets:
-                beside = bucket_text(buckets[name], 2)
-            cells.append({"text": text, "interval": beside})
-        rows.append(cells)
+    columns = [
+        zip(each.values, each.beside or ("",) * len(answer), strict=True) for each in answer.shown()
+    ]
+    rows = [
+        [{"text": text, "interval": beside} for text, beside in row]
+        for row in zip(*columns, strict=True)
+    ]
     cost = cost_text(answer.plan.cost, analyst.conversion_delta)
     return {
         "receipt": receipt,
         "columns": answer.columns,
         "rows": rows,
-        "chart": _chart(answer, values),
+        "chart": _chart(answer),
+        "notes": answer.notes,
         "cost": cost,
         "budget": left_text(analyst),
         "left": _left(answer.plan, analyst, population),
@@ -299,20 +285,21 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _chart(answer: Answer, values: dict[str, Any]) -> str:
-    noisy = [name for name in answer.columns if values["rows"] and name in values["intervals"][0]]
-    shown = next((name for name in noisy if name not in values["in_ranks"]), None)
-    if shown is None or len(values["rows"]) > _MOST_BARS:
+def _chart(answer: Answer) -> str:
+    """The same bars as everywhere, drawn by the page itself; none if there are too many."""
+    if len(answer) > _MOST_BARS:
         return ""
-    found = []
-    for row, interval in zip(values["rows"], values["intervals"], strict=True):
-        label = ", ".join(str(row[name]) for name in answer.columns if name not in noisy)
-        low, high = interval[shown]
-        value = row[shown]
-        if value is None or low is None or high is None:
-            return ""
-        found.append(Bar(label or shown, float(value), float(low), float(high)))
-    return bars(f"{shown} with 95% intervals", found)
+    try:
+        chart = answer.chart()
+    except InvalidValue:  # nothing is a number
+        return ""
+    found = [
+        Bar(each["group"], each["value"], float(each["low"]), float(each["high"]))
+        for each in chart["data"]["values"]
+    ]
+    if not all(math.isfinite(end) for each in found for end in (each.low, each.high)):
+        return ""
+    return bars(chart["title"]["text"], found)
 
 
 async def _export(receipt: str, form: str, here: Analyst) -> Response:

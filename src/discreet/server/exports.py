@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from discreet.curator.answer import Answer
 from discreet.errors import Unavailable
+from discreet.plan.notes import Note
+from discreet.query.naming import free_name
 
 __all__ = ["csv_of", "notebook_of", "picture_of"]
 
@@ -17,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_of(answer: Answer) -> Response:
-    """The rows with the ends of their 95% intervals.
+    """The rows with their 95% errors, and the notes in a last column of the first row.
 
     Privacy: post-processing.
     >>> csv_of.__name__
@@ -25,14 +27,15 @@ def csv_of(answer: Answer) -> Response:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    noisy = [name for name in answer.columns if name not in answer.in_ranks]
-    rows, intervals = answer.to_dicts(), answer.intervals()
-    ends = [name for name in noisy if intervals and name in intervals[0]]
-    header = [*answer.columns, *(f"{name}_{end}" for name in ends for end in ("low", "high"))]
+    errors = answer.errors()
+    told = free_name("notes", [*answer.columns, *errors]) if answer.notes else None
+    header = [*answer.columns, *errors, *([] if told is None else [told])]
     writer.writerow([_cell(name) for name in header])
-    for row, interval in zip(rows, intervals, strict=True):
-        bounds = [end for name in ends for end in interval[name]]
-        writer.writerow([*(_cell(row[name]) for name in answer.columns), *bounds])
+    notes = "\n".join(map(str, answer.notes))
+    for place, row in enumerate(answer.to_dicts()):
+        ends = [each[place] for each in errors.values()]
+        last = [] if told is None else [_cell(notes) if place == 0 else ""]
+        writer.writerow([*(_cell(row[name]) for name in answer.columns), *ends, *last])
     return _file(text.getvalue().encode(), "text/csv; charset=utf-8", answer, "csv")
 
 
@@ -79,6 +82,7 @@ def notebook_of(answer: Answer) -> Response:
         "\n",
         f"Asked by {receipt.analyst} at {receipt.time} about {receipt.table}: cost "
         f"{receipt.cost}, protecting each {receipt.unit} (neighbours: {receipt.neighbours}).\n",
+        *(f"\n- {_markdown(note)}\n" for note in answer.notes),
     ]
     cells = [
         {"cell_type": "markdown", "id": "about", "metadata": {}, "source": said},
@@ -93,6 +97,10 @@ def notebook_of(answer: Answer) -> Response:
     ]
     body = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return _file(json.dumps(body).encode(), "application/x-ipynb+json", answer, "ipynb")
+
+
+def _markdown(note: Note) -> str:
+    return f"{note.text} To ask how many: `{note.ask}`" if note.ask else note.text
 
 
 def _file(body: bytes, kind: str, answer: Answer, ending: str) -> Response:

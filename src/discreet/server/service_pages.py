@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.display.words import number_text
+from discreet.curator.shown import number_text
 from discreet.errors import DiscreetError
 from discreet.server.pages import Analyst, Here, form_of
 from discreet.server.services import Shelf, asked_synopsis, described_synopsis, named

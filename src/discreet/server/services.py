@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from discreet.curator.programs import states_of
 from discreet.curator.session import Session
+from discreet.display.values import note_values
 from discreet.display.words import cost_text
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.account import Holder
@@ -222,6 +223,7 @@ async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> d
             "error": design.error(checks=_CHECKS),
             "error_checks": _CHECKS,
             "number_error": design.number_error(),
+            "notes": note_values(made.notes),
         }
 
     return await desk.gate.run(who.name, begin)
@@ -278,6 +280,7 @@ def _counted(counter: Counter) -> dict[str, Any]:
         "question": counter.design.plan.question,
         "protects": counter.design.protects,
         "points": _points(counter.points),
+        "notes": note_values(counter.notes),
     }
 
 
@@ -343,6 +346,7 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
         "name": synopsis.name,
         "table": snapshot.table.name,
         "columns": [each.name for each in snapshot.table.columns],
+        "notes": note_values(snapshot.notes),
         "total": snapshot.total,
         "rho": float(synopsis.spent),
         "rounds_left": synopsis.rounds_left,

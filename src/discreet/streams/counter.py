@@ -10,6 +10,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource
+from discreet.plan.notes import Note, cuts_of
 from discreet.rationals import Number, rational
 from discreet.streams._pinning import settings_name
 from discreet.streams.counter_design import Design, Reach
@@ -133,6 +134,16 @@ class Counter:
         True
         """
         return self._kept()[1].points(self.design)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the numbers and bounded.
+
+        Privacy: none (touches no data).
+        >>> Counter.notes.fget is not None
+        True
+        """
+        return cuts_of(self.design.plan)
 
     def advance(self, *, upto: date) -> tuple[Point, ...]:
         """Read the buckets that start on this day or before and were not read yet: their points.

@@ -26,6 +26,7 @@ from discreet.noise.bits import BitSource
 from discreet.plan.draft import Plan
 from discreet.plan.keys import Label
 from discreet.plan.measures import Estimator
+from discreet.plan.notes import Note
 from discreet.query.algebra import Aggregate, Query
 from discreet.rationals import Number, positive
 from discreet.schema.names import sql_name
@@ -54,6 +55,7 @@ class Reading:
     question: str
     rows: tuple[dict[str, Label], ...]
     half_widths: dict[str, float]  # at 95%, for each number by itself
+    notes: tuple[Note, ...] = ()  # what is left out and bounded, and what errors are about
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +323,7 @@ class Joint:
             columns[output.name] = [_number(value * step) for value in noisy[place]]
             widths[output.name] = self._noise(step).error(_CONFIDENCE) * float(step)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return Reading(sql, tuple(rows), widths)
+        return Reading(sql, tuple(rows), widths, plan.notes)
 
 
 def _same_schema(body: _Body, table: Table, name: str) -> None:

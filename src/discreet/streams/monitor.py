@@ -14,6 +14,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
+from discreet.plan.notes import Note, cuts_of
 from discreet.rationals import Number, rational
 from discreet.streams.monitor_design import Design, Form, Watched
 from discreet.streams.monitor_state import KIND, Check, Side, Watch
@@ -173,6 +174,16 @@ class Monitor:
         True
         """
         return self._read()[1].alarms
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the value that is compared, and bounded.
+
+        Privacy: none (touches no data).
+        >>> Monitor.notes.fget is not None
+        True
+        """
+        return cuts_of(Watched.of(self._session, self._read()[1].question).plan)
 
     @property
     def alarms_left(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.plan.notes import Note, table_notes
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from discreet.streams.fitting import fitted
@@ -154,6 +155,20 @@ class Snapshot:
         True
         """
         return self._questions.table
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of all answers, and bounded.
+
+        Privacy: none (touches no data).
+        >>> Snapshot.notes.fget is not None
+        True
+        """
+        found = table_notes(self.table, tuple(each.name for each in self.table.columns))
+        if any(each.accepted.nullable for each in self.table.columns):
+            gone = "Rows whose value in one of the columns is missing or not declared do not count."
+            found = (*found, Note(gone))
+        return found
 
     @property
     def total(self) -> float:

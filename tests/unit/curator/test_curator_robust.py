@@ -211,6 +211,9 @@ def test_the_custodians_function_runs_in_blocks_and_is_charged(house):
     assert 35 <= found.value <= 45
     assert found.receipt.memo["question"] == "mean_of_first of age in 12 blocks"
     assert found.cost == found.receipt.loss == Pure(epsilon=50)
+    assert [note.text.split(":")[0] for note in found.notes] == [
+        "visits", "age counts from 0 to 110"
+    ]  # fmt: skip
     sizes = blocks(house, "ana", BlockMean(price=Pure(epsilon=SURE)), estimator=size)
     assert abs(sizes.value - Fraction(len(bell()), 12)) < 1  # every row is in one block
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,9 +19,11 @@ from discreet.errors import (
     UnsafeQuery,
 )
 from discreet.ledger.account import Holder
+from discreet.ledger.entry import Act
 from discreet.loss import Pure
 from discreet.mechanisms import DiscreteLaplace
 from discreet.release.counting import crossover
+from discreet.release.declared import digest_of
 from discreet.release.published import Published
 from discreet.release.specification import read_release
 from discreet.release.verification import check_entries, check_folder, read_manifest
@@ -210,6 +213,19 @@ def test_one_charge_of_at_most_the_price_is_in_the_ledger(released):
     manifest["guarantee"]["epsilon"] = "0.001"
     assert "another release" in check_entries(manifest, entries)[0]
     assert found.receipt == manifest["receipt"]["id"]
+
+
+def test_a_release_of_an_earlier_version_has_no_notes_and_still_agrees_with_the_ledger(released):
+    manifest = read_manifest(released[2])
+    assert manifest.pop("notes")
+    names = ("title", "description", "publisher", "table", "columns", "guarantee", "parts")
+    digest = digest_of({name: manifest[name] for name in names})
+    charge = SimpleNamespace(
+        act=Act.CHARGE, hash=manifest["receipt"]["id"] + "0" * 44, said={"release": digest}
+    )
+    assert check_entries(manifest, [charge]) == []
+    manifest["notes"] = ["another"]
+    assert "another release" in check_entries(manifest, [charge])[0]
 
 
 def test_the_manifest_says_what_a_reader_needs(released):

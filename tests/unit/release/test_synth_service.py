@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from html import escape
 
 import pytest
 
@@ -56,6 +57,10 @@ def test_a_synthesis_is_charged_once_before_it_begins(curator, session):
     assert (made.unit, made.neighbours) == ("patient", "add-remove")
     assert 400 < made.model.total < 800
     assert len(made.model.marks) == 3
+    texts = [note.text for note in made.notes]
+    assert texts[0].startswith("visits: at most 2 rows of one patient are used")
+    assert "Rows whose region is missing or not declared are in no group." in texts
+    assert all(escape(str(note)) in public_page(made, 10) for note in made.notes)
 
 
 def test_rows_have_the_schema_s_types_and_lie_within_its_bounds(session):

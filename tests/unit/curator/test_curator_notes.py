@@ -1,0 +1,262 @@
+"""Answers carry their warnings: what is cut, clamped and left out, and what intervals are about.
+Notes follow from schema and statement alone, so they are the same whatever the data, and what they
+offer to ask is answered.
+"""
+
+import json
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.curator.answer import Answer
+from discreet.curator.recall import from_facts, public_facts
+from discreet.curator.service import Curator
+from discreet.display.values import answer_values
+from discreet.errors import DiscreetError
+from discreet.loss import ZCDP
+from discreet.plan.draft import Draft, plan
+from discreet.plan.explain import warnings_of
+from discreet.plan.notes import Note, notes_of
+from discreet.query.parse import parse
+from discreet.schema.table import Budget
+from support.command_line import run
+from support.questions import TABLES
+from support.sql_page import ACCEPTED
+from support.twin_houses import PERSONS, house, house_with
+
+EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
+BUDGET = Budget(epsilon=4000, delta=1e-9)
+# At this price noise moves no count: of scale below 1/1000, with probability below e**-500.
+EXACT = 2000
+
+FLIGHTS = """
+[table]
+name = "flights"
+source = "flights.parquet"
+unit = "tail"
+rows_per_unit = 20
+[columns]
+delay   = { type = "integer", lower = -60, upper = 60, null = "drop" }
+carrier = { type = "category", keys = ["AA", "UA"] }
+[budget]
+epsilon = 1000000
+"""
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    """Thirty planes of a hundred flights each, a quarter of them an hour late or more."""
+    folder = tmp_path_factory.mktemp("flights")
+    rows = [(plane, 15 + 60 * (at % 4 == 0), ("AA", "UA", "ZZ")[at % 3]) for plane in range(30)
+            for at in range(100)]  # fmt: skip
+    rows += [(None, 5, "AA"), (99, -500, "UA"), (99, None, "UA")]
+    names = zip(("tail", "delay", "carrier"), zip(*rows, strict=True), strict=True)
+    pq.write_table(pa.table({name: list(each) for name, each in names}), folder / "flights.parquet")
+    (folder / "flights.toml").write_text(FLIGHTS)
+    with Curator.open(folder / "vault", price_floor=0) as curator:
+        curator.add(folder / "flights.toml")
+        curator.grant("ana", epsilon=10**6)
+        yield curator, folder
+
+
+def test_an_answer_five_times_too_small_says_so(flights):
+    """3,001 flights are answered as 602: the cut, the bounds and what the interval is about."""
+    curator, folder = flights
+    question = "SELECT carrier, COUNT(*) AS n, SUM(delay) AS late FROM flights GROUP BY carrier"
+    answer = curator.session("ana").sql("SELECT COUNT(*) AS n FROM flights", epsilon=EXACT)
+    assert answer.to_dicts() == [{"n": 602}]
+    assert [note.text for note in answer.notes] == [
+        "flights: at most 20 rows of one tail are used, and none without one. Where there are "
+        "more, counts and sums are too low.",
+        "Intervals are about the noise alone: they hold for what the rows and values that are "
+        "used would give.",
+    ]
+    said = [note.text for note in curator.session("ana").sql(question, epsilon=EXACT).notes]
+    assert said[1:3] == [
+        "delay counts from -60 to 60: values beyond count as the nearest bound, missing or "
+        "unreadable ones not at all.",
+        "Rows whose carrier is missing or not declared are in no group.",
+    ]
+    shown = run("query", question, "--as", "ana", "--vault", folder / "vault", "--epsilon", "9")
+    told = " ".join(shown.out.split())
+    for text in said:
+        assert text in told
+
+
+def test_how_much_was_cut_is_a_question_that_the_note_writes(flights):
+    curator, _ = flights
+    session = curator.session("ana")
+    question = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed=1) carrier, "
+        "SUM(delay) AS s FROM flights GROUP BY carrier"
+    )
+    asks = [note.ask for note in session.explain(question, epsilon=1).notes if note.ask]
+    found = [next(iter(session.sql(ask, epsilon=EXACT).to_dicts()[0].values())) for ask in asks]
+    at_the_limit, several_carriers, at_a_bound, nowhere = found
+    assert at_the_limit == 30  # all but the plane of two flights
+    assert several_carriers == 12  # by the fixed order in which 20 flights are kept
+    late = session.sql("SELECT COUNT(*) AS n FROM flights WHERE delay >= 60", epsilon=EXACT)
+    assert at_a_bound == late.to_dicts()[0]["n"] + 1
+    placed = session.sql("SELECT COUNT(carrier) AS n FROM flights", epsilon=EXACT)
+    assert nowhere == 602 - placed.to_dicts()[0]["n"] > 0
+    shorter = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=5) COUNT(*) FROM flights"
+    )
+    (cut, _) = session.explain(shorter, epsilon=1).notes
+    assert "at most 5 rows of one tail" in cut.text
+    assert session.sql(cut.ask, epsilon=EXACT).to_dicts() == [{"units_at_the_limit": 30}]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT COUNT(*) AS n FROM people",
+        "SELECT COUNT(*) AS n FROM people WHERE age >= 18 AND age < 65",
+        "SELECT COUNT(age) AS n FROM people WHERE age IS NOT NULL",
+        "SELECT COUNT(DISTINCT patient_id) AS n FROM visits",
+    ],
+)
+def test_there_is_no_note_where_nothing_can_be_cut(houses, question):
+    assert houses["ordinary"].session("ana").explain(question, epsilon=1).notes == ()
+
+
+def test_a_threshold_at_a_bound_depends_on_the_bound(houses):
+    session = houses["ordinary"].session("ana")
+    for condition in ("age >= 0", "age IN (7, 110)", "age < 200", "2 * age > 50"):
+        text = f"SELECT COUNT(*) AS n FROM people WHERE {condition}"
+        try:
+            notes = session.explain(text, epsilon=1).notes
+        except DiscreetError:  # refused with the bounds named: nothing to warn about
+            continue
+        assert notes[0].text.startswith("age counts from 0 to 110")
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory):
+    """Vaults with one schema and nothing else in common."""
+    folder = tmp_path_factory.mktemp("houses")
+    many = {name: rows * 3 for name, rows in PERSONS["many"]().items()}
+    far = {**PERSONS["far"](), **many}
+    made = {
+        "ordinary": house(folder / "ordinary", None, "prepared", BUDGET),
+        "far": house_with(folder / "far", far, "in place", BUDGET),
+        "empty": house_with(folder / "empty", {}, "prepared", BUDGET),
+    }
+    yield made
+    for curator in made.values():
+        curator.close()
+
+
+def surfaces(answer: Answer) -> dict[str, list[str]]:
+    """The notes of an answer as each surface of Python gives them."""
+    try:
+        chart = answer.chart()["title"]["subtitle"]
+    except DiscreetError:  # nothing is a number, or there are too many groups
+        chart = None
+    printed = [line.removeprefix("Note: ") for line in str(answer).splitlines()
+               if line.startswith("Note: ")]  # fmt: skip
+    listed = answer_values(answer)["notes"]
+    return {
+        "notes": [str(note) for note in answer.notes],
+        "print": printed,
+        "pandas": answer.to_pandas().attrs["notes"],
+        "polars": answer.to_polars().attrs["notes"],
+        "arrow": json.loads(answer.to_arrow().schema.metadata[b"notes"]),
+        "json": [str(Note(each["text"], each["ask"] or "")) for each in listed],
+        "chart": chart,
+    }  # fmt: skip
+
+
+def test_notes_are_the_same_whatever_the_data_on_every_surface(houses):
+    """All accepted constructs, of three vaults: one list of notes, on every surface of each."""
+    told = 0
+    for text in EXAMPLES:
+        price = {} if "(epsilon=" in text else {"epsilon": 20}
+        notes = houses["ordinary"].session("ana").explain(text, **price).notes
+        expected = [str(note) for note in notes]
+        for name in ("far", "empty"):
+            session = houses[name].session("ana")
+            answer = session.sql(text, **price)
+            found = surfaces(answer)
+            chart = found.pop("chart")
+            assert {surface: each for surface, each in found.items() if each != expected} == {}
+            assert chart is None or " ".join(chart) == " ".join(note.text for note in notes)
+            again = session.sql(text, **price)
+            assert again.free
+            assert again.notes == notes
+            assert warnings_of(answer.plan)[: len(expected)] == expected
+        told += bool(notes)
+    assert told > 60
+
+
+def test_every_question_that_a_note_offers_is_answered(houses):
+    session = houses["ordinary"].session("ana")
+    offers = set()
+    for text in EXAMPLES:
+        price = {} if "(epsilon=" in text else {"epsilon": 20}
+        offers |= {note.ask for note in session.explain(text, **price).notes if note.ask}
+    for table in TABLES.values():
+        for column in table.columns:
+            if table.kind == "private" and not column.private_keys:
+                text = f"SELECT {column.name}, COUNT(*) FROM {table.name} GROUP BY 1 LIMIT 3"
+                offers |= {note.ask for note in _notes(session, text) if note.ask}
+    assert len(offers) > 20
+    for offer in sorted(offers):
+        assert len(session.sql(offer, epsilon=1)) == 1, offer
+
+
+def _notes(session, text):
+    try:
+        return session.explain(text, epsilon=1).notes
+    except DiscreetError:  # too many keys
+        return ()
+
+
+@pytest.mark.parametrize("dialect", ["postgresql", "spark"])
+def test_notes_do_not_depend_on_the_engine(dialect):
+    for text in EXAMPLES:
+        plans = []
+        for each in ("duckdb", dialect):
+            query = parse(text, TABLES)
+            first, *others = (TABLES[name] for name in query.tables)
+            listed = tuple((table, f'"{table.name}"') for table in others)
+            draft = Draft(
+                query=query, table=first, price=ZCDP(rho=1), delta=Fraction(1, 10**9),
+                others=listed, question=text, dialect=each,
+            )  # fmt: skip
+            plans.append(plan(draft))
+        assert plans[0].notes == plans[1].notes
+
+
+def test_stored_answers_of_earlier_versions_have_the_same_notes(houses):
+    """A body holds no notes: they follow from the question and the schema that it does hold."""
+    session = houses["ordinary"].session("ana")
+    answer = session.sql("SELECT region, AVG(income) AS a FROM visits GROUP BY region", epsilon=3)
+    facts = public_facts(answer)
+    assert "notes" not in facts
+    charge = session._vault.releases.cited(answer.receipt.id, analyst="ana").receipt
+    again = from_facts(json.loads(json.dumps(facts)), charge)
+    assert again.notes == answer.notes == notes_of(answer.plan) != ()
+
+
+def test_names_that_are_words_of_sql_can_be_asked_about(tmp_path):
+    schema = {
+        "table": {"name": "order", "unit": "group", "rows_per_unit": 3},
+        "columns": {
+            "select": {"type": "integer", "lower": 0, "upper": 9},
+            "where": {"type": "category", "keys": ["a", "b"]},
+        },
+        "budget": {"epsilon": 100},
+    }
+    data = pa.table({"group": [1, 1], "select": [4, 5], "where": ["a", "b"]})
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
+        curator.add(schema, data=data)
+        curator.grant("ana", epsilon=100)
+        session = curator.session("ana")
+        text = 'SELECT "where", SUM("select") AS s FROM "order" GROUP BY "where"'
+        offers = [note.ask for note in session.explain(text, epsilon=1).notes if note.ask]
+        assert len(offers) == 3
+        for offer in offers:
+            assert len(session.sql(offer, epsilon=1)) == 1
