@@ -17,9 +17,9 @@ from discreet.plan.picks import Choice, Pick, Way
 from discreet.plan.selection import Kept, Shown
 from discreet.plan.uses import columns_read, fields_of
 from discreet.query.algebra import Field, IntervalEnd, Key, Query, Scan, Statistic
-from discreet.query.naming import spelt
 from discreet.rationals import decimal_text
 from discreet.schema.column import Column
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
 __all__ = ["Note", "cuts_of", "notes_of", "table_notes"]
@@ -133,7 +133,7 @@ def _rows_of(table: Table, limit: int) -> Note:
     assert table.unit is not None
     rows = "1 row" if limit == 1 else f"{limit:,} rows"
     test = f"used > {limit}" if limit < table.rows_per_unit else f"used >= {limit}"
-    unit, name = spelt(table.unit), spelt(table.name)
+    unit, name = sql_name(table.unit), sql_name(table.name)
     ask = (
         f"SELECT COUNT(*) AS units_at_the_limit FROM (SELECT {unit}, COUNT(*) AS used FROM {name} "
         f"GROUP BY {unit}) AS each_unit WHERE {test}"
@@ -152,8 +152,8 @@ def _groups(plan: Plan) -> Iterator[Note]:
     names = [key.expression.name for key in plan.query.keys if isinstance(key.expression, Field)]
     ask = ""
     if _plain(plan.query) and plan.query.where is None and len(names) == len(plan.query.keys):
-        unit, keys = spelt(table.unit), ", ".join(map(spelt, names))
-        each = f"SELECT {unit}, {keys} FROM {spelt(table.name)} GROUP BY {unit}, {keys}"
+        unit, keys = sql_name(table.unit), ", ".join(map(sql_name, names))
+        each = f"SELECT {unit}, {keys} FROM {sql_name(table.name)} GROUP BY {unit}, {keys}"
         ask = (
             f"SELECT COUNT(*) AS units_beyond FROM (SELECT {unit}, COUNT(*) AS touched FROM "
             f"({each}) AS each_group GROUP BY {unit}) AS each_unit WHERE touched > {most}"
@@ -189,9 +189,9 @@ def _at_a_bound(table: Table, column: Column) -> str:
     ends = _literal(column, column.lower), _literal(column, column.upper)
     if table.kind == "public" or column.lower == column.upper or not all(ends):
         return ""
-    name = spelt(column.name)
+    name = sql_name(column.name)
     return (
-        f"SELECT COUNT(*) AS rows_at_a_bound FROM {spelt(table.name)} "
+        f"SELECT COUNT(*) AS rows_at_a_bound FROM {sql_name(table.name)} "
         f"WHERE {name} <= {ends[0]} OR {name} >= {ends[1]}"
     )
 
@@ -227,8 +227,8 @@ def _key(plan: Plan, key: Key, domain: Domain) -> Iterator[Note]:
     ask = ""
     if field and _plain(plan.query):
         ask = (
-            f"SELECT COUNT(*) AS rows_in_no_group FROM {spelt(plan.table.name)} "
-            f"WHERE {spelt(field)} IS NULL"
+            f"SELECT COUNT(*) AS rows_in_no_group FROM {sql_name(plan.table.name)} "
+            f"WHERE {sql_name(field)} IS NULL"
         )
     words = "missing or not declared" if declared else "missing or unreadable"
     yield Note(f"Rows whose {key.name} is {words} are in no group.", ask)

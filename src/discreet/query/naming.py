@@ -22,30 +22,11 @@ from discreet.query.algebra import (
     Statistic,
 )
 
-__all__ = ["check_alias", "default_name", "free_name", "spelt"]
+__all__ = ["check_alias", "default_name", "free_name"]
 
 _LONGEST = 128
 _AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 _STATISTICS = {Statistic.ROWS: "count", Statistic.UNITS: "count_units"}
-
-
-def spelt(name: str) -> str:
-    """The name as a statement writes it: in quotes where it would be read as something else.
-
-    Privacy: none (touches no data).
-    >>> spelt("visits"), spelt("select"), spelt("net income")
-    ('visits', '"select"', '"net income"')
-    """
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.errors import SqlglotError
-
-    quoted = '"' + name.replace('"', '""') + '"'
-    try:
-        found = list(Dialect.get_or_raise("").tokenize(name))
-    except SqlglotError:
-        return quoted
-    plain = [(each.token_type.name, each.text) for each in found] == [("VAR", name)]
-    return name if plain else quoted
 
 
 def check_alias(name: str) -> str:
