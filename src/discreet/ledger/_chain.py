@@ -124,11 +124,9 @@ class Chain:
         if newest[0] <= self.number:
             raise Broken(self._next(), f"entry {self._next()} is missing: an older copy is there.")
         (restart,) = connection.execute(
-            "SELECT max(number) FROM seals WHERE kind = 'start'"
+            "SELECT max(number) FROM seals WHERE kind = 'start' AND number > ?", (self.number,)
         ).fetchone()
-        first = self.number + 1
-        if restart is None or restart > self.number:
-            first = restart or 1
+        first = restart or self.number + 1
         seals = connection.execute(
             "SELECT number, kind, reference, digest, mac FROM seals WHERE number >= ? "
             "ORDER BY number",

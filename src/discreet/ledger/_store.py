@@ -53,12 +53,14 @@ class Store:
         return self._groups.share(work)
 
     def check(self) -> None:
-        """Refuse a record that is not sound."""
+        """Refuse a record that is not sound: all of it once, then only what was written since."""
+        if not self._keeper.followed:
+            self._keeper.check_first(self._database.checking)
         self._keeper.check(self._database.reading)
 
     def verify(self) -> Verification:
-        """What a check of everything finds."""
-        return self._keeper.verify(self._database.reading, self._database.intact)
+        """What a check of everything finds; meanwhile others read, charge and wait for nothing."""
+        return self._keeper.verify(self._database.checking, self._database.intact)
 
     def adopt(self, memo: Mapping[str, str]) -> None:
         """Seal everything as it stands, as a recorded act."""
