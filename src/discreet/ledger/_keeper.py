@@ -28,6 +28,7 @@ class Keeper:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self._halt = threading.Event()
         self._after_fork()
         here = weakref.ref(self)
         os.register_at_fork(after_in_child=lambda: _again(here))
@@ -41,6 +42,10 @@ class Keeper:
     def followed(self) -> bool:
         """Whether all of the record was checked once."""
         return self._chain is not None
+
+    def halt(self) -> None:
+        """End a long check that is under way: the vault is being closed."""
+        self._halt.set()
 
     def check_first(self, checking: _Reading) -> None:
         """Follow all of the record once, if nobody has: on a connection of its own, so that those
@@ -97,7 +102,7 @@ class Keeper:
             if key is None:
                 (count,) = connection.execute("SELECT count(*) FROM entries").fetchone()
                 return Verification(count, FIRST, None, f"the key {self._place.key_file} is gone.")
-            chain = Chain(key)
+            chain = Chain(key, self._halt)
             found = found_by(lambda: _whole(chain, connection), chain.replay)
             if found.sound:
                 found = found_by(lambda: chain.check_anchor(connection, anchor), chain.replay)
@@ -147,7 +152,7 @@ class Keeper:
         key = self._place.key()
         if key is None:
             raise Broken(None, "the key is gone")
-        chain = Chain(key)
+        chain = Chain(key, self._halt)
         _whole(chain, connection)
         chain.check_anchor(connection, anchor)
         return chain

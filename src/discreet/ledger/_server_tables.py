@@ -134,7 +134,8 @@ _ADDITIONS = {  # as in a file: what earlier versions do without
     "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
     "states_of_kind": "CREATE INDEX {} ON states (analyst, kind, number) WHERE version = 1",
     "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
-    "causes": "CREATE TABLE {} (entry bigint PRIMARY KEY, cause text NOT NULL)",
+    "causes": "CREATE TABLE {} (number bigint PRIMARY KEY, time text NOT NULL, "
+    "analyst text NOT NULL, entry bigint, label text NOT NULL, cause text NOT NULL)",
 }
 _UNCHANGED = ("meta", "entries", "releases", "sources", "seals", "requests", "failures", "states")
 _NOT_REMOVED = ("accounts", "tables", "head")

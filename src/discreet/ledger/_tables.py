@@ -139,8 +139,9 @@ _ADDITIONS = {  # what earlier versions do without, so that they open the file a
     "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
     "states_of_kind": "CREATE INDEX {} ON states (analyst, kind, number) WHERE version = 1",
     "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
-    # Why an engine failed: for the custodian alone, so neither sealed nor in the chain.
-    "causes": "CREATE TABLE {} (entry INTEGER PRIMARY KEY, cause TEXT NOT NULL) STRICT",
+    # Why runs failed: for the custodian alone, so neither sealed nor in the chain.
+    "causes": "CREATE TABLE {} (number INTEGER PRIMARY KEY, time TEXT NOT NULL, "
+    "analyst TEXT NOT NULL, entry INTEGER, label TEXT NOT NULL, cause TEXT NOT NULL) STRICT",
 }
 
 
