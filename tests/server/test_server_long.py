@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from discreet.ledger import _chain, entry
+from discreet.schema.table import Budget
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.logins import COOKIE, Logins
@@ -27,11 +28,15 @@ LISTS = {  # whose, and where; {} is the number of an entry in the middle
         "/api/v1/counters", "/api/v1/synopses", "/api/v1/releases", "/tables", "/tables/visits",
         "/ask", "/history", "/history?before={}", "/services", "/monitors/fever",
     ),
+    "quin": (  # who asked long ago; all that came since is others'
+        "/api/v1/history", "/api/v1/answers", "/api/v1/monitors", "/api/v1/budget", "/history",
+        "/services",
+    ),
     "cora": (
         "/api/v1/custodian/ledger", "/api/v1/custodian/ledger?after={}&limit=1000",
         "/api/v1/custodian/accounts", "/api/v1/custodian/paused", "/custodian",
         "/custodian?after=population:patients", "/custodian/accounts", "/custodian/ledger",
-        "/custodian/ledger?before={}", "/custodian/tables/visits",
+        "/custodian/ledger?before={}", "/custodian/ledger?before=12", "/custodian/tables/visits",
     ),
 }  # fmt: skip
 
@@ -42,7 +47,7 @@ class House:
     def __init__(self, curator, client):
         self.curator, self.client = curator, client
         accounts = Accounts(curator.vault.states)
-        roles = {"ana": Role.ANALYST, "cora": Role.CUSTODIAN}
+        roles = {"ana": Role.ANALYST, "quin": Role.ANALYST, "cora": Role.CUSTODIAN}
         self.tokens = {
             name: accounts.issue(name, role, days=1).text for name, role in roles.items()
         }
@@ -88,35 +93,57 @@ class House:
         return steps[0], hashed[0]
 
 
-@pytest.fixture(scope="module")
-def works(tmp_path_factory):
-    """The work of every page and list at both lengths."""
-    folder = tmp_path_factory.mktemp("long") / "h"
+def measured(folder, lengths, lists, fault=None):
+    """The work of pages and lists at several lengths of one record."""
+    found = {}
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
         curator_of(folder, people(), clock=InstantClock(), budget="epsilon = 1000") as curator,
     ):
-        monkeypatch.setattr(Watch, "start", lambda _: None)  # looked at below
-        for name in ("ana", "bob"):
+        monkeypatch.setattr(Watch, "start", lambda _: None)
+        curator.ledger.add_account("population", "quiet", Budget(epsilon=1))
+        for name in ("ana", "bob", "quin"):
             curator.grant(name, epsilon=500)
-        session = curator.session("ana")
-        session.sql(COUNT, epsilon=0.1)
-        Monitor.open(session, COUNT, threshold=1000, epsilon=1, name="fever")
-        found = {}
+        for session in (curator.session("ana"), curator.session("quin")):
+            session.sql(COUNT, epsilon=0.1)
+            Monitor.open(session, COUNT, threshold=1000, epsilon=1, name="fever")
+        if fault is not None:
+            with curator.vault._store._database.writing() as connection:
+                connection.execute(fault)
         with TestClient(application(curator), base_url="http://127.0.0.1") as client:
             house = House(curator, client)
-            for length in (SHORT, LONG):
+            for length in lengths:
                 lengthen(curator, analysts=("ana", "bob"), entries=length)
                 assert curator.ledger.count() == length
-                if length == SHORT:
-                    assert curator.ledger.verify().sound  # the writer writes what the ledger would
-                    assert client.app.state.desk.watch.look().found.sound
-                for who, paths in LISTS.items():
+                for who, paths in lists.items():
                     for path in paths:
-                        # A page that is full at both lengths, with the same turns on it.
+                        # A page that is full at every length, with the same turns on it.
                         there = path.format(length - 400)
                         found[length, who, path] = house.work(monkeypatch, who, there)
-        yield found
+    return found
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory):
+    """The work of every page and list at both lengths."""
+    return measured(tmp_path_factory.mktemp("long") / "h", (SHORT, LONG), LISTS)
+
+
+@pytest.mark.parametrize(
+    ("index", "who", "path"),
+    [
+        ("entries_adopted", "cora", "/custodian"),
+        ("entries_by_population", "cora", "/custodian/ledger?before=12"),
+        ("entries_by_analyst", "quin", "/history"),
+        ("releases_by_analyst", "quin", "/api/v1/answers"),
+        ("states_begun", "ana", "/services"),
+        ("states_by_kind", "cora", "/custodian/accounts"),
+    ],
+)
+def test_a_list_without_its_index_is_noticed(tmp_path, index, who, path):
+    """Planted: a list that reads more of a longer record."""
+    works = measured(tmp_path / "h", (800, 1600), {who: (path,)}, fault=f"DROP INDEX {index}")
+    assert works[800, who, path] != works[1600, who, path]
 
 
 def test_the_writer_leaves_a_sound_record_with_right_totals(tmp_path):

@@ -17,6 +17,7 @@ LOSS = Pure(epsilon=Fraction(1, 1000))
 _RELEASED = 4  # every so many charges one has a stored answer
 _MOVED = 20  # and a service moved on
 _SERVICES = 3  # of each analyst
+_BEGUN = 4  # and every so many turns a new one
 _ADD_RELEASE = "INSERT INTO releases (number, key, analyst, entry, body) VALUES (?, ?, ?, ?, ?)"
 _ADD_STATE = "INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MEMOS = [
@@ -56,6 +57,8 @@ def lengthen(curator: Curator, *, analysts: tuple[str, ...], entries: int) -> No
                 name = f"long{turn // _MOVED % _SERVICES}"
                 version = states.version(account.name, name)
                 states.add(account.name, name, "note", version, number, b"{}")
+            if turn % _BEGUN == 0:
+                states.add(account.name, f"new{number}", "note", 1, number, b"{}")
         for place, account in enumerate(accounts):
             book.put(replace(account, spent=account.spent + charged[place] * LOSS.epsilon))
         book.put(replace(people, spent=people.spent + count * LOSS.epsilon))

@@ -132,7 +132,6 @@ _ADDITIONS = {  # as in a file: what earlier versions do without
     "entries_adopted": "CREATE INDEX {} ON entries (sequence) WHERE act = 'adopt'",
     "releases_of_analyst": "CREATE INDEX {} ON releases (analyst, number)",
     "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
-    "states_of_kind": "CREATE INDEX {} ON states (analyst, kind, number) WHERE version = 1",
     "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
     "causes": "CREATE TABLE {} (number bigint PRIMARY KEY, time text NOT NULL, "
     "analyst text NOT NULL, entry bigint, label text NOT NULL, cause text NOT NULL)",

@@ -137,7 +137,6 @@ _ADDITIONS = {  # what earlier versions do without, so that they open the file a
     "entries_adopted": "CREATE INDEX {} ON entries (sequence) WHERE act = 'adopt'",
     "seals_that_start": "CREATE INDEX {} ON seals (number) WHERE kind = 'start'",
     "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
-    "states_of_kind": "CREATE INDEX {} ON states (analyst, kind, number) WHERE version = 1",
     "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
     # Why runs failed: for the custodian alone, so neither sealed nor in the chain.
     "causes": "CREATE TABLE {} (number INTEGER PRIMARY KEY, time TEXT NOT NULL, "
