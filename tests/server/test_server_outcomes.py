@@ -150,6 +150,7 @@ def _joint(session):
     return lambda: made.ask(COUNT)
 
 
+PAID_AHEAD = {"synopsis"}  # a round begins with a charge that pays for several comparisons
 RUNS = {
     "question": _question,
     "monitor": _monitor,
@@ -170,7 +171,7 @@ def test_a_run_that_fails_says_whether_it_was_charged(tmp_path, monkeypatch, nam
         broken(monkeypatch, f"ConversionException: Could not convert {SECRET!r} to INT32")
         with pytest.raises(Unavailable) as failure:
             run()
-        charged = curator.ledger.count() - before
+        charged = curator.ledger.count() > before and name not in PAID_AHEAD
         assert str(failure.value) == (MESSAGE if charged else FREE_MESSAGE)
         assert failure.value.__context__ is None
         (cause,) = curator.vault.causes.newest(limit=10)

@@ -11,7 +11,10 @@ Cell = int | str | None
 MESSAGE = "The engine could not answer. The charge stays; the custodian can see why."
 """The only text a failing engine shows; the reason may quote rows."""
 
-FREE_MESSAGE = "The engine could not answer. Nothing was charged; the custodian can see why."
+FREE_MESSAGE = (
+    "The engine could not answer. Nothing was charged for this run, and what paid for it ahead "
+    "stays; the custodian can see why."
+)
 """The same where an earlier charge pays for the run."""
 
 _KIND = re.compile(r"([A-Za-z]{1,40})(?:Error|Exception)\b")
