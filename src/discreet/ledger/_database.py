@@ -115,9 +115,14 @@ class Database:
 
     @contextlib.contextmanager
     def checking(self) -> Iterator[Connection]:
-        """As `reading`, for what takes long: those who read wait for nothing."""
-        with self._transaction(self._checker, self._access.begin_reading) as connection:
-            yield connection
+        """As `reading`, for what takes long and comes seldom: those who read wait for nothing."""
+        with self._checker.lock:
+            try:
+                with self._transaction(self._checker, self._access.begin_reading) as connection:
+                    yield connection
+            finally:
+                with contextlib.suppress(*self._access.failures):
+                    self._checker.disconnect()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
