@@ -19,6 +19,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.medians import median
 from discreet.curator.robustly import location
 from discreet.curator.sampled import sample_and_aggregate
+from discreet.curator.service import Curator
 from discreet.engines import duckdb
 from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.account import Holder, rounded_up
@@ -28,6 +29,7 @@ from discreet.mechanisms.lattice import Lattice
 from discreet.release import synthesize
 from discreet.release.specification import read_release
 from discreet.robust.summaries import BlockMean
+from discreet.schema.table import Budget
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.logins import COOKIE, Logins
@@ -329,6 +331,34 @@ def test_an_outcome_is_not_listed_before_its_time(tmp_path):
             (line,) = clock.after(0, analyst="ana")
             assert line.outcome is outcome
             assert line.visible_from is not None
+
+
+def test_after_an_adoption_the_charges_since_are_added_to_what_was_adopted(tmp_path):
+    """Totals that were taken over, charges that cannot be read any more, and an amendment."""
+    import sqlite3
+
+    with curator_of(tmp_path / "c", people()) as curator:
+        curator.grant("ana", epsilon=5)
+        for place in range(3):
+            curator.session("ana").sql(f"{COUNT} AND age > {place}", epsilon=Fraction(1, 3 + place))
+        before = spent(curator, "ana")[0]
+    raw = sqlite3.connect(tmp_path / "c" / "vault" / "vault.db")
+    with raw:
+        raw.execute("DROP TRIGGER entries_no_update")
+        raw.execute("UPDATE entries SET event = 'x' WHERE sequence = 4")
+    raw.close()
+    with Curator.open(tmp_path / "c" / "vault", price_floor=0) as curator:
+        curator.ledger.adopt({"why": "a test"})
+        curator.session("ana").sql(f"{COUNT} AND age > 20", epsilon=Fraction(1, 7))
+        curator.ledger.amend("analyst", "ana", Budget(epsilon=6), {"why": "more"})
+        curator.session("ana").sql(f"{COUNT} AND age > 21", epsilon=Fraction(1, 9))
+        adopted = curator.vault.history.adopted("ana")
+        charges = curator.session("ana").history()
+        assert [each.receipt.sequence for each in charges] == [3, 5, 7, 9]
+        since = [each.receipt.loss for each in charges if each.receipt.sequence > adopted.entry]
+        total = adopted.spent + fold(since, account_of(curator, "ana"))[0]
+        assert (total, adopted.spent) == (spent(curator, "ana")[0], before)
+        assert curator.vault.history.adopted("nobody").spent == 0
 
 
 def test_kinds_of_labels():

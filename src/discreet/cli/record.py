@@ -99,18 +99,28 @@ def _transcript(
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.display.tables import charged_table
-    from discreet.display.values import account_values, charged_values
+    from discreet.display.values import account_values, adopted_values, charged_values
     from discreet.display.words import left_text, spent_text
     from discreet.ledger.account import Holder
 
     with existing_vault(folder) as curator:
         account = curator.ledger.account(Holder.ANALYST, analyst)
         charges = curator.session(analyst).history(after=after, limit=limit)
+        adopted = curator.vault.history.adopted(analyst)
     if as_json:
-        shown = [charged_values(each, account) for each in charges]
-        print_json({"account": account_values(account), "charges": shown})
+        shown = {
+            "account": account_values(account),
+            "adopted": adopted_values(adopted),
+            "charges": [charged_values(each, account) for each in charges],
+        }
+        print_json(shown)
         return
     new_console().print(charged_table(charges))
+    if adopted is not None:
+        typer.echo(
+            f"What was spent up to entry {adopted.entry} was adopted with the record: "
+            f"{float(adopted.spent):.6g}. The charges after it are added to that."
+        )
     typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
 
 

@@ -10,11 +10,18 @@ from discreet.accounting.filters import Currency, price
 from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, describe_loss
-from discreet.ledger.history import Charged
+from discreet.ledger.history import Adopted, Charged
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.plan.explain import cost_of
 
-__all__ = ["account_values", "answer_values", "charged_values", "entry_values", "loss_values"]
+__all__ = [
+    "account_values",
+    "adopted_values",
+    "answer_values",
+    "charged_values",
+    "entry_values",
+    "loss_values",
+]
 
 
 def _plain(value: Any) -> Any:
@@ -101,6 +108,22 @@ def entry_values(entry: Entry) -> dict[str, Any]:
         "analyst": entry.analyst,
         "event": json.loads(entry.event),
         "memo": entry.said,
+    }
+
+
+def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
+    """What an adoption of the record took over; None without one.
+
+    Privacy: none (touches no data).
+    >>> adopted_values(None) is None
+    True
+    """
+    if adopted is None:
+        return None
+    return {
+        "entry": adopted.entry,
+        "spent": str(adopted.spent),
+        "delta": str(adopted.spent_delta),
     }
 
 

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
+from discreet.errors import InvalidValue
 from discreet.ledger._store import Store
-from discreet.ledger.entry import MOMENT, Act, Entry, Receipt
+from discreet.ledger.account import Holder
+from discreet.ledger.entry import MOMENT, Act, Entry, Receipt, adopted_accounts
 
-__all__ = ["Charged", "History", "Outcome", "kind_of"]
+__all__ = ["Adopted", "Charged", "History", "Outcome", "kind_of"]
 
 _LIST = """
 SELECT e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous,
@@ -82,6 +85,22 @@ class Charged:
         return kind_of(self.receipt.memo.get("label", ""))
 
 
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What an analyst had spent when the custodian adopted the record, in the account's terms.
+
+    From there on this and the charges after the entry add up to what was spent; charges before it
+    are part of it, as far as they are known.
+    Privacy: public parameters only.
+    >>> Adopted(7, Fraction(1, 2), Fraction(0)).spent
+    Fraction(1, 2)
+    """
+
+    entry: int
+    spent: Fraction
+    spent_delta: Fraction
+
+
 class History:
     """The charges of a vault's analysts, one analyst at a time.
 
@@ -125,16 +144,42 @@ class History:
         part = "AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?"
         return self._listed(part, (analyst, first, limit))
 
+    def adopted(self, analyst: str) -> Adopted | None:
+        """What the newest adoption of the record took over for an analyst; None without one.
+
+        Privacy: public parameters only.
+        >>> History.adopted.__name__
+        'adopted'
+        """
+        query = (
+            "SELECT sequence, time, act, population, analyst, event, memo, previous "
+            "FROM entries WHERE act = 'adopt' ORDER BY sequence DESC LIMIT 1"
+        )
+        with self._store.reading() as connection:
+            row = connection.execute(query).fetchone()
+        if row is None:
+            return None
+        entry = Entry(row[0], row[1], Act(row[2]), *row[3:])
+        for account in adopted_accounts(entry):
+            if (account.holder, account.name) == (Holder.ANALYST, analyst):
+                return Adopted(entry.sequence, account.spent, account.spent_delta)
+        return Adopted(entry.sequence, Fraction(0), Fraction(0))
+
     def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Charged, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_LIST} {part}", values).fetchall()
         now = self._now().strftime(MOMENT)
-        return tuple(_charged(row, now) for row in rows)
+        found = (_charged(row, now) for row in rows)
+        return tuple(each for each in found if each is not None)
 
 
-def _charged(row: tuple[Any, ...], now: str) -> Charged:
+def _charged(row: tuple[Any, ...], now: str) -> Charged | None:
     sequence, time, act, *rest, answered, failed = row
     entry = Entry(sequence, time, Act(act), *rest)
+    try:
+        entry.loss  # noqa: B018
+    except InvalidValue:  # another hand had changed it before the record was adopted
+        return None
     receipt, visible_from = entry.receipt, entry.visible_from
     outcome = Outcome.PENDING
     if visible_from is None or visible_from <= now:

@@ -268,6 +268,7 @@ async def _history(here: Analyst, before: str = "") -> Response:
         newer=first is not None,
         budget=_budget(account),
         spent="nothing" if account is None else spent_text(account),
+        adopted=await here.run(lambda: here.desk.curator.vault.history.adopted(here.who.name)),
     )
 
 

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.curator.answer import Answer
 from discreet.display.table_values import table_values
-from discreet.display.values import account_values
+from discreet.display.values import account_values, adopted_values
 from discreet.display.words import refusal_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.draft import Plan
@@ -130,9 +130,13 @@ def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
 
 async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
     desk = desk_of(request)
-    return await desk.gate.run(
-        who.name, lambda: account_values(desk.curator.ledger.account(Holder.ANALYST, who.name))
-    )
+
+    def read() -> dict[str, Any]:
+        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+        adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
+        return {**account_values(account), "adopted": adopted}
+
+    return await desk.gate.run(who.name, read)
 
 
 async def _answers(
