@@ -97,6 +97,8 @@ def test_an_old_entry_that_was_changed_is_found_told_and_stops_answers(house):
         assert "is not sound" in refused.json()["detail"]
         assert "entry" not in refused.json()["detail"]  # which one is the custodian's to know
     assert house.curator.ledger.count() == entries
+    (line,) = house.call("ana", "GET", "/history").json()
+    assert house.call("ana", "GET", f"/answers/{line['id']}").status_code == 503
     raw = sqlite3.connect(house.curator.vault.folder / FILE)
     with raw:
         raw.execute("UPDATE entries SET memo = ? WHERE act = 'charge'", (memo,))

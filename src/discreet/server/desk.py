@@ -201,6 +201,7 @@ class Desk:
         >>> Desk.stored.__name__
         'stored'
         """
+        self.watch.refuse_tampered()
         found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
         if found is None:
             raise Problem("not-found")

@@ -137,4 +137,5 @@ class Watch:
                 if self._over.is_set():
                     return
             took = time.monotonic() - begun
+            self._over.wait(took)  # also where every visitor asks for another
             self._wake.wait(max(_SECONDS_BETWEEN, _SHARE * took))
