@@ -77,6 +77,7 @@ bench: .venv-bench/.setup .venv-bench/.synth ## us and the named peers on the sa
 	.venv-bench/bin/python benchmarks/marginals.py
 	.venv-bench/bin/python benchmarks/synth.py
 	.venv-bench/bin/python benchmarks/server.py
+	.venv-bench/bin/python benchmarks/pages.py
 
 lock: .venv/.setup ## pin every dependency again
 	@$(BIN)/python $(PIP_INSTALL) uv

@@ -38,7 +38,9 @@ def count(folder: Path, patients: int = 5000) -> list[float]:
         for point in counter.points:
             print(f"up to {point.start:%Y-%m}: {point.value:10.0f} +- {point.half_width:.0f}")
         print("From 2025 on the points are those of the new data, earlier months included.")
-        print(f"Charges in the ledger: {len(session.transcript)} questions and 1 counter.")
+        kinds = [each.kind for each in session.history()]
+        questions, counters = kinds.count("question"), kinds.count("counter")
+        print(f"Charges in the ledger: {questions} questions and {counters} counter.")
         return [point.value for point in counter.points]
 
 

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
-from discreet.ledger import _server
+from discreet.ledger import _server, _server_tables
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
@@ -278,6 +278,35 @@ def test_a_connection_that_is_cut_charges_nothing_and_is_made_again(vault, raw):
         vault.ledger.accounts()  # the reader's connection is another one
     assert pay(vault).sequence == 4
     assert vault.ledger.verify().sound
+
+
+def test_a_ledger_of_an_earlier_version_gets_what_was_added(vault, raw, ledger_url):
+    paid = pay(vault)
+    for name, text in _server_tables._ADDITIONS.items():
+        kind = "TABLE" if "CREATE TABLE" in text else "INDEX"
+        raw.execute(f"DROP {kind} discreet.{name}")
+    assert len(_server_tables._ADDITIONS) > 5
+    with Vault.open(ledger_url, folder=second(vault.folder)) as again:
+        again.ledger.check()
+        again.causes.add("ana", paid.sequence, "The question", "too slow")
+        assert [each.cause for each in vault.causes.newest(limit=3)] == ["too slow"]
+        query = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'discreet' AND indexname = %s"
+        assert raw.execute(query, ("entries_by_analyst",)).fetchone() == (1,)
+        assert [each.receipt for each in again.history.after(0, analyst="ana")] == [paid]
+        assert [each.receipt for each in again.history.before(None, analyst="ana", limit=5)] == [
+            paid
+        ]
+        assert [each.hash[:20] for each in charges_of(again)] == [paid.id]
+        assert [each.name for each in again.ledger.accounts_after("population", "", limit=5)] == [
+            "people",
+            "ana",
+        ]
+        assert again.states.begun_before(None, analyst="ana", limit=5) == ()
+        assert again.ledger.verify().sound
+
+
+def charges_of(vault):
+    return vault.ledger.charges_to(vault.ledger.account("population", "people"), limit=5)
 
 
 class CutAtCommit:

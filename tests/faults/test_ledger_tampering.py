@@ -379,6 +379,7 @@ def test_a_live_curator_goes_on_after_another_adopts(folder):
 
 def test_a_vault_of_the_first_version_is_sealed_with_its_next_entry(folder, monkeypatch):
     monkeypatch.setattr(_tables, "_VERSION", 1)
+    monkeypatch.setattr(_tables, "_ADDITIONS", {})
     for name in ("_extend_tables", "_add_states"):
         monkeypatch.setattr(_tables, name, lambda _: None)
     Vault.open(folder).close()

@@ -1,5 +1,5 @@
-"""The commands about the record: ledger shows it, verify checks it, ledger adopt goes on with one
-that is not sound any more.
+"""The commands about the record: ledger shows it, transcript what one analyst paid for, verify
+checks it, ledger adopt goes on with one that is not sound any more.
 """
 
 from dataclasses import asdict
@@ -20,6 +20,15 @@ from discreet.errors import InvalidValue
 
 __all__ = ["register"]
 
+_After = Annotated[
+    int, typer.Option("--after", min=0, metavar="N", help="Begin after entry number N.")
+]
+_Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, metavar="N", help="Show at most N of them.")
+]
+_ALL = (1 << 63) - 1
+_FAILURES = 20
+
 
 def register(app: typer.Typer) -> None:
     """Give the application the commands that read the record.
@@ -28,7 +37,7 @@ def register(app: typer.Typer) -> None:
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]
-    ['verify']
+    ['transcript', 'verify']
     >>> [group.name for group in app.registered_groups]
     ['ledger']
     """
@@ -38,6 +47,9 @@ def register(app: typer.Typer) -> None:
         "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
     )(_adopt)
     app.add_typer(ledger, name="ledger")
+    app.command(
+        "transcript", help="Show everything that an analyst paid for; it adds up to what was spent."
+    )(_transcript)
     app.command("verify", help="Check that the record is whole and that its totals are right.")(
         _verify
     )
@@ -45,22 +57,71 @@ def register(app: typer.Typer) -> None:
 
 @refusing
 def _ledger(
-    context: typer.Context, as_json: Json = False, folder: VaultFolder = Path("vault")
+    context: typer.Context,
+    after: _After = 0,
+    limit: _Limit = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    from discreet.display.tables import account_table, entry_table
+    from discreet.display.tables import account_table, cause_table, entry_table
     from discreet.display.values import account_values, entry_values
 
     with existing_vault(folder) as curator:
-        accounts, entries = curator.ledger.accounts(), curator.ledger.entries()
+        accounts = curator.ledger.accounts()
+        entries = curator.ledger.entries_after(after, limit=limit or _ALL)
+        failures = curator.vault.causes.newest(limit=_FAILURES)
     if as_json:
-        shown = [account_values(account) for account in accounts]
-        print_json({"accounts": shown, "entries": [entry_values(entry) for entry in entries]})
+        print_json(
+            {
+                "accounts": [account_values(account) for account in accounts],
+                "entries": [entry_values(entry) for entry in entries],
+                "failures": [asdict(failure) for failure in failures],
+            }
+        )
         return
     console = new_console()
     console.print(account_table(accounts))
     console.print(entry_table(entries))
+    if failures:
+        console.print(cause_table(failures))
+
+
+@refusing
+def _transcript(
+    analyst: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Whose charges, as made by grant.")
+    ],
+    after: _After = 0,
+    limit: _Limit = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.tables import charged_table
+    from discreet.display.values import account_values, adopted_values, charged_values
+    from discreet.display.words import left_text, spent_text
+    from discreet.ledger.account import Holder
+
+    with existing_vault(folder) as curator:
+        account = curator.ledger.account(Holder.ANALYST, analyst)
+        charges = curator.session(analyst).history(after=after, limit=limit)
+        adopted = curator.vault.history.adopted(analyst)
+    if as_json:
+        shown = {
+            "account": account_values(account),
+            "adopted": adopted_values(adopted),
+            "charges": [charged_values(each, account) for each in charges],
+        }
+        print_json(shown)
+        return
+    new_console().print(charged_table(charges))
+    if adopted is not None:
+        typer.echo(
+            f"What was spent up to entry {adopted.entry} was adopted with the record: "
+            f"{float(adopted.spent):.6g}. The charges after it are added to that."
+        )
+    typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
 
 
 @refusing
@@ -77,7 +138,7 @@ def _adopt(
         if found.sound:
             raise InvalidValue("the record is sound; there is nothing to adopt.")
         curator.ledger.adopt({"why": why, "problem": found.problem or ""})
-        accounts, entry = curator.ledger.accounts(), curator.ledger.entries()[-1]
+        accounts, entry = curator.ledger.accounts(), curator.ledger.entries_before(None, limit=1)[0]
     typer.echo(f"What was wrong: {found.problem}")
     typer.echo(
         f"Adopted as it stands, in entry {entry.sequence}. Charges that are no longer in the"

@@ -110,23 +110,28 @@ class Client:
         return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
 
     @property
-    def transcript(self) -> list[Answer]:
-        """Everything this analyst paid for, in order.
+    def transcript(self) -> list[Answer | dict[str, Any]]:
+        """Everything this analyst paid for, in order: its answer where one is kept, else its line
+        of `history`.
 
         Privacy: post-processing.
         >>> Client.transcript.fget is not None
         True
         """
-        return [self.answer(each["id"]) for each in self.history()]
+        return [
+            self.answer(each["id"]) if each["outcome"] == "answer" else each
+            for each in self.history()
+        ]
 
     def history(self) -> Iterator[dict[str, Any]]:
-        """What this analyst paid for, oldest first, from receipts alone; asked for part by part.
+        """Every charge to this analyst, whatever it paid for, oldest first; asked for part by part.
 
-        Privacy: post-processing.
+        What they have `spent` adds up to what the account has.
+        Privacy: public parameters only.
         >>> Client.history.__name__
         'history'
         """
-        return self._wire.listed("/answers?limit=1000")
+        return self._wire.listed("/history?limit=1000")
 
     @property
     def tables(self) -> list[dict[str, Any]]:
@@ -146,7 +151,7 @@ class Client:
         >>> Client.monitors.fget is not None
         True
         """
-        return [self.monitor(each["name"]) for each in self._wire.call("GET", "/monitors")]
+        return [self.monitor(each["name"]) for each in self._wire.listed("/monitors?limit=1000")]
 
     def monitor(self, name: str) -> RemoteMonitor:
         """A monitor that was begun before, by its name.
@@ -187,7 +192,7 @@ class Client:
         >>> Client.counters.fget is not None
         True
         """
-        return [self.counter(each["name"]) for each in self._wire.call("GET", "/counters")]
+        return [self.counter(each["name"]) for each in self._wire.listed("/counters?limit=1000")]
 
     def counter(self, name: str) -> RemoteCounter:
         """A counter that was begun before, by its name.
@@ -228,7 +233,7 @@ class Client:
         >>> Client.synopses.fget is not None
         True
         """
-        return [self.synopsis(each["name"]) for each in self._wire.call("GET", "/synopses")]
+        return [self.synopsis(each["name"]) for each in self._wire.listed("/synopses?limit=1000")]
 
     def synopsis(self, name: str) -> RemoteSynopsis:
         """A synopsis that was begun before, by its name.

@@ -15,7 +15,7 @@ from discreet.curator.noising import noised
 from discreet.curator.pacing import Grid, Late
 from discreet.curator.recall import recall, receipt_of, release_body, release_key
 from discreet.curator.warehouse import Warehouse
-from discreet.engines.protocol import MESSAGE, Engine
+from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.requests import Request
@@ -37,6 +37,11 @@ __all__ = [
     "visibility",
 ]
 
+_LATE = (
+    "the answer was not ready at its time; give the engine more cores or memory, or raise "
+    "grid_seconds"
+)
+_UNUSABLE = "the result could not be used; read the source again with discreet refresh"
 _Paid = TypeVar("_Paid")
 _Result = TypeVar("_Result")
 
@@ -99,6 +104,7 @@ def _released(
 class Statement:
     """One emitted statement, the tables it reads in which state, and what it may take.
 
+    `analyst` and `label` say whose it is and what for, where it fails.
     Privacy: none (touches no data): `seconds` are public.
     >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20)).names
     ('visits',)
@@ -108,6 +114,8 @@ class Statement:
     names: tuple[str, ...]
     versions: tuple[int, ...]
     seconds: Fraction
+    analyst: str = ""
+    label: str = ""
 
 
 def run_statement(
@@ -129,6 +137,7 @@ def run_statement(
     'run_statement'
     """
     paid: list[Charge | None] = []
+    watched = _Watched()
 
     def pay() -> Charge | None:
         charging()
@@ -138,15 +147,50 @@ def run_statement(
     try:
         if grid is None:
             engine = warehouse.engine(statement.names, data_versions=statement.versions)
+            watched.begin(engine)
             return release_rows(statement.sql, engine, pay, release, bits)
         with warehouse.engines.lane(statement.names, statement.versions, grid) as lane:
+            watched.begin(lane.engine, lane)
             receipt = pay()
             return receipt, _on_time(grid, statement, lane, release, bits)
     except DiscreetError as failure:
-        if paid and paid[0] is not None:  # it is an output too, and is given again
-            with contextlib.suppress(Unavailable):
+        if not paid:
+            raise
+        free = paid[0] is None and str(failure) == MESSAGE
+        told = Unavailable(FREE_MESSAGE) if free else failure
+        with contextlib.suppress(Unavailable):
+            if paid[0] is not None:  # it is an output too, and is given again
                 vault.requests.fail(paid[0], failure)
-        raise
+            entry = None if paid[0] is None else paid[0].sequence
+            vault.causes.add(statement.analyst, entry, statement.label, watched.cause())
+    try:
+        raise told  # outside the handler, with no context
+    finally:
+        del told
+
+
+class _Watched:
+    """Why a run failed, for the custodian: by what its engine said last, if that is new."""
+
+    __slots__ = ("_before", "_engine", "_lane")
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._lane: Lane | None = None
+        self._before: str | None = None
+
+    def begin(self, engine: Engine, lane: Lane | None = None) -> None:
+        self._engine, self._lane, self._before = engine, lane, self._said(engine)
+
+    def cause(self) -> str:
+        if self._lane is not None and self._lane.lost:
+            return _LATE
+        said = self._said(self._engine)
+        return _UNUSABLE if said is None or said is self._before else cause_of(said)
+
+    def _said(self, engine: Engine | None) -> str | None:
+        said: str | None = getattr(engine, "last_failure", None)
+        return said
 
 
 def _on_time(
@@ -256,7 +300,7 @@ def run_plan(
             vault,
             warehouse,
             grid,
-            Statement(plan.sql, names, versions, plan.answer_seconds),
+            Statement(plan.sql, names, versions, plan.answer_seconds, analyst, memo["label"]),
             charge,
             lambda rows, fresh: noised(plan, rows, fresh),
             bits,

@@ -24,6 +24,7 @@ from discreet.errors import (
     UnsafeQuery,
 )
 from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
@@ -320,7 +321,7 @@ class Session:
         versions = data_versions(self._warehouse, wanted)
         known = [
             (old, intervals)
-            for old in self.transcript
+            for old in self._answers()
             if old.receipt.data_version == ", ".join(map(str, versions))
             and (intervals := old.counted(wanted)) is not None
         ]
@@ -399,14 +400,29 @@ class Session:
                 self._vault, self._warehouse, self.name, made, system, request, self._grid
             )
 
-    @property
-    def transcript(self) -> list[Answer]:
-        """Everything this analyst paid for, in order.
+    def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
+        """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
 
+        From the record itself: their losses add up to what the analyst has spent.
+        Privacy: public parameters only.
+        >>> Session.history.__name__
+        'history'
+        """
+        return self._vault.history.after(after, analyst=self.name, limit=limit)
+
+    @property
+    def transcript(self) -> list[Answer | Charged]:
+        """Everything this analyst paid for, in order: the answer where one is kept, or the charge.
+
+        As long as `history`: a service, a release or a failure is there by its charge.
         Privacy: post-processing.
         >>> Session.transcript.fget is not None
         True
         """
+        answers = {each.receipt.id: each for each in self._answers()}
+        return [answers.get(each.receipt.id, each) for each in self.history()]
+
+    def _answers(self) -> list[Answer]:
         return [recall(release) for release in self._vault.releases.transcript(self.name)]
 
 

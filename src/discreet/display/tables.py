@@ -11,7 +11,9 @@ from discreet.curator.answer import Answer
 from discreet.curator.shown import off_text
 from discreet.display.words import cost_text, left_text, protected_text, sensitivity_text
 from discreet.ledger.account import Account
+from discreet.ledger.causes import Cause
 from discreet.ledger.entry import Act, Entry, account_of
+from discreet.ledger.history import Charged
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import ranked
 from discreet.plan.explain import explained
@@ -19,6 +21,8 @@ from discreet.plan.explain import explained
 __all__ = [
     "account_table",
     "answer_table",
+    "cause_table",
+    "charged_table",
     "entry_table",
     "inspection_table",
     "notes_table",
@@ -162,6 +166,40 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
         asked = shorten(entry.said.get("question", ""), _LONGEST_QUESTION, placeholder=" ...")
         day, what = entry.time[:10], entry.act.value
         grid.add_row(str(entry.sequence), day, what, Text(who), _event(entry), Text(asked))
+    return grid
+
+
+def charged_table(charges: Iterable[Charged]) -> Grid:
+    """Everything that an analyst paid for: when, what, at which cost, and what came of it.
+
+    Privacy: public parameters only.
+    >>> charged_table([]).title
+    'Charges'
+    """
+    grid = Grid(title="Charges", title_justify="left")
+    for name in ("#", "date", "what", "cost", "outcome", "question"):
+        grid.add_column(name, overflow="fold", no_wrap=name in ("#", "date"))
+    for each in charges:
+        paid = each.receipt
+        asked = shorten(paid.memo.get("question", ""), _LONGEST_QUESTION, placeholder=" ...")
+        cells = (each.kind, cost_text(paid.loss), each.outcome.value)
+        grid.add_row(str(paid.sequence), paid.time[:10], *cells, Text(asked))
+    return grid
+
+
+def cause_table(causes: Iterable[Cause]) -> Grid:
+    """The runs that failed, with reasons that only the custodian sees.
+
+    Privacy: may depend on data; for the custodian alone.
+    >>> cause_table([]).title
+    'Runs that failed'
+    """
+    grid = Grid(title="Runs that failed", title_justify="left")
+    for name in ("date", "who", "what", "entry", "why"):
+        grid.add_column(name, overflow="fold", no_wrap=name == "date")
+    for each in causes:
+        entry = "" if each.entry is None else str(each.entry)
+        grid.add_row(each.time[:10], Text(each.analyst), Text(each.label), entry, Text(each.cause))
     return grid
 
 

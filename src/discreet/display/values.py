@@ -7,12 +7,24 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
+from discreet.accounting.filters import Currency, price
 from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.account import Account
-from discreet.ledger.entry import Act, Entry
+from discreet.ledger.entry import Act, Entry, describe_loss
+from discreet.ledger.history import Adopted, Charged
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.plan.explain import cost_of
 from discreet.plan.notes import Note
 
-__all__ = ["account_values", "answer_values", "entry_values", "note_values"]
+__all__ = [
+    "account_values",
+    "adopted_values",
+    "answer_values",
+    "charged_values",
+    "entry_values",
+    "loss_values",
+    "note_values",
+]
 
 
 def _plain(value: Any) -> Any:
@@ -111,4 +123,65 @@ def entry_values(entry: Entry) -> dict[str, Any]:
         "analyst": entry.analyst,
         "event": json.loads(entry.event),
         "memo": entry.said,
+    }
+
+
+def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
+    """What an adoption of the record took over; None without one.
+
+    Privacy: none (touches no data).
+    >>> adopted_values(None) is None
+    True
+    """
+    if adopted is None:
+        return None
+    return {
+        "entry": adopted.entry,
+        "spent": str(adopted.spent),
+        "delta": str(adopted.spent_delta),
+    }
+
+
+def loss_values(loss: Loss) -> dict[str, str]:
+    """What was charged, by the names of its parameters, in at most ten digits where it has few.
+
+    Privacy: none (touches no data).
+    >>> loss_values(Pure(epsilon=0.5))
+    {'epsilon': '0.5'}
+    """
+    if isinstance(loss, Pure | ZCDP):
+        return cost_of(loss)
+    return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
+
+
+def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
+    """One charge of an analyst's history.
+
+    `spent` is what it took from the account, exactly and in the account's own terms: these add up
+    to what the account has spent.
+    Privacy: public parameters only.
+    >>> from discreet.ledger.account import Holder
+    >>> from discreet.ledger.entry import Receipt
+    >>> from discreet.ledger.history import Outcome
+    >>> from discreet.schema.table import Budget
+    >>> paid = Receipt(3, "7f", "", "people", "ana", Pure(epsilon=0.1), {"label": "The holdout h"})
+    >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))
+    >>> found = charged_values(Charged(paid, Outcome.ELSEWHERE, None), ana)
+    >>> found["kind"], found["spent"]
+    ('holdout', {'epsilon': '1/10', 'delta': '0'})
+    """
+    receipt, currency = charged.receipt, Currency.EPSILON if account.pure else Currency.RHO
+    cost, delta = price(receipt.loss, currency)
+    return {
+        "number": receipt.sequence,
+        "id": receipt.id,
+        "time": receipt.time,
+        "kind": charged.kind,
+        "label": receipt.memo.get("label", ""),
+        "question": receipt.memo.get("question", ""),
+        "table": receipt.memo.get("table", ""),
+        "cost": loss_values(receipt.loss),
+        "spent": {currency.value: str(cost), "delta": str(delta)},
+        "outcome": charged.outcome.value,
+        "visible_from": charged.visible_from,
     }

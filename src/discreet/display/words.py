@@ -18,6 +18,7 @@ __all__ = [
     "refusal_of",
     "refusal_text",
     "sensitivity_text",
+    "spent_text",
 ]
 
 _DIGITS = 4
@@ -69,6 +70,20 @@ def left_text(account: Account) -> str:
         kept = account.delta - account.conversion_delta
         rho += f"; for private keys delta {_down(left.delta)} of {_down(kept)}"
     return f"{text} at delta {_up(account.delta)} ({rho})"
+
+
+def spent_text(account: Account) -> str:
+    """What an account has spent so far, in the terms in which its charges add up.
+
+    Privacy: none (touches no data).
+    >>> from discreet.ledger.account import Holder
+    >>> from discreet.loss import Pure
+    >>> from discreet.schema.table import Budget
+    >>> spent_text(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=0.3)))
+    'epsilon 0.3'
+    """
+    text = f"{'epsilon' if account.pure else 'rho'} {_up(account.spent)}"
+    return f"{text}, delta {_up(account.spent_delta)}" if account.spent_delta else text
 
 
 def refusal_of(loss: Loss, *accounts: Account) -> str | None:

@@ -1,14 +1,37 @@
 """What every engine offers: one method and a dialect. Knows SQL, knows no privacy."""
 
+import re
 from typing import Protocol
 
-__all__ = ["Cell", "Engine", "MESSAGE", "is_key", "is_query"]
+__all__ = ["Cell", "Engine", "FREE_MESSAGE", "MESSAGE", "cause_of", "is_key", "is_query"]
 
 Cell = int | str | None
 """One exact value: an integer, NULL, or in a key column a text."""
 
 MESSAGE = "The engine could not answer. The charge stays; the custodian can see why."
 """The only text a failing engine shows; the reason may quote rows."""
+
+FREE_MESSAGE = (
+    "The engine could not answer. Nothing was charged for this run, and what paid for it ahead "
+    "stays; the custodian can see why."
+)
+"""The same where an earlier charge pays for the run."""
+
+_KIND = re.compile(r"([A-Za-z]{1,40})(?:Error|Exception)\b")
+_CAUSES = {  # words in an engine's own reason, and what they mean
+    "out of memory": "the engine ran out of memory; raise memory_limit",
+    "outofmemory": "the engine ran out of memory; raise memory_limit",
+    "no space": "the disk is full; make room",
+    "time limit": "the statement took longer than the time limit; raise it",
+    "timeout": "the statement took longer than the time limit; raise it",
+    "statement timeout": "the statement took longer than the time limit; raise it",
+    "no such file": "the data are not where they were; put them back",
+    "not exist": "the data are not where they were; put them back",
+    "permission": "the data may not be read; change their permissions",
+    "connection": "the connection to the source was lost or refused; check the server",
+    "died": "the engine's process ended; look at the machine's memory",
+    "ended": "the engine's process ended; look at the machine's memory",
+}
 
 
 class Engine(Protocol):
@@ -53,6 +76,25 @@ class Engine(Protocol):
         >>> callable(Engine.close)
         True
         """
+
+
+def cause_of(reason: str) -> str:
+    """What kind of failure an engine's own reason tells of, without a word of it that may be data.
+
+    Privacy: may depend on data; for the custodian alone. The reason itself may quote rows and
+    is kept nowhere.
+    >>> cause_of("OutOfMemoryException: failed to allocate 5 blocks")
+    'the engine ran out of memory; raise memory_limit'
+    >>> cause_of("ConversionException: Could not convert string 'Ana Lima' to INT32")
+    'the engine refused the statement (Conversion); check the types of the source'
+    """
+    lowered = reason.lower()
+    for words, cause in _CAUSES.items():
+        if words in lowered.partition("'")[0]:  # what is quoted is not looked at
+            return cause
+    found = _KIND.match(reason)
+    kind = f" ({found.group(1)})" if found else ""
+    return f"the engine refused the statement{kind}; check the types of the source"
 
 
 def is_key(column: str) -> bool:

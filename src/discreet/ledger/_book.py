@@ -21,7 +21,9 @@ __all__ = [
     "Book",
     "ENTRY",
     "Sealed",
+    "accounts_after",
     "find_account",
+    "newest_charges",
     "newest_entries",
     "read_accounts",
     "read_entries",
@@ -223,6 +225,17 @@ def read_accounts(connection: Connection) -> Iterator[Account]:
     return map(_account_row, rows)
 
 
+def accounts_after(
+    connection: Connection, holder: Holder, name: str, *, limit: int
+) -> Iterator[Account]:
+    """As `read_accounts`, so many after one."""
+    query = (
+        f"SELECT {_ACCOUNT} FROM accounts WHERE holder < ? OR (holder = ? AND name > ?) "
+        "ORDER BY holder DESC, name LIMIT ?"
+    )
+    return map(_account_row, connection.execute(query, (holder.value, holder.value, name, limit)))
+
+
 @lru_cache(maxsize=1024)  # a question reads the same accounts several times
 def _account_row(row: tuple[str, ...]) -> Account:
     try:
@@ -254,3 +267,12 @@ def newest_entries(connection: Connection, *, before: int | None, limit: int) ->
     query = f"SELECT {ENTRY} FROM entries WHERE sequence < ? ORDER BY sequence DESC LIMIT ?"
     first = _BEYOND if before is None else before
     return map(_entry_row, connection.execute(query, (first, limit)))
+
+
+def newest_charges(connection: Connection, account: Account, *, limit: int) -> Iterator[Entry]:
+    """The last charges to an account, backwards."""
+    query = (
+        f"SELECT {ENTRY} FROM entries WHERE {account.holder.value} = ? AND act = 'charge' "
+        "ORDER BY sequence DESC LIMIT ?"
+    )
+    return map(_entry_row, connection.execute(query, (account.name, limit)))

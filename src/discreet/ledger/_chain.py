@@ -4,6 +4,7 @@ Names the first row that is not the one that was sealed; changes nothing.
 
 import hashlib
 import hmac
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from discreet.ledger._place import Anchor
 from discreet.ledger.entry import canonical
 from discreet.ledger.verification import Broken, Replay
 
-__all__ = ["Chain", "Seal", "Tail", "digest", "row_kinds", "rows_of", "vault_digest"]
+__all__ = ["Chain", "Halted", "Seal", "Tail", "digest", "row_kinds", "rows_of", "vault_digest"]
 
 _ENTRY = "sequence, time, act, population, analyst, event, memo, previous, hash"
 _ROWS = {  # what is sealed: the rows of a kind, named by their first column
@@ -94,11 +95,16 @@ def _code(key: bytes, *parts: int | str) -> str:
     return hmac.digest(key, canonical(parts).encode("ascii"), "sha256").hex()
 
 
+class Halted(Exception):
+    """The vault is being closed: nobody waits for what a long check would find."""
+
+
 class Chain:
     """What has been followed so far: every seal up to `number`, and the totals of its entries."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, halt: threading.Event | None = None) -> None:
         self._key = key
+        self._halt = halt or threading.Event()
         self._reset()
 
     def _reset(self) -> None:
@@ -124,17 +130,17 @@ class Chain:
         if newest[0] <= self.number:
             raise Broken(self._next(), f"entry {self._next()} is missing: an older copy is there.")
         (restart,) = connection.execute(
-            "SELECT max(number) FROM seals WHERE kind = 'start'"
+            "SELECT max(number) FROM seals WHERE kind = 'start' AND number > ?", (self.number,)
         ).fetchone()
-        first = self.number + 1
-        if restart is None or restart > self.number:
-            first = restart or 1
+        first = restart or self.number + 1
         seals = connection.execute(
             "SELECT number, kind, reference, digest, mac FROM seals WHERE number >= ? "
             "ORDER BY number",
             (first,),
         ).fetchall()
         for row in seals:
+            if self._halt.is_set():
+                raise Halted
             if not all(isinstance(part, str) for part in row[1:]):  # damage makes other types
                 raise Broken(self._next(), f"the seal after entry {self.replay.count} is damaged.")
             self._take(connection, Seal(*row))

@@ -1,5 +1,6 @@
-"""The database behind a vault: one connection per process for reading and one for writing, each
-guarded by a lock; both are closed before a fork. Knows no privacy, and not which database it is.
+"""The database behind a vault: one connection per process for reading, one for writing and one for
+checks of everything, each guarded by a lock; all are closed before a fork. Knows no privacy, and
+not which database it is.
 """
 
 import contextlib
@@ -74,8 +75,8 @@ class Database:
         self._lines: tuple[_Line, ...] = ()
         self._access = access
         self._closed = False
-        self._reader, self._writer = _Line(access), _Line(access)
-        self._lines = (self._writer, self._reader)
+        self._reader, self._writer, self._checker = _Line(access), _Line(access), _Line(access)
+        self._lines = (self._writer, self._checker, self._reader)
         # Locks and sockets belong to a process: no connection may be open while it forks.
         here = weakref.ref(self)
         os.register_at_fork(
@@ -111,6 +112,17 @@ class Database:
         """One consistent view, also while something is written."""
         with self._transaction(self._reader, self._access.begin_reading) as connection:
             yield connection
+
+    @contextlib.contextmanager
+    def checking(self) -> Iterator[Connection]:
+        """As `reading`, for what takes long and comes seldom: those who read wait for nothing."""
+        with self._checker.lock:
+            try:
+                with self._transaction(self._checker, self._access.begin_reading) as connection:
+                    yield connection
+            finally:
+                with contextlib.suppress(*self._access.failures):
+                    self._checker.disconnect()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:

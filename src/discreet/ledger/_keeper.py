@@ -28,18 +28,44 @@ class Keeper:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self._halt = threading.Event()
         self._after_fork()
         here = weakref.ref(self)
         os.register_at_fork(after_in_child=lambda: _again(here))
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
+        self._first_check = threading.RLock()
         self._chain: Chain | None = None
 
     @property
     def followed(self) -> bool:
         """Whether all of the record was checked once."""
         return self._chain is not None
+
+    def halt(self) -> None:
+        """End a long check that is under way: the vault is being closed."""
+        self._halt.set()
+
+    def check_first(self, checking: _Reading) -> None:
+        """Follow all of the record once, if nobody has: on a connection of its own, so that those
+        who only read do not wait.
+        """
+        with self._first_check:
+            if self._chain is not None:
+                return
+            anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
+            with checking() as connection:
+                if not _sealed(connection):
+                    return
+                chain = self._refusing(lambda: self._whole(connection, anchor))
+            self._trust(chain)
+
+    def _trust(self, chain: Chain) -> None:
+        """Go on from a chain that was followed in full, unless somebody is further already."""
+        with self._lock:
+            if self._chain is None:
+                self._chain = chain
 
     def check(self, reading: _Reading) -> None:
         """Refuse a record that is not sound: all of it once, then what was written since."""
@@ -76,12 +102,14 @@ class Keeper:
             if key is None:
                 (count,) = connection.execute("SELECT count(*) FROM entries").fetchone()
                 return Verification(count, FIRST, None, f"the key {self._place.key_file} is gone.")
-            chain = Chain(key)
+            chain = Chain(key, self._halt)
             found = found_by(lambda: _whole(chain, connection), chain.replay)
             if found.sound:
                 found = found_by(lambda: chain.check_anchor(connection, anchor), chain.replay)
             if found.sound:
                 found = found_by(lambda: _check_file(intact(connection)), chain.replay)
+            if found.sound:
+                self._trust(chain)
             return Verification(chain.replay.count, chain.replay.seal, found.bad, found.problem)
 
     def adopt(self, connection: Connection, memo: Mapping[str, str]) -> Book:
@@ -130,13 +158,17 @@ class Keeper:
         if self._chain is not None:
             self._chain.follow(connection)
             return self._chain
+        self._chain = self._whole(connection, anchor)
+        return self._chain
+
+    def _whole(self, connection: Connection, anchor: Anchor | None) -> Chain:
+        """A chain that was followed from its start, with nothing beside it."""
         key = self._place.key()
         if key is None:
             raise Broken(None, "the key is gone")
-        chain = Chain(key)
+        chain = Chain(key, self._halt)
         _whole(chain, connection)
         chain.check_anchor(connection, anchor)
-        self._chain = chain
         return chain
 
     def _refusing(self, work: Callable[[], Chain]) -> Chain:

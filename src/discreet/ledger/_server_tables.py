@@ -126,6 +126,16 @@ CREATE TRIGGER entries_follow BEFORE INSERT ON entries
 CREATE TRIGGER releases_follow BEFORE INSERT ON releases
     FOR EACH ROW EXECUTE FUNCTION releases_in_order();
 """
+_ADDITIONS = {  # as in a file: what earlier versions do without
+    "entries_by_analyst": "CREATE INDEX {} ON entries (analyst, sequence)",
+    "entries_by_population": "CREATE INDEX {} ON entries (population, sequence)",
+    "entries_adopted": "CREATE INDEX {} ON entries (sequence) WHERE act = 'adopt'",
+    "releases_of_analyst": "CREATE INDEX {} ON releases (analyst, number)",
+    "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
+    "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
+    "causes": "CREATE TABLE {} (number bigint PRIMARY KEY, time text NOT NULL, "
+    "analyst text NOT NULL, entry bigint, label text NOT NULL, cause text NOT NULL)",
+}
 _UNCHANGED = ("meta", "entries", "releases", "sources", "seals", "requests", "failures", "states")
 _NOT_REMOVED = ("accounts", "tables", "head")
 
@@ -145,6 +155,19 @@ def prepare_server(connection: Any) -> None:
             f"the schema {SCHEMA!r} of that database is no ledger of this version; name another "
             "database, or use the version of discreet that made it. Nothing was changed."
         )
+    if _missing(connection):
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        for name in _missing(connection):
+            connection.execute(_ADDITIONS[name].format(name))
+
+
+def _missing(connection: Any) -> list[str]:
+    query = (
+        "SELECT indexname FROM pg_catalog.pg_indexes WHERE schemaname = %s "
+        "UNION ALL SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = %s"
+    )
+    known = {name for (name,) in connection.execute(query, (SCHEMA, SCHEMA)).fetchall()}
+    return [name for name in _ADDITIONS if name not in known]
 
 
 def _is_there(connection: Any) -> bool:

@@ -2,12 +2,14 @@
 Only puts database, groups and seals together; each owns its own rules.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from discreet.errors import InvalidValue
 from discreet.ledger._book import Book
+from discreet.ledger._chain import Halted
 from discreet.ledger._connection import Connection
 from discreet.ledger._database import Access, Database
 from discreet.ledger._file import File
@@ -53,12 +55,16 @@ class Store:
         return self._groups.share(work)
 
     def check(self) -> None:
-        """Refuse a record that is not sound."""
+        """Refuse a record that is not sound: all of it once, then only what was written since."""
+        if not self._keeper.followed:
+            with _unless_halted():
+                self._keeper.check_first(self._database.checking)
         self._keeper.check(self._database.reading)
 
     def verify(self) -> Verification:
-        """What a check of everything finds."""
-        return self._keeper.verify(self._database.reading, self._database.intact)
+        """What a check of everything finds; meanwhile others read, charge and wait for nothing."""
+        with _unless_halted():
+            return self._keeper.verify(self._database.checking, self._database.intact)
 
     def adopt(self, memo: Mapping[str, str]) -> None:
         """Seal everything as it stands, as a recorded act."""
@@ -69,4 +75,14 @@ class Store:
 
     def close(self) -> None:
         """Close the connections; the vault can be opened again."""
+        self._keeper.halt()
         self._database.close()
+
+
+@contextmanager
+def _unless_halted() -> Iterator[None]:
+    """A long check that was ended because the vault is closed has found nothing."""
+    try:
+        yield
+    except Halted:
+        raise InvalidValue("the vault was closed meanwhile; open it again.") from None

@@ -131,11 +131,22 @@ _KEPT_SINCE = {  # as above, in the tables that version 2 added
     "requests": ("UPDATE", "DELETE"),
     "failures": ("UPDATE", "DELETE"),
 }
+_ADDITIONS = {  # what earlier versions do without, so that they open the file as well
+    # So that no page reads more of a longer record.
+    "entries_by_population": "CREATE INDEX {} ON entries (population, sequence)",
+    "entries_adopted": "CREATE INDEX {} ON entries (sequence) WHERE act = 'adopt'",
+    "seals_that_start": "CREATE INDEX {} ON seals (number) WHERE kind = 'start'",
+    "states_begun": "CREATE INDEX {} ON states (analyst, number) WHERE version = 1",
+    "states_by_kind": "CREATE INDEX {} ON states (kind, analyst, number) WHERE version = 1",
+    # Why runs failed: for the custodian alone, so neither sealed nor in the chain.
+    "causes": "CREATE TABLE {} (number INTEGER PRIMARY KEY, time TEXT NOT NULL, "
+    "analyst TEXT NOT NULL, entry INTEGER, label TEXT NOT NULL, cause TEXT NOT NULL) STRICT",
+}
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make or extend the tables; refuse a file of another kind or a newer version."""
-    if _version(connection, path) == _VERSION:
+    if _version(connection, path) == _VERSION and not _missing(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -146,11 +157,18 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             _extend_tables(connection)
         if version < 3:
             _add_states(connection)
+        for name in _missing(connection):
+            connection.execute(_ADDITIONS[name].format(name))
         connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _missing(connection: sqlite3.Connection) -> list[str]:
+    known = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    return [name for name in _ADDITIONS if name not in known]
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -318,3 +318,14 @@ class Receipt:
     analyst: str
     loss: Loss
     memo: Mapping[str, str]
+
+    @property
+    def question(self) -> str:
+        """What was asked, as its memo says.
+
+        Privacy: none (touches no data).
+        >>> memo = {"question": "SELECT 1"}
+        >>> Receipt(1, "f2bc32a6", "", "people", "ana", Pure(epsilon=1), memo).question
+        'SELECT 1'
+        """
+        return self.memo.get("question", "")

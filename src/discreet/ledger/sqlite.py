@@ -9,6 +9,9 @@ from discreet.errors import InvalidValue
 from discreet.ledger._book import (
     Book,
     Sealed,
+    accounts_after,
+    find_account,
+    newest_charges,
     newest_entries,
     read_accounts,
     read_entries,
@@ -208,6 +211,18 @@ Nothing was run or charged.
         with self._store.reading() as connection:
             return required_account(connection, _holder(holder), name)
 
+    def find(self, holder: Holder | str, name: str) -> Account | None:
+        """An account as it stands now, or None if there is none of this name.
+
+        Privacy: none (touches no data).
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Ledger.open(f"{folder}/vault/vault.db").find("analyst", "ana") is None
+        True
+        """
+        with self._store.reading() as connection:
+            return find_account(connection, _holder(holder), name)
+
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, populations first, by name.
 
@@ -219,6 +234,20 @@ Nothing was run or charged.
         """
         with self._store.reading() as connection:
             return tuple(read_accounts(connection))
+
+    def accounts_after(self, holder: Holder | str, name: str, *, limit: int) -> tuple[Account, ...]:
+        """The first so many accounts after one, populations first, by name.
+
+        Privacy: none (touches no data).
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
+        ...     [each.name for each in ledger.accounts_after("population", "", limit=10)]
+        ['ana']
+        """
+        with self._store.reading() as connection:
+            return tuple(accounts_after(connection, _holder(holder), name, limit=limit))
 
     def remaining(self, holder: Holder | str, name: str) -> Remaining:
         """What an account can still admit, rounded down.
@@ -288,6 +317,33 @@ Nothing was run or charged.
         """
         with self._store.reading() as connection:
             return tuple(newest_entries(connection, before=sequence, limit=limit))
+
+    def count(self) -> int:
+        """How many entries there are: the number of the newest.
+
+        Privacy: public parameters only.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Ledger.open(f"{folder}/vault/vault.db").count()
+        0
+        """
+        with self._store.reading() as connection:
+            row = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
+        return int(row[0])
+
+    def charges_to(self, account: Account, *, limit: int) -> tuple[Entry, ...]:
+        """The last so many charges to an account, newest first.
+
+        Privacy: public parameters only.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
+        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
+        ...     ledger.charges_to(ledger.account("analyst", "ana"), limit=10)
+        ()
+        """
+        with self._store.reading() as connection:
+            return tuple(newest_charges(connection, account, limit=limit))
 
     def verify(self) -> Verification:
         """Check the chain of hashes and recompute every account's totals from the entries.

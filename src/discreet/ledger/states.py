@@ -10,10 +10,12 @@ from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger._book import Book
 from discreet.ledger._store import Store
 
-__all__ = ["Change", "State", "States", "move"]
+__all__ = ["Begun", "Change", "State", "States", "move"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _COLUMNS = "analyst, name, kind, version, entry, body"
+_BEGUN = "SELECT number, name, kind FROM states WHERE analyst = ? AND version = 1"
+_BEYOND = (1 << 63) - 1  # later than every state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,20 @@ class State:
             version=self.version + 1,
             body=body,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A service in a list: the number of its first state, its name and its kind.
+
+    Privacy: none (touches no data).
+    >>> Begun(7, "fever", "monitor").name
+    'fever'
+    """
+
+    number: int
+    name: str
+    kind: str
 
 
 class States:
@@ -140,11 +156,43 @@ class States:
         >>> States.names.__name__
         'names'
         """
-        query = (
-            "SELECT name FROM states WHERE analyst = ? AND kind = ? AND version = 1 ORDER BY number"
-        )
+        found = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
+        return tuple(each.name for each in found)
+
+    def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
+        """The first so many of an analyst's services of a kind after a number, oldest first.
+
+        Privacy: none (touches no data).
+        >>> States.begun_after.__name__
+        'begun_after'
+        """
+        query = f"{_BEGUN} AND kind = ? AND number > ? ORDER BY number LIMIT ?"
+        return self._begun(query, (analyst, kind, number, limit))
+
+    def begun_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
+        """The last so many of an analyst's services before a number, or of all, newest first.
+
+        Privacy: none (touches no data).
+        >>> States.begun_before.__name__
+        'begun_before'
+        """
+        query = f"{_BEGUN} AND number < ? ORDER BY number DESC LIMIT ?"
+        return self._begun(query, (analyst, _BEYOND if number is None else number, limit))
+
+    def _begun(self, query: str, values: tuple[object, ...]) -> tuple[Begun, ...]:
         with self._store.reading() as connection:
-            return tuple(row[0] for row in connection.execute(query, (analyst, kind)).fetchall())
+            return tuple(Begun(*row) for row in connection.execute(query, values).fetchall())
+
+    def has(self, name: str, *, analyst: str, kind: str) -> bool:
+        """Whether an analyst has a service of this kind and name.
+
+        Privacy: none (touches no data).
+        >>> States.has.__name__
+        'has'
+        """
+        query = "SELECT kind FROM states WHERE analyst = ? AND name = ? AND version = 1"
+        with self._store.reading() as connection:
+            return bool(connection.execute(query, (analyst, name)).fetchone() == (kind,))
 
     def holders(self, *, kind: str) -> tuple[str, ...]:
         """Who has services of a kind, oldest first.

@@ -10,7 +10,9 @@ from discreet.ledger._place import put_file
 from discreet.ledger._server import is_server, server_url
 from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
+from discreet.ledger.causes import Causes
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
+from discreet.ledger.history import History
 from discreet.ledger.releases import Releases
 from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
@@ -92,7 +94,17 @@ class Vault:
     True
     """
 
-    __slots__ = ("_store", "catalogue", "folder", "ledger", "releases", "requests", "states")
+    __slots__ = (
+        "_store",
+        "catalogue",
+        "causes",
+        "folder",
+        "history",
+        "ledger",
+        "releases",
+        "requests",
+        "states",
+    )
 
     def __init__(self, folder: Path, store: Store, floor: PriceFloor = NO_FLOOR) -> None:
         self.folder = folder
@@ -102,6 +114,8 @@ class Vault:
         self.requests = Requests(store, self.releases)
         self.catalogue = Catalogue(store)
         self.states = States(store)
+        self.history = History(store)
+        self.causes = Causes(store)
 
     @classmethod
     def open(

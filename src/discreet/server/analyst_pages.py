@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.curator.answer import Answer
 from discreet.curator.session import Session
 from discreet.display.table_values import table_values
-from discreet.display.words import cost_text, left_text, refusal_of
+from discreet.display.words import cost_text, left_text, refusal_of, spent_text
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
@@ -32,6 +32,12 @@ __all__ = ["analyst_pages", "examples_of", "preview_of"]
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
 _MOST_BARS = 24
 _MOST_DIGITS = 12
+_OUTCOMES = {
+    "answer": "answered",
+    "failure": "failed; the charge stays",
+    "pending": "no outcome yet",
+    "elsewhere": "told by the service",
+}
 
 
 def analyst_pages() -> APIRouter:
@@ -80,20 +86,17 @@ def examples_of(tables: Sequence[Table]) -> list[str]:
 
 
 def _account(here: Here) -> Account | None:
-    known = here.desk.curator.ledger.accounts()
-    mine = [each for each in known if each.holder is Holder.ANALYST and each.name == here.who.name]
-    return mine[0] if mine else None
+    return here.desk.curator.ledger.find(Holder.ANALYST, here.who.name)
 
 
-def _budget(here: Here) -> str:
-    account = _account(here)
+def _budget(account: Account | None) -> str:
     return "no budget yet; ask your custodian" if account is None else left_text(account)
 
 
 async def _tables(here: Analyst) -> Response:
     tables = await here.run(lambda: list(here.desk.curator.tables.values()))
     shown = [table_values(each) for each in tables]
-    budget = await here.run(lambda: _budget(here))
+    budget = _budget(await here.run(lambda: _account(here)))
     return await here.page("tables.html", title="Tables", tables=shown, budget=budget)
 
 
@@ -228,25 +231,38 @@ async def _asked(request: Request, here: Analyst) -> Response:
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 
+def _named(numbers: dict[str, str]) -> str:
+    return " ".join(f"{name} {number}" for name, number in numbers.items())
+
+
 async def _history(here: Analyst, before: str = "") -> Response:
     first = number_in(before)
 
     def listed() -> list[dict[str, Any]]:
         return [
-            {**each, "cost": " ".join(f"{name} {cost}" for name, cost in each["cost"].items())}
+            {
+                **each,
+                "cost": _named(each["cost"]),
+                "exactly": _named(each["spent"]),
+                "outcome": _OUTCOMES[each["outcome"]],
+                "answered": each["outcome"] == "answer",
+            }
             for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
     found = await here.run(listed)
-    answers = found[:PAGE]
-    older = answers[-1]["number"] if len(found) > PAGE else None
+    charges = found[:PAGE]
+    older = charges[-1]["number"] if len(found) > PAGE else None
+    account = await here.run(lambda: _account(here))
     return await here.page(
         "history.html",
         title="History",
-        answers=answers,
+        charges=charges,
         older=older,
         newer=first is not None,
-        budget=await here.run(lambda: _budget(here)),
+        budget=_budget(account),
+        spent="nothing" if account is None else spent_text(account),
+        adopted=await here.run(lambda: here.desk.curator.vault.history.adopted(here.who.name)),
     )
 
 

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.curator.answer import Answer
 from discreet.display.table_values import table_values
-from discreet.display.values import account_values
+from discreet.display.values import account_values, adopted_values
 from discreet.display.words import refusal_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.draft import Plan
@@ -68,6 +68,7 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     routes.add_api_route("/tables/{name}", _table, methods=["GET"])
     routes.add_api_route("/explain", _explain, methods=["POST"])
     routes.add_api_route("/budget", _budget, methods=["GET"])
+    routes.add_api_route("/history", _history, methods=["GET"])
     routes.add_api_route("/answers", _answers, methods=["GET"])
     routes.add_api_route("/answers/{receipt}", _answer, methods=["GET"])
     for form, (route, kind) in _EXPORTS.items():
@@ -129,18 +130,31 @@ def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
 
 async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
     desk = desk_of(request)
-    return await desk.gate.run(
-        who.name, lambda: account_values(desk.curator.ledger.account(Holder.ANALYST, who.name))
-    )
+
+    def read() -> dict[str, Any]:
+        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+        adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
+        return {**account_values(account), "adopted": adopted}
+
+    return await desk.gate.run(who.name, read)
 
 
 async def _answers(
     request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     desk = desk_of(request)
-    found = await desk.gate.run(who.name, lambda: desk.history(who, after=after, limit=limit + 1))
+    found = await desk.gate.run(who.name, lambda: desk.answers(who, after=after, limit=limit + 1))
     numbers = [each["number"] for each in found]
     return with_next(response, "/api/v1/answers", found, numbers, limit)
+
+
+async def _history(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+    found = await desk.gate.run(who.name, lambda: desk.history(who, after=after, limit=limit + 1))
+    numbers = [each["number"] for each in found]
+    return with_next(response, "/api/v1/history", found, numbers, limit)
 
 
 async def _answer(request: Request, receipt: _Receipt, who: _Analyst) -> dict[str, Any]:

@@ -53,8 +53,10 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        desk.watch.start()
         yield
         desk.draining = True
+        desk.watch.close()
         jobs.close()
         desk.gate.close()
 

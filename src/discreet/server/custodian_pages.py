@@ -2,6 +2,7 @@
 audits and attacks. Exact counts are shown only where they are marked not for release.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -25,6 +26,8 @@ __all__ = ["custodian_pages"]
 
 _FALSE_ALARM = 1e-9
 _PEOPLE = 60
+_CHARTS = 12
+_FAILURES = 10
 _QUICK = ("differencing", "averaging", "linkage", "lottery", "refusals", "bits")
 
 
@@ -51,21 +54,40 @@ def custodian_pages() -> APIRouter:
     return routes
 
 
-async def _overview(here: Custodian) -> Response:
+def _standing(here: Here) -> dict[str, Any]:
+    """The record at a look: how long it is, and what the last check of everything found when."""
+    watch, ledger = here.desk.watch, here.desk.curator.ledger
+    seen = watch.seen
+    if seen is not None and not seen.found.sound:
+        watch.again()  # it may have been put back or adopted since
+    return {
+        "entries": ledger.count(),
+        "seen": seen,
+        "sound": seen is None or seen.found.sound,
+        "problem": "" if seen is None else seen.found.problem,
+    }
+
+
+async def _overview(here: Custodian, after: str = "") -> Response:
     def read() -> dict[str, Any]:
-        ledger = here.desk.curator.ledger
-        found = ledger.verify()
+        standing, ledger = _standing(here), here.desk.curator.ledger
+        holder, _, name = after.partition(":")
+        if holder not in list(Holder):
+            holder, name = Holder.POPULATION, ""
+        found = ledger.accounts_after(holder, name, limit=PAGE + 1) if standing["sound"] else ()
         accounts = [
             {"holder": each.holder.value, "name": each.name, "left": f"Left: {left_text(each)}."}
-            for each in (ledger.accounts() if found.sound else ())
+            for each in found[:PAGE]
         ]
+        last = found[PAGE - 1] if len(found) > PAGE else None
         tables = [table_values(each) for each in here.desk.curator.tables.values()]
+        failures = here.desk.curator.vault.causes.newest(limit=_FAILURES)
         return {
-            "sound": found.sound,
-            "problem": found.problem,
-            "entries": found.entries,
+            **standing,
             "accounts": accounts,
+            "next_accounts": None if last is None else f"{last.holder.value}:{last.name}",
             "tables": tables,
+            "failures": failures,
         }
 
     return await here.page("overview.html", title="Overview", **await here.run(read))
@@ -180,19 +202,28 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
 
     def read() -> dict[str, Any]:
         ledger = here.desk.curator.ledger
-        found, entries = ledger.verify(), ledger.entries()
-        part = ledger.entries_before(first, limit=PAGE + 1)
+        found = ledger.entries_before(first, limit=PAGE + 1)
+        part = found[:PAGE]
         return {
-            "sound": found.sound,
-            "problem": found.problem,
-            "count": len(entries),
-            "burns": [_burn(each, entries) for each in ledger.accounts()],
-            "entries": [_row(each) for each in part[:PAGE]],
-            "older": part[PAGE - 1].sequence if len(part) > PAGE else None,
+            **_standing(here),
+            "burns": [_burn(here, each) for each in _named_in(here, part)],
+            "rows": [_row(each) for each in part],
+            "older": part[-1].sequence if len(found) > PAGE else None,
             "newer": first is not None,
         }
 
     return await here.page("ledger.html", title="Ledger", **await here.run(read))
+
+
+def _named_in(here: Here, entries: Sequence[Entry]) -> list[Account]:
+    """A few accounts that these entries open, amend or charge, populations first."""
+    populations = dict.fromkeys((Holder.POPULATION, each.population) for each in entries)
+    analysts = dict.fromkeys((Holder.ANALYST, each.analyst) for each in entries)
+    half = _CHARTS // 2
+    names = [*list(populations)[:half], *list(analysts)[:half]]
+    ledger = here.desk.curator.ledger
+    found = [ledger.find(holder, name) for holder, name in names if name is not None]
+    return [each for each in found if each is not None]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -202,19 +233,19 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {**values, "cost": cost, "question": question[:300]}
 
 
-def _burn(account: Account, entries: tuple[Entry, ...]) -> dict[str, Any]:
-    """What was left of an account after each of its charges."""
+def _burn(here: Here, account: Account) -> dict[str, Any]:
+    """What was left of an account after each of its last charges, counted back from now."""
     currency = Currency.EPSILON if account.pure else Currency.RHO
-    left, total = [float(account.limit)], account.limit
-    for entry in entries:
-        name = entry.population if account.holder is Holder.POPULATION else entry.analyst
-        if entry.act is Act.CHARGE and name == account.name:
-            total -= price(entry.loss, currency)[0]
-            left.append(float(total))
+    total = account.limit - account.spent
+    left = [float(total)]
+    for entry in here.desk.curator.ledger.charges_to(account, limit=PAGE):
+        total += price(entry.loss, currency)[0]
+        left.append(float(min(total, account.limit)))
     title = f"{account.holder.value} {account.name}"
+    words = f"What is left of {title} after each of its last charges, in {currency.value}"
     return {
         "title": title,
-        "chart": steps(f"What is left of {title}, in {currency.value}", left, float(account.limit)),
+        "chart": steps(words, left[::-1], float(account.limit)),
         "left": f"Left: {left_text(account)}.",
     }
 

@@ -18,7 +18,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.recall import public_facts, recall
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
-from discreet.display.values import answer_values
+from discreet.display.values import answer_values, charged_values, loss_values
 from discreet.display.words import refusal_text
 from discreet.engines.origins import Origin
 from discreet.errors import (
@@ -28,16 +28,18 @@ from discreet.errors import (
     UnprovableRequest,
     UnsafeQuery,
 )
+from discreet.ledger.account import Holder
 from discreet.ledger.entry import describe_loss
+from discreet.ledger.history import Charged
 from discreet.ledger.releases import Listed, Release
-from discreet.loss import ZCDP, Loss, Pure
 from discreet.plan.draft import Plan
-from discreet.plan.explain import cost_of, explained
+from discreet.plan.explain import explained
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, PerMinute
 from discreet.server.logins import COOKIE, Login, Logins
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
+from discreet.server.watch import Watch
 
 __all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
 
@@ -69,6 +71,7 @@ class Desk:
         self.checks = PerMinute(most=settings.checks_per_minute)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.lock = threading.Lock()
+        self.watch = Watch(curator.ledger)
         self.draining = False
 
     def admit_check(self, who: Identity) -> None:
@@ -106,6 +109,7 @@ class Desk:
         """
         if self.accounts.paused:
             raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
+        self.watch.refuse_tampered()
         return self.curator.remote_session(identity.name)
 
     def told(self, refusal: DiscreetError) -> str:
@@ -197,31 +201,45 @@ class Desk:
         >>> Desk.stored.__name__
         'stored'
         """
+        self.watch.refuse_tampered()
         found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
         if found is None:
             raise Problem("not-found")
         return found
 
-    def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
-        """The first so many of what an analyst has paid for, after a number; oldest first.
+    def answers(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """The first so many of an analyst's answers that are kept, after a number; oldest first.
 
         Privacy: post-processing, from receipts alone: no answer is made again.
-        >>> Desk.history.__name__
-        'history'
+        >>> Desk.answers.__name__
+        'answers'
         """
         found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
         return [_listed(each) for each in found]
 
-    def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
-        """The last so many of what an analyst has paid for, before a number; newest first.
+    def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """The first so many charges to an analyst after an entry, whatever they paid for.
 
-        Privacy: post-processing, from receipts alone.
+        Privacy: public parameters only, from the record itself.
+        >>> Desk.history.__name__
+        'history'
+        """
+        found = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
+        return self._charges(identity, found)
+
+    def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
+        """The last so many charges to an analyst before an entry; newest first.
+
+        Privacy: public parameters only, from the record itself.
         >>> Desk.newest.__name__
         'newest'
         """
-        releases = self.curator.vault.releases
-        found = releases.listed_before(before, analyst=identity.name, limit=limit)
-        return [_listed(each) for each in found]
+        found = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
+        return self._charges(identity, found)
+
+    def _charges(self, identity: Identity, found: tuple[Charged, ...]) -> list[dict[str, Any]]:
+        account = self.curator.ledger.find(Holder.ANALYST, identity.name)
+        return [] if account is None else [charged_values(each, account) for each in found]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the facts from which a client makes the same answer again.
@@ -257,14 +275,8 @@ def _listed(each: Listed) -> dict[str, Any]:
         "time": each.receipt.time,
         "question": each.receipt.memo["question"],
         "table": each.receipt.memo["table"],
-        "cost": _cost(each.receipt.loss),
+        "cost": loss_values(each.receipt.loss),
     }
-
-
-def _cost(loss: Loss) -> dict[str, str]:
-    if isinstance(loss, Pure | ZCDP):
-        return cost_of(loss)
-    return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
 
 def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:

@@ -21,6 +21,18 @@ _MOST = 1000
 _MOST_OF_ONE = 100
 _OVER = ("done", "failed")
 _RUNNING = 4
+_WAITING = {"state": "waiting", "progress": 0.0, "detail": "It waits for its turn."}
+_RUNNING_NOW = {"state": "running", "progress": 0.1, "detail": "It is being answered."}
+_DROPPED = {
+    "state": "failed",
+    "progress": 1.0,
+    "detail": "The server was stopped before it began. Nothing was run or charged.",
+}
+_BROKEN = {
+    "state": "failed",
+    "progress": 1.0,
+    "detail": "Something failed here. Look at your history before you ask again with the same key.",
+}
 
 
 class Jobs:
@@ -47,13 +59,13 @@ class Jobs:
         bits = system.bits(96).to_bytes(12, "little")
         name = base64.urlsafe_b64encode(bits).decode()
         key = form.key or f"job-{name}"
-        made: dict[str, Any] = {"job": name, "state": "waiting", "key": key, "progress": 0.0}
+        made: dict[str, Any] = {"job": name, "key": key, **_WAITING}
         with self._lock:
             self._make_room(who.name)
             self._jobs[who.name, name] = made
 
         def work() -> None:
-            made.update(state="running", progress=0.1, detail="Something failed here.")
+            made.update(_RUNNING_NOW)
             try:
                 answer = session.sql(form.sql, key=key, **prices_of(form))
             except DiscreetError as refusal:
@@ -63,8 +75,10 @@ class Jobs:
             made.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")
 
         def failed(future: Future[None]) -> None:
-            if future.cancelled() or future.exception() is not None:
-                made.update(state="failed", progress=1.0)
+            if future.cancelled():  # it waited when the server was stopped
+                made.update(_DROPPED)
+            elif future.exception() is not None:
+                made.update(_BROKEN)
 
         self._pool.submit(work).add_done_callback(failed)
         return dict(made)

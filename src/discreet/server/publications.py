@@ -23,8 +23,10 @@ from discreet.release.published import MANIFEST, Published
 from discreet.release.specification import read_release
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.paging import PAGE, After, Limit
 from discreet.server.problems import Problem
 from discreet.server.service_forms import NAME, ReleaseForm
+from discreet.server.services import begun
 
 __all__ = ["publication_routes"]
 
@@ -130,11 +132,13 @@ def _kept(desk: Desk, who: Identity, name: str) -> bytes:
     return state.body
 
 
-async def _listed(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+async def _listed(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
     desk = desk_of(request)
 
     def listed() -> list[dict[str, Any]]:
-        names = desk.curator.vault.states.names(analyst=who.name, kind=_KIND)
+        names = begun(desk, who, _KIND, response, after=after, limit=limit)
         return [{"name": name} for name in names]
 
     return await desk.gate.run(who.name, listed)

@@ -1,5 +1,6 @@
 """How a server runs: one process, its socket, an orderly end. Several of them can share a vault."""
 
+import contextlib
 import gc
 import logging
 import signal
@@ -9,7 +10,7 @@ import sys
 import uvicorn
 
 from discreet.curator.service import Curator
-from discreet.errors import Unavailable
+from discreet.errors import DiscreetError, Unavailable
 from discreet.server.application import application
 from discreet.server.settings import Settings
 from discreet.server.shield import LOGGER
@@ -33,9 +34,12 @@ def serve(curator: Curator, settings: Settings) -> None:
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
     logging.getLogger("uvicorn.error").addFilter(without_traceback)
+    app = application(curator, settings)
+    with contextlib.suppress(DiscreetError):  # pages and answers say so then
+        app.state.desk.watch.look()  # before it listens: no visitor waits for the first check
     server = uvicorn.Server(
         uvicorn.Config(
-            application(curator, settings),
+            app,
             host=settings.host,
             port=settings.port,
             log_config=None,

@@ -11,11 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from discreet.curator.shown import number_text
 from discreet.errors import DiscreetError
 from discreet.server.pages import Analyst, Here, form_of
+from discreet.server.paging import PAGE, number_in
 from discreet.server.services import Shelf, asked_synopsis, described_synopsis, named
 from discreet.streams.monitor import Monitor
 
 __all__ = ["service_pages"]
 
+_KINDS = ("monitor", "synopsis", "counter")
 _NO_FIGURES = "closed: the record was adopted after it began"
 
 
@@ -56,16 +58,19 @@ async def _tried(here: Here, work: Callable[[], Any]) -> tuple[Any, str]:
         return None, here.desk.told(refusal)
 
 
-async def _services(here: Analyst) -> Response:
+async def _services(here: Analyst, before: str = "") -> Response:
+    first = number_in(before)
+
     def listed() -> dict[str, Any]:
-        states, name = here.desk.curator.vault.states, here.who.name
-        monitors = [
-            _listed_monitor(here, each) for each in states.names(analyst=name, kind="monitor")
-        ]
+        states = here.desk.curator.vault.states
+        found = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
+        names = {kind: [each.name for each in found[:PAGE] if each.kind == kind] for kind in _KINDS}
         return {
-            "monitors": monitors,
-            "synopses": states.names(analyst=name, kind="synopsis"),
-            "counters": states.names(analyst=name, kind="counter"),
+            "monitors": [_listed_monitor(here, each) for each in names["monitor"]],
+            "synopses": names["synopsis"],
+            "counters": names["counter"],
+            "older": found[PAGE - 1].number if len(found) > PAGE else None,
+            "newer": first is not None,
         }
 
     return await here.page("services.html", title="Services", **await here.run(listed))

@@ -19,6 +19,7 @@ from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.account import Holder
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 from discreet.server.service_forms import (
     NAME,
@@ -34,11 +35,17 @@ from discreet.streams.counter_state import Kept, Point
 from discreet.streams.monitor import Monitor
 from discreet.streams.synopsis import Synopsis
 
-__all__ = ["Shelf", "asked_synopsis", "described_synopsis", "named", "service_routes"]
+__all__ = ["Shelf", "asked_synopsis", "begun", "described_synopsis", "named", "service_routes"]
 
 _Analyst = Annotated[Identity, Depends(analyst)]
 _Name = Annotated[str, Path(pattern=NAME)]
 _MOST_KEPT = 8
+_PATHS = {
+    "monitor": "monitors",
+    "counter": "counters",
+    "synopsis": "synopses",
+    "published": "releases",
+}
 _CHECKS = 100  # how many checks the error that is told is for
 
 
@@ -88,8 +95,24 @@ def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
     >>> callable(named)
     True
     """
-    if name not in desk.curator.vault.states.names(analyst=who.name, kind=kind):
+    if not desk.curator.vault.states.has(name, analyst=who.name, kind=kind):
         raise Problem("not-found")
+
+
+def begun(
+    desk: Desk, who: Identity, kind: str, response: Response, *, after: int, limit: int
+) -> list[str]:
+    """The names of a part of an analyst's services of a kind, with a link to the next part.
+
+    Privacy: none (touches no data).
+    >>> callable(begun)
+    True
+    """
+    states = desk.curator.vault.states
+    found = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
+    numbers = [each.number for each in found]
+    part = with_next(response, f"/api/v1/{_PATHS[kind]}", found, numbers, limit)
+    return [each.name for each in part]
 
 
 def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
@@ -190,12 +213,15 @@ def service_routes(shelf: Shelf) -> APIRouter:
     return routes
 
 
-async def _monitors(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+async def _monitors(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
     desk = desk_of(request)
 
     def listed() -> list[dict[str, Any]]:
         session = desk.curator.remote_session(who.name)
-        return [_listed_monitor(desk, Monitor(session, name)) for name in Monitor.names(session)]
+        names = begun(desk, who, "monitor", response, after=after, limit=limit)
+        return [_listed_monitor(desk, Monitor(session, name)) for name in names]
 
     return await desk.gate.run(who.name, listed)
 
@@ -291,11 +317,13 @@ def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
     ]
 
 
-async def _counters(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+async def _counters(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
     desk = desk_of(request)
 
     def listed() -> list[dict[str, Any]]:
-        names = desk.curator.vault.states.names(analyst=who.name, kind="counter")
+        names = begun(desk, who, "counter", response, after=after, limit=limit)
         return [{"name": name} for name in names]
 
     return await desk.gate.run(who.name, listed)
@@ -335,7 +363,7 @@ async def _advance(
 
 
 def _resumed(desk: Desk, session: Session, name: str) -> Synopsis:
-    if name not in desk.curator.vault.states.names(analyst=session.name, kind="synopsis"):
+    if not desk.curator.vault.states.has(name, analyst=session.name, kind="synopsis"):
         raise Problem("not-found")
     return Synopsis.resume(session, name)
 
@@ -353,11 +381,13 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
     }
 
 
-async def _synopses(request: Request, who: _Analyst) -> list[dict[str, Any]]:
+async def _synopses(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
     desk = desk_of(request)
 
     def listed() -> list[dict[str, Any]]:
-        names = desk.curator.vault.states.names(analyst=who.name, kind="synopsis")
+        names = begun(desk, who, "synopsis", response, after=after, limit=limit)
         return [{"name": name} for name in names]
 
     return await desk.gate.run(who.name, listed)

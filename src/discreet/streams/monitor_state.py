@@ -11,6 +11,7 @@ from typing import Any
 from discreet.errors import InvalidValue
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.explain import cost_of
 from discreet.plan.price import Price
 from discreet.streams.monitor_design import Design, Form, Technique
 from discreet.streams.numeric_sparse import NumericSparse
@@ -193,21 +194,16 @@ class Watch:
         return self.technique.alarms - self.standing.used
 
     def values(self) -> dict[str, Any]:
-        """What may be shown, for JSON; the price as text, exactly.
+        """What may be shown, for JSON; the price as a decimal, rounded up.
 
         Privacy: post-processing.
         >>> Watch.values.__name__
         'values'
         """
-        price = self.price
         return {
             "question": self.question,
             "threshold": _plain(self.threshold),
-            "price": (
-                {"epsilon": str(price.epsilon)}
-                if isinstance(price, Pure)
-                else {"rho": str(price.rho)}
-            ),
+            "price": cost_of(self.price),
             "population": self.population,
             "neighbours": self.relation.value,
             "form": self.form.value,

@@ -1,0 +1,81 @@
+"""Why runs failed after they began: for the custodian alone, beside the record and not in it.
+Holds the kind of a failure, never an engine's own text, which may quote rows.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from discreet.ledger._book import Book
+from discreet.ledger._store import Store
+from discreet.ledger.entry import MOMENT
+
+__all__ = ["Cause", "Causes"]
+
+_COLUMNS = "number, time, analyst, entry, label, cause"
+_KEPT = 1000  # the newest; a record of the vault's troubles, not of its releases
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One failed run: whose, paid by which entry (None: by an earlier one), and why it failed.
+
+    Privacy: may depend on data; for the custodian alone.
+    >>> Cause(1, "2025-01-01T00:00:00.000000Z", "ana", 7, "The question", "too slow").entry
+    7
+    """
+
+    number: int
+    time: str
+    analyst: str
+    entry: int | None
+    label: str
+    cause: str
+
+
+class Causes:
+    """The failed runs of a vault, as far as they are remembered.
+
+    Privacy: may depend on data; for the custodian alone.
+    >>> from discreet.ledger.vault import Vault
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
+    ...     vault.causes.add("ana", None, "The monitor fever", "it took too long")
+    ...     [each.cause for each in vault.causes.newest(limit=10)]
+    ['it took too long']
+    """
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, analyst: str, entry: int | None, label: str, cause: str) -> None:
+        """Write down why a run failed; called when its outcome can be seen, not before.
+
+        Privacy: for the custodian alone.
+        >>> Causes.add.__name__
+        'add'
+        """
+        now = datetime.now(UTC).strftime(MOMENT)
+
+        def write(book: Book) -> None:
+            newest = "SELECT coalesce(max(number), 0) + 1 FROM causes"
+            (number,) = book.connection.execute(newest).fetchone()
+            row = (number, now, analyst, entry, label, cause)
+            book.connection.execute(
+                f"INSERT INTO causes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+            book.connection.execute("DELETE FROM causes WHERE number <= ?", (number - _KEPT,))
+
+        self._store.share(write)
+
+    def newest(self, *, limit: int) -> tuple[Cause, ...]:
+        """The last so many failed runs, newest first.
+
+        Privacy: for the custodian alone.
+        >>> Causes.newest.__name__
+        'newest'
+        """
+        query = f"SELECT {_COLUMNS} FROM causes ORDER BY number DESC LIMIT ?"
+        with self._store.reading() as connection:
+            return tuple(Cause(*row) for row in connection.execute(query, (limit,)).fetchall())
