@@ -7,7 +7,8 @@ DiscreetError
 ├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
 ├── BudgetExceeded     the filter refused a charge: nothing was run or charged
 └── Unavailable        a service could not answer; the reason is for the custodian only
-    └── Stale          somebody else moved a durable state on first; read it again
+    ├── Stale          somebody else moved a durable state on first; read it again
+    └── Unanswered     a request was charged and has no answer, now and later: final
 """
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "InvalidValue",
     "SchemaError",
     "Stale",
+    "Unanswered",
     "Unavailable",
     "UnprovableRequest",
     "UnsafeQuery",
@@ -90,5 +92,14 @@ class Stale(Unavailable):
 
     Privacy: none (touches no data).
     >>> issubclass(Stale, Unavailable)
+    True
+    """
+
+
+class Unanswered(Unavailable):
+    """A request with a key was charged and has no answer; asked again, it says the same.
+
+    Privacy: none (touches no data): what came of a charge is an output that went out.
+    >>> issubclass(Unanswered, Unavailable)
     True
     """

@@ -22,6 +22,7 @@ _ERRORS = {
     "unsafe-query": "UnsafeQuery",
     "unprovable-request": "UnprovableRequest",
     "budget-exceeded": "BudgetExceeded",
+    "unanswered": "Unanswered",
 }
 _PREFIX = "/api/v1"
 _NEXT = re.compile(r'<(/api/v1/[^<>"\s]*)>; rel="next"')

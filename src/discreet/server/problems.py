@@ -16,6 +16,7 @@ from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
     InvalidValue,
+    Unanswered,
     Unavailable,
     UnprovableRequest,
     UnsafeQuery,
@@ -32,6 +33,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "method-not-allowed": (405, "This cannot be done here"),
     "too-slow": (408, "The request took too long to arrive"),
     "conflict": (409, "Somebody else was first"),
+    "unanswered": (410, "The request was charged and has no answer"),
     "too-large": (413, "The request is too large"),
     "unsafe-query": (422, "The question cannot be answered safely"),
     "unprovable-request": (422, "No theorem gives this guarantee"),
@@ -48,6 +50,7 @@ _OF_ERRORS: tuple[tuple[type[DiscreetError], str], ...] = (
     (UnsafeQuery, "unsafe-query"),
     (UnprovableRequest, "unprovable-request"),
     (BudgetExceeded, "budget-exceeded"),
+    (Unanswered, "unanswered"),
     (Unavailable, "unavailable"),
 )
 _CUSTODIANS = ("/api/v1/custodian/", "/custodian")
