@@ -219,7 +219,7 @@ def perform(
         return program.release(Exact(made, rows), bits)
 
     names = tuple(table.name for table in made.tables)
-    statement = Statement(made.sql, names, now, seconds)
+    statement = Statement(made.sql, names, now, seconds, session.name)
     return run_statement(
         session._vault, session._warehouse, session._grid, statement, paid, release
     )

@@ -96,10 +96,10 @@ def _released(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One emitted statement, the tables it reads in which state, and what it may take.
+    """One emitted statement, the tables it reads in which state, what it may take, and whose it is.
 
     Privacy: none (touches no data): `seconds` are public.
-    >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20)).names
+    >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20), "ana").names
     ('visits',)
     """
 
@@ -107,6 +107,7 @@ class Statement:
     names: tuple[str, ...]
     versions: tuple[int, ...]
     seconds: Fraction
+    asker: str
 
 
 def run_statement(
@@ -135,9 +136,13 @@ def run_statement(
 
     try:
         if grid is None:
-            engine = warehouse.engine(statement.names, data_versions=statement.versions)
-            return release_rows(statement.sql, engine, pay, release, bits)
-        with warehouse.engines.lane(statement.names, statement.versions, grid) as lane:
+            with warehouse.engines.local(
+                statement.names, statement.versions, statement.asker
+            ) as engine:
+                return release_rows(statement.sql, engine, pay, release, bits)
+        with warehouse.engines.lane(
+            statement.names, statement.versions, grid, statement.asker
+        ) as lane:
             receipt = pay()
             return receipt, _on_time(grid, statement, lane, release, bits)
     except DiscreetError as failure:
@@ -264,7 +269,7 @@ def run_plan(
                 vault,
                 warehouse,
                 grid,
-                Statement(plan.sql, names, versions, plan.answer_seconds),
+                Statement(plan.sql, names, versions, plan.answer_seconds, analyst),
                 charge,
                 lambda rows, fresh: noised(plan, rows, fresh),
                 bits,
