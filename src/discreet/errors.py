@@ -6,6 +6,7 @@ DiscreetError
 ├── UnsafeQuery        SQL that is refused before data is touched: nothing was run or charged
 ├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
 ├── BudgetExceeded     the filter refused a charge: nothing was run or charged
+│   └── QuotaExceeded  too much is stored for one account: nothing was run or charged
 └── Unavailable        a service could not answer; the reason is for the custodian only
     ├── Stale          somebody else moved a durable state on first; read it again
     └── Unanswered     a request was charged and has no answer, now and later: final
@@ -15,6 +16,7 @@ __all__ = [
     "BudgetExceeded",
     "DiscreetError",
     "InvalidValue",
+    "QuotaExceeded",
     "SchemaError",
     "Stale",
     "Unanswered",
@@ -74,6 +76,15 @@ class BudgetExceeded(DiscreetError):
 
     Privacy: none (touches no data).
     >>> issubclass(BudgetExceeded, DiscreetError)
+    True
+    """
+
+
+class QuotaExceeded(BudgetExceeded):
+    """As much is stored for an account as it may fill; old answers are given as before.
+
+    Privacy: none (touches no data).
+    >>> issubclass(QuotaExceeded, BudgetExceeded)
     True
     """
 

@@ -22,6 +22,7 @@ _ERRORS = {
     "unsafe-query": "UnsafeQuery",
     "unprovable-request": "UnprovableRequest",
     "budget-exceeded": "BudgetExceeded",
+    "quota-exceeded": "QuotaExceeded",
     "unanswered": "Unanswered",
 }
 _PREFIX = "/api/v1"

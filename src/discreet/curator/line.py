@@ -96,6 +96,17 @@ class Line(Generic[_Item]):
         self._waiting = left
         return gone
 
+    def dismissed(self) -> list[_Item]:
+        """Those who waited; none of them does any more.
+
+        Privacy: none (touches no data).
+        >>> Line[int](places=1, places_of_one=1).dismissed()
+        []
+        """
+        gone = [item for _, item in self._waiting]
+        self._waiting = []
+        return gone
+
     def inside(self, asker: str | None = None) -> int:
         """How many of one asker, or of all, hold a place or wait for one.
 

@@ -238,6 +238,7 @@ def run_plan(
             return recall(settled or replace(stored, receipt=paid))
         if stored is not None:
             if request is not None:
+                vault.ledger.check_quota(analyst)  # a key takes room too
                 vault.requests.bind(analyst, request, stored.receipt)
             return recall(stored)
         names = tuple(table.name for table in plan.tables)

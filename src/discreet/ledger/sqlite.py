@@ -25,6 +25,7 @@ from discreet.ledger.entry import (
     memo_text,
 )
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
+from discreet.ledger.quota import NO_QUOTA
 from discreet.ledger.requests import Request, bind, check_unbound
 from discreet.ledger.states import Change, move
 from discreet.ledger.verification import Verification, replay
@@ -37,7 +38,8 @@ __all__ = ["Ledger", "open_account"]
 class Ledger:
     """Accounts and the append-only record of every charge to them, in a file or on a server.
 
-    Several processes and threads may use one. `floor` is the least price of a charge.
+    Several processes and threads may use one. `floor` is the least price of a charge, `quota` the
+    most bytes that may be stored for one analyst.
     Privacy: a charge is admitted only within both budgets, whatever was asked before
     (see `Account`); the entry is durable before anything is run.
     >>> import tempfile
@@ -52,11 +54,12 @@ class Ledger:
     3 9/10
     """
 
-    __slots__ = ("_store", "floor")
+    __slots__ = ("_store", "floor", "quota")
 
     def __init__(self, store: Store, floor: PriceFloor = NO_FLOOR) -> None:
         self._store = store
         self.floor = floor
+        self.quota = NO_QUOTA
 
     @classmethod
     def open(cls, path: str | Path) -> "Ledger":
@@ -153,6 +156,7 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
         text, loss = memo_text(memo or {}), rounded_up(loss)
         label = (memo or {}).get("label") or "This charge"
         event = describe_loss(loss)
+        self.check_quota(analyst)
 
         def charge(book: Book) -> Sealed:
             accounts = (
@@ -174,6 +178,16 @@ raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was chang
 
         entry, seal = self._store.share(charge)
         return entry.receipt_for(seal, loss, dict(memo or {}))
+
+    def check_quota(self, analyst: str) -> None:
+        """Refuse an analyst for whom as much is stored as an account may fill.
+
+        Privacy: none (touches no data); see `Quota`.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Ledger.open(f"{folder}/vault/vault.db").check_quota("ana")
+        """
+        self.quota.check(analyst, self._store.reading)
 
     def payers(self, *, population: str, analyst: str) -> tuple[Account, Account]:
         """The two accounts that a charge is taken from.

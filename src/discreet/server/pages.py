@@ -97,7 +97,9 @@ def _visitor(request: Request, role: Role) -> Here:
         raise Problem("not-signed-in")
     if login.identity.role is not role:
         raise Problem("not-found")
-    return Here(desk_of(request), login)
+    desk = desk_of(request)
+    desk.admit(login.identity)
+    return Here(desk, login)
 
 
 def _analyst(request: Request) -> Here:
