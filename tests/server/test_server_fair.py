@@ -10,10 +10,11 @@ import pytest
 from discreet.errors import QuotaExceeded
 from discreet.ledger.quota import Quota
 from discreet.ledger.states import Change
+from discreet.schema.table import Budget
 from discreet.server.accounts import Role
 from discreet.server.gate import Workers
 from support.server_house import house_of
-from support.worlds import COUNTER, MONITOR, SPECIFICATION
+from support.worlds import COUNTER, MONITOR, SPECIFICATION, SYNOPSIS
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 PATIENCE = 60
@@ -171,7 +172,8 @@ STORING = {  # every way in which an analyst leaves something in the record
     "a key for an old answer": ("/queries", {"sql": SQL, "epsilon": 0.5, "key": "k"}),
     "a monitor": ("/monitors", {**MONITOR, "name": "other"}),
     "a check": ("/monitors/fever/checks", {}),
-    "a counter": ("/counters", {**{k: v for k, v in COUNTER.items() if k != "rho"}, "epsilon": 1}),
+    "a counter": ("/counters", COUNTER),
+    "a synopsis": ("/synopses", SYNOPSIS),
     "a release": ("/releases", {"name": "r1", "specification": SPECIFICATION}),
 }
 
@@ -187,6 +189,9 @@ def written(house):
 def test_an_account_that_is_full_stores_nothing_more(tmp_path):
     for house in house_of(tmp_path / "h"):
         joined(house)
+        for holder, name in (("analyst", "ana"), ("population", "patients")):
+            budget = Budget(epsilon=100, delta=1e-5)  # for Gaussian noise
+            house.curator.ledger.amend(holder, name, budget, {"why": "all services"})
         first = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5, "key": "o"})
         assert house.call("ana", "POST", "/monitors", json=MONITOR).status_code == 201
         house.curator.ledger.quota = Quota(most=2000)
