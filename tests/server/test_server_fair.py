@@ -194,7 +194,7 @@ def test_an_account_that_is_full_stores_nothing_more(tmp_path):
             house.curator.ledger.amend(holder, name, budget, {"why": "all services"})
         first = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5, "key": "o"})
         assert house.call("ana", "POST", "/monitors", json=MONITOR).status_code == 201
-        house.curator.ledger.quota = Quota(most=2000)
+        house.curator.ledger.quota = Quota(most=5000)
         before, told = written(house), {}
         for name, (path, body) in STORING.items():
             refused = house.call("ana", "POST", path, json=body)
@@ -202,7 +202,7 @@ def test_an_account_that_is_full_stores_nothing_more(tmp_path):
         assert set(told.values()) == {(403, "quota-exceeded")}, told
         assert written(house) == before
         detail = refused.json()["detail"]
-        assert "the limit of an account is 2,000" in detail
+        assert "the limit of an account is 5,000" in detail
         assert "--account-megabytes" in detail
         assert "Nothing was run or charged" in detail
         # What there is can be read and asked again, and others go on.
