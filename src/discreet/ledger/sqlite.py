@@ -27,7 +27,7 @@ from discreet.ledger.entry import (
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.quota import NO_QUOTA
 from discreet.ledger.requests import Request, bind, check_unbound
-from discreet.ledger.states import Change, move
+from discreet.ledger.states import Change, check_name, move
 from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
 from discreet.schema.table import Budget
@@ -347,6 +347,8 @@ def open_account(book: Book, account: Account) -> None:
     """
     known = book.find(account.holder, account.name)
     if known is None:
+        if account.holder is Holder.ANALYST:
+            check_name(book, account.name)
         book.append(Act.OPEN, (account,), describe_account(account), "{}")
         book.put(account)
         return
