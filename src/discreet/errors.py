@@ -6,16 +6,20 @@ DiscreetError
 ├── UnsafeQuery        SQL that is refused before data is touched: nothing was run or charged
 ├── UnprovableRequest  no theorem gives the guarantee asked for: refused, nothing happened
 ├── BudgetExceeded     the filter refused a charge: nothing was run or charged
+│   └── QuotaExceeded  too much is stored for one account: nothing was run or charged
 └── Unavailable        a service could not answer; the reason is for the custodian only
-    └── Stale          somebody else moved a durable state on first; read it again
+    ├── Stale          somebody else moved a durable state on first; read it again
+    └── Unanswered     a request was charged and has no answer, now and later: final
 """
 
 __all__ = [
     "BudgetExceeded",
     "DiscreetError",
     "InvalidValue",
+    "QuotaExceeded",
     "SchemaError",
     "Stale",
+    "Unanswered",
     "Unavailable",
     "UnprovableRequest",
     "UnsafeQuery",
@@ -93,6 +97,15 @@ class BudgetExceeded(DiscreetError):
     """
 
 
+class QuotaExceeded(BudgetExceeded):
+    """As much is stored for an account as it may fill; old answers are given as before.
+
+    Privacy: none (touches no data).
+    >>> issubclass(QuotaExceeded, BudgetExceeded)
+    True
+    """
+
+
 class Unavailable(DiscreetError):
     """A service could not answer; only the custodian learns why.
 
@@ -107,5 +120,14 @@ class Stale(Unavailable):
 
     Privacy: none (touches no data).
     >>> issubclass(Stale, Unavailable)
+    True
+    """
+
+
+class Unanswered(Unavailable):
+    """A request with a key was charged and has no answer; asked again, it says the same.
+
+    Privacy: none (touches no data): what came of a charge is an output that went out.
+    >>> issubclass(Unanswered, Unavailable)
     True
     """

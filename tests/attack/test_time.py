@@ -159,7 +159,7 @@ def test_an_engine_that_is_late_is_ended_and_replaced(twins):
     """What runs too long is stopped at its deadline, so that it is in nobody's way."""
     session = twins[0].remote_session("ana")
     warehouse = session._warehouse
-    with warehouse.engines.lane(("visits",), (1,), session._grid) as lane:
+    with warehouse.engines.lane(("visits",), (1,), session._grid, "ana") as lane:
         outcome = []
         slow = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 

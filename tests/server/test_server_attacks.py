@@ -105,8 +105,8 @@ def test_jobs_that_failed_make_room_and_nobody_fills_them_alone(house, monkeypat
         while house.call("ana", "GET", path).json()["state"] != "failed":
             time.sleep(0.01)
     desk, kept = house.client.app.state.desk, jobs.Jobs()
-    kept._pool.shutdown()
-    monkeypatch.setattr(kept, "_pool", _Idle())
+    kept.close()
+    monkeypatch.setattr(kept, "_workers", _Idle())
     form = jobs.QueryForm(sql=SQL, epsilon=0.1, wait=False)
     ana = house.accounts.identify(house.tokens["ana"])
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_jobs_that_failed_make_room_and_nobody_fills_them_alone(house, monkeypat
 class _Idle:
     """Takes work and never does it."""
 
-    def submit(self, _):
+    def submit(self, _, __):
         from concurrent.futures import Future
 
         return Future()

@@ -26,6 +26,7 @@ from discreet.cli import (
     synopsis,
     synth,
 )
+from discreet.cli.pipes import patient_output
 from discreet.cli.shared import refusing
 
 __all__ = ["app", "main"]
@@ -110,7 +111,8 @@ app = _application()
 
 
 def main() -> None:
-    """Run the command line of this process and set its exit status.
+    """Run the command line of this process and set its exit status; a reader who stops reading
+    does not change it.
 
     Privacy: none (touches no data).
     >>> import sys, unittest.mock
@@ -122,4 +124,5 @@ def main() -> None:
     discreet 0.1.0
     0
     """
+    patient_output()
     app()

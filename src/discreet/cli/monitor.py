@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.pipes import reader_left
 from discreet.cli.shared import (
     Json,
     VaultFolder,
@@ -227,6 +228,8 @@ def _run(
                 continue
             failures, done = 0, done + 1
             typer.echo(json.dumps(check.values()) if as_json else _line(check))
+            if reader_left():  # alarms that nobody sees are not spent
+                break
         used = not monitor.alarms_left
     if used:
         typer.echo(

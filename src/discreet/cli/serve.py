@@ -58,6 +58,14 @@ def _serve(
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="Cookies only over HTTPS: behind a TLS proxy.")
     ] = False,
+    account_megabytes: Annotated[
+        int,
+        typer.Option("--account-megabytes", help="What may be stored for one account."),
+    ] = 256,
+    requests_per_minute: Annotated[
+        int,
+        typer.Option("--requests-per-minute", help="How many requests one account may send."),
+    ] = 6000,
     grid_seconds: Annotated[
         str,
         typer.Option("--grid-seconds", help="The step of time; outcomes are seen at whole steps."),
@@ -75,6 +83,8 @@ def _serve(
         roots=tuple(each.resolve() for each in root or ()),
         databases=_databases(database or []),
         secure_cookies=behind_tls,
+        account_bytes=account_megabytes << 20,
+        requests_per_minute=requests_per_minute,
     )
     with existing_vault(folder, grid_seconds=number(grid_seconds)) as curator:
         serve(curator, settings)

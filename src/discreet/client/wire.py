@@ -22,6 +22,8 @@ _ERRORS = {
     "unsafe-query": "UnsafeQuery",
     "unprovable-request": "UnprovableRequest",
     "budget-exceeded": "BudgetExceeded",
+    "quota-exceeded": "QuotaExceeded",
+    "unanswered": "Unanswered",
 }
 _PREFIX = "/api/v1"
 _NEXT = re.compile(r'<(/api/v1/[^<>"\s]*)>; rel="next"')

@@ -1,4 +1,4 @@
-"""The engines of a vault's tables: one that local sessions share, and one for each remote run.
+"""The engines of a vault's tables: one for each run. Local runs share one while they take turns.
 Opens none over another state of the data than is asked for; knows no questions.
 """
 
@@ -28,7 +28,7 @@ class Engines:
     'Engines'
     """
 
-    __slots__ = ("_catalogue", "_folder", "_lock", "_open", "lanes", "opened")
+    __slots__ = ("_busy", "_catalogue", "_folder", "_lock", "_open", "lanes", "opened")
 
     def __init__(
         self, catalogue: Catalogue, folder: Path, opening: Callable[[Names], Engine]
@@ -37,6 +37,7 @@ class Engines:
         self._folder = folder
         self._open = opening
         self._lock = threading.Lock()
+        self._busy: set[Names] = set()
         self.opened: dict[Names, tuple[Versions, Engine]] = {}
         self.lanes = Lanes(opening)
 
@@ -58,7 +59,30 @@ class Engines:
             return engine
 
     @contextmanager
-    def lane(self, names: Names, versions: Versions, grid: Grid) -> Iterator[Lane]:
+    def local(self, names: Names, versions: Versions, asker: str) -> Iterator[Engine]:
+        """An engine for one local run: the shared one while nobody runs on it, else another.
+
+        So the statements of several threads run side by side, as far as the machine has cores.
+        Privacy: none: an engine's rows are exact and stay with the curator.
+        >>> Engines.local.__name__
+        'local'
+        """
+        engine = self.shared(names, versions)
+        with self._lock:
+            alone = names not in self._busy
+            self._busy.add(names)
+        if not alone:
+            with self.lanes.taken(names, versions, asker) as lane:
+                yield lane.engine
+            return
+        try:
+            yield engine
+        finally:
+            with self._lock:
+                self._busy.discard(names)
+
+    @contextmanager
+    def lane(self, names: Names, versions: Versions, grid: Grid, asker: str) -> Iterator[Lane]:
         """An engine of one remote run's own, started before the run is charged.
 
         Privacy: none (touches no data): starting takes whole steps of time.
@@ -66,7 +90,7 @@ class Engines:
         'lane'
         """
         self._checked(names, versions)
-        with self.lanes.taken(names, versions) as lane:
+        with self.lanes.taken(names, versions, asker) as lane:
             grid.started(lane.engine.ready)
             yield lane
 

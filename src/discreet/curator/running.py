@@ -4,7 +4,7 @@ It is the only place where exact integers and noise meet; reviewed hardest.
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -102,11 +102,11 @@ def _released(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One emitted statement, the tables it reads in which state, and what it may take.
+    """One emitted statement, the tables it reads in which state, what it may take, and whose it is.
 
     `analyst` and `label` say whose it is and what for, where it fails.
     Privacy: none (touches no data): `seconds` are public.
-    >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20)).names
+    >>> Statement("SELECT 1", ("visits",), (1,), Fraction(1, 20), "ana").names
     ('visits',)
     """
 
@@ -114,7 +114,7 @@ class Statement:
     names: tuple[str, ...]
     versions: tuple[int, ...]
     seconds: Fraction
-    analyst: str = ""
+    analyst: str
     label: str = ""
 
 
@@ -146,10 +146,14 @@ def run_statement(
 
     try:
         if grid is None:
-            engine = warehouse.engine(statement.names, data_versions=statement.versions)
-            watched.begin(engine)
-            return release_rows(statement.sql, engine, pay, release, bits)
-        with warehouse.engines.lane(statement.names, statement.versions, grid) as lane:
+            with warehouse.engines.local(
+                statement.names, statement.versions, statement.analyst
+            ) as engine:
+                watched.begin(engine)
+                return release_rows(statement.sql, engine, pay, release, bits)
+        with warehouse.engines.lane(
+            statement.names, statement.versions, grid, statement.analyst
+        ) as lane:
             watched.begin(lane.engine, lane)
             receipt = pay()
             return receipt, _on_time(grid, statement, lane, release, bits)
@@ -158,9 +162,9 @@ def run_statement(
             raise
         free = paid[0] is None and str(failure) == MESSAGE
         told = Unavailable(FREE_MESSAGE) if free else failure
+        if paid[0] is not None:  # it is an output too: told once it is kept
+            vault.requests.fail(paid[0], failure)
         with contextlib.suppress(Unavailable):
-            if paid[0] is not None:  # it is an output too, and is given again
-                vault.requests.fail(paid[0], failure)
             entry = None if paid[0] is None else paid[0].sequence
             vault.causes.add(statement.analyst, entry, statement.label, watched.cause())
     try:
@@ -256,11 +260,13 @@ def run_plan(
     bits: BitSource,
     request: Request | None = None,
     grid: Grid | None = None,
+    paid: Charge | None = None,
 ) -> Answer:
     """Run a plan that was made from the catalogue as it is, or as it was a moment ago.
 
     The stored release if this was asked before, else charge, run, noise, store. On a grid of time
     a question that is being asked already is waited for, and what came of it is given again.
+    `paid` is an earlier charge for this plan of which nothing has come: it is not charged again.
     Privacy: the plan's cost; a stored release is post-processing [DR14, Prop. 2.1].
     >>> run_plan.__name__
     'run_plan'
@@ -273,8 +279,12 @@ def run_plan(
     asker = None if sharing else analyst
     with contextlib.nullcontext() if grid is None else warehouse.turns.of((asker, key)):
         stored = vault.releases.find(key, analyst=asker)
+        if stored is not None and paid is not None:  # asked anew meanwhile: the same, for good
+            settled = vault.requests.settle(key, paid, stored.body)
+            return recall(settled or replace(stored, receipt=paid))
         if stored is not None:
             if request is not None:
+                vault.ledger.check_quota(analyst)  # a key takes room too
                 vault.requests.bind(analyst, request, stored.receipt)
             return recall(stored)
         names = tuple(table.name for table in plan.tables)
@@ -286,27 +296,40 @@ def run_plan(
             **visibility(grid, plan.answer_seconds),
         }
 
+        charges = [] if paid is None else [paid]
+
         def charge() -> Charge:
-            return vault.ledger.charge(
-                population=payer.population,
-                analyst=analyst,
-                loss=plan.cost,
-                memo=memo,
-                request=request,
-            )
+            if not charges:
+                receipt = vault.ledger.charge(
+                    population=payer.population,
+                    analyst=analyst,
+                    loss=plan.cost,
+                    memo=memo,
+                    request=request,
+                )
+                charges.append(receipt)
+            return charges[0]
 
         _rehearse(plan, grid)
-        receipt, released = run_statement(
-            vault,
-            warehouse,
-            grid,
-            Statement(plan.sql, names, versions, plan.answer_seconds, analyst, memo["label"]),
-            charge,
-            lambda rows, fresh: noised(plan, rows, fresh),
-            bits,
-        )
+        try:
+            receipt, released = run_statement(
+                vault,
+                warehouse,
+                grid,
+                Statement(plan.sql, names, versions, plan.answer_seconds, analyst, memo["label"]),
+                charge,
+                lambda rows, fresh: noised(plan, rows, fresh),
+                bits,
+            )
+        except DiscreetError:
+            first = vault.releases.paid_by(charges[0].sequence) if charges else None
+            if first is None:
+                raise
+            return recall(first)  # somebody else finished it; that is what came of the charge
         assert receipt is not None
-        vault.releases.store(key, receipt, release_body(released, versions))
+        earlier = vault.requests.settle(key, receipt, release_body(released, versions))
+        if earlier is not None:
+            return recall(earlier)
         return Answer(released, receipt_of(plan, receipt, versions), free=False)
 
 

@@ -92,8 +92,8 @@ def sample_and_aggregate(
     if known.unit is not None:
         listed.insert(0, _unit(dialect_of(warehouse.dialect(table))))
     sql = f"SELECT {', '.join(listed)} FROM {warehouse.relation(table)}"
-    engine = warehouse.engine((table,), data_versions=(version,))
-    receipt, found = release_rows(sql, engine, charge, release)
+    with warehouse.engines.local((table,), (version,), analyst) as engine:
+        receipt, found = release_rows(sql, engine, charge, release)
     words = f"sample and aggregate, {type(summary).__name__}"
     notes = table_notes(known, tuple(columns))
     return Estimated(found, words, mechanism.loss(), receipt, notes)

@@ -19,14 +19,16 @@ from discreet.curator.warehouse import Warehouse
 from discreet.errors import (
     DiscreetError,
     InvalidValue,
+    Unanswered,
     Unavailable,
     UnprovableRequest,
     UnsafeQuery,
 )
-from discreet.ledger.account import Account, Holder, Remaining
+from discreet.ledger.account import Account, Holder, Remaining, rounded_up
+from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
-from discreet.ledger.requests import Request
+from discreet.ledger.requests import Request, unanswered_text
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
@@ -212,10 +214,12 @@ class Session:
         request = _request(key, sql, prices, count)
         with self._warehouse.turns.of((self.name, request)):
             self._await(request)
-            stored = self._vault.requests.find(self.name, request)
-            if stored is not None:
-                return recall(stored)
-            return self._asked(sql, request, epsilon, rho, error, count, delta)
+            known = self._vault.requests.find(self.name, request)
+            if known is None:
+                return self._asked(sql, request, epsilon, rho, error, count, delta)
+            if isinstance(known, Release):
+                return recall(known)
+            return self._finished(known, sql, epsilon, rho, error, count, delta)
 
     def _asked(
         self,
@@ -229,7 +233,7 @@ class Session:
     ) -> Answer:
         bought = None
         if error is not None and count is epsilon is rho is None:
-            bought, intervals = self._counted(sql, error, delta)
+            bought, intervals = self._counted(sql, error, delta, self.run)
             count = supposed_count(intervals) if bought is not None else None
         try:
             made = self._planned(
@@ -248,6 +252,54 @@ class Session:
             ) from None
         found.bought = bought
         return found
+
+    def _finished(
+        self,
+        paid: Charge,
+        sql: str,
+        epsilon: Number | None,
+        rho: Number | None,
+        error: Number | Mapping[str, Number] | None,
+        count: int | None,
+        delta: Number | None,
+    ) -> Answer:
+        """The answer that a charge paid for and that was cut off before anybody saw it; or, where
+        that question has another price, table or state of the data by now, its end for good.
+        """
+        bought = None
+        try:
+            if error is not None and count is epsilon is rho is None:
+                bought, intervals = self._counted(sql, error, delta, _buy_nothing)
+                count = supposed_count(intervals) if bought is not None else None
+            made = self._planned(
+                sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
+            )
+            same = self._pays(paid, made)
+        except Unavailable:
+            raise  # it may pass: a source that is away, a record that is looked after
+        except DiscreetError:
+            same = False
+        if not same:
+            cut = Unavailable("The request was cut off, and tables or accounts have changed since.")
+            first = self._vault.requests.fail(paid, cut)
+            if first is not None:
+                return recall(first)
+            raise Unanswered(unanswered_text(paid, str(cut)))
+        found = run_plan(
+            self._vault, self._warehouse, self.name, made, system, None, self._grid, paid
+        )
+        found.bought = bought
+        return found
+
+    def _pays(self, paid: Charge, made: Plan) -> bool:
+        """Whether a charge is the one that this plan would make now."""
+        versions = data_versions(self._warehouse, made)
+        return (
+            rounded_up(made.cost) == paid.loss
+            and paying(made.tables).population == paid.population
+            and ", ".join(map(str, versions)) == paid.memo.get("data_version")
+            and not self._vault.requests.adopted_since(paid)
+        )
 
     def _earlier(
         self,
@@ -285,7 +337,11 @@ class Session:
         return self._vault.releases.find(release_key(made, versions), analyst=asker)
 
     def _counted(
-        self, sql: str, error: Number | Mapping[str, Number], delta: Number | None
+        self,
+        sql: str,
+        error: Number | Mapping[str, Number],
+        delta: Number | None,
+        buy: Callable[[Plan], Answer],
     ) -> tuple[Answer | None, list[tuple[float, float]]]:
         """A released count of the values behind an average, or one bought now; None if no need."""
         draft, analyst, kind = self._draft(sql, delta)
@@ -306,7 +362,7 @@ class Session:
         )
         if found is not None:
             return found
-        bought = self.run(made)
+        bought = buy(made)
         return bought, [row[COUNTED] for row in bought.intervals()]
 
     def _released_count(
@@ -424,6 +480,10 @@ class Session:
 
     def _answers(self) -> list[Answer]:
         return [recall(release) for release in self._vault.releases.transcript(self.name)]
+
+
+def _buy_nothing(plan: Plan) -> Answer:
+    raise InvalidValue(f"{plan.question!r:.200} is not known, and nothing is bought now.")
 
 
 def _request(

@@ -17,7 +17,7 @@ class _Turn:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.users = 0
-        self.failure: str | None = None
+        self.failure: Unavailable | None = None
 
 
 class Turns:
@@ -50,11 +50,11 @@ class Turns:
         try:
             with turn.lock:
                 if turn.failure is not None:
-                    raise Unavailable(turn.failure)
+                    raise type(turn.failure)(*turn.failure.args)
                 try:
                     yield
                 except Unavailable as failure:
-                    turn.failure = str(failure)
+                    turn.failure = type(failure)(*failure.args)  # without its traceback
                     raise
         finally:
             with self._lock:

@@ -16,7 +16,7 @@ from discreet.loss import ZCDP, Approximate, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema.table import Budget
 
-__all__ = ["Account", "Holder", "Remaining", "account_name", "jointly", "rounded_up"]
+__all__ = ["Account", "Holder", "Remaining", "account_name", "folded", "jointly", "rounded_up"]
 
 _LONGEST = 10**40  # the denominator up to which filters keep totals exactly
 _LARGEST_EPSILON = 10**6
@@ -54,6 +54,17 @@ def account_name(name: str) -> str:
             "and _ . @ + -, and begin with a letter, a digit or _."
         )
     return name
+
+
+def folded(name: str) -> str:
+    """What two names share that a reader takes for one: capitals and forms of letters aside.
+
+    Privacy: none (touches no data).
+    >>> folded("ANA") == folded("ana"), folded("Straße") == folded("STRASSE")
+    (True, True)
+    """
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return unicodedata.normalize("NFKC", plain).casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from discreet.ledger._book import Book
 from discreet.ledger._store import Store
 from discreet.ledger.entry import Act, Entry, Receipt
 
-__all__ = ["Listed", "Release", "Releases"]
+__all__ = ["Listed", "Release", "Releases", "keep"]
 
 _ID = re.compile("[0-9a-f]{20}")
 _SELECT = """
@@ -92,7 +92,7 @@ class Releases:
         given: object = body
         if not isinstance(given, bytes):
             raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
-        self._store.share(lambda book: _keep(book, key, receipt, body))
+        self._store.share(lambda book: keep(book, key, receipt, body))
         return Release(key=key, body=body, receipt=receipt)
 
     def find(self, key: str, *, analyst: str | None) -> Release | None:
@@ -198,7 +198,13 @@ class Releases:
         return tuple(_release(row) for row in rows)
 
 
-def _keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
+def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
+    """Inside a transaction: keep a release that a charge of this vault paid for.
+
+    Privacy: post-processing: the body is noisy already.
+    >>> callable(keep)
+    True
+    """
     query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
     found = book.connection.execute(query, (receipt.sequence,)).fetchone()
     if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:

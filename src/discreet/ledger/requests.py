@@ -1,5 +1,6 @@
 """Requests with a key of the asker's own: asked again, they give the same answer for one charge.
-Bound in the transaction of the charge; what came of it, a release or a failure, is given again.
+Bound in the transaction of the charge; of what comes of a charge, a release or a failure, the first
+that is written stands and is given again, whoever else was working on it.
 """
 
 import json
@@ -8,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from discreet import errors
-from discreet.errors import DiscreetError, InvalidValue, Unavailable
-from discreet.ledger._book import Book
+from discreet.errors import DiscreetError, InvalidValue, Unanswered, Unavailable
+from discreet.ledger._book import Book, read_entries
+from discreet.ledger._connection import Connection
 from discreet.ledger._store import Store
 from discreet.ledger.entry import Receipt, canonical
-from discreet.ledger.releases import Release, Releases
+from discreet.ledger.releases import Release, Releases, keep
 
-__all__ = ["Request", "Requests", "bind", "check_unbound"]
+__all__ = ["Request", "Requests", "bind", "check_unbound", "unanswered_text"]
 
 _KEY = re.compile(r"[!-~]{1,128}")
 
@@ -69,8 +70,9 @@ class Requests:
         self._store = store
         self._releases = releases
 
-    def find(self, analyst: str, request: Request) -> Release | None:
-        """What came of a request: None if it is new, its release, or its failure once more.
+    def find(self, analyst: str, request: Request) -> Release | Receipt | None:
+        """What came of a request: None if it is new, its release, its failure once more, or the
+        receipt of a charge of which nothing has come yet.
 
         Privacy: post-processing; a failure after a charge is an output too.
         >>> Requests.find.__name__
@@ -87,18 +89,11 @@ class Requests:
                     f"the key {request.key!r} was used for another question or price; choose "
                     "another key. Nothing was run or charged."
                 )
-            failed = "SELECT error, message FROM failures WHERE entry = ?"
-            failure = connection.execute(failed, (row[1],)).fetchone()
+            failure = _failure(connection, row[1])
+            (paid,) = read_entries(connection, after=row[1] - 1, limit=1)
         if failure is not None:
-            raise _error(*failure)
-        found = self._releases.paid_by(row[1])
-        if found is None:
-            raise Unavailable(
-                f"the request {request.key!r} was charged in entry {row[1]} and has no answer: it "
-                "is still being answered, or was cut off. Ask again later, or pay again with "
-                "another key. Nothing more was charged."
-            )
-        return found
+            raise Unanswered(unanswered_text(paid.receipt, failure))
+        return self._releases.paid_by(row[1]) or paid.receipt
 
     def pending(self, analyst: str, request: Request) -> float | None:
         """The seconds that the charge of a request recorded for its outcome, while there is none.
@@ -127,20 +122,87 @@ class Requests:
         """
         self._store.share(lambda book: bind(book, analyst, request, receipt.sequence))
 
-    def fail(self, receipt: Receipt, failure: DiscreetError) -> None:
-        """Keep what an asker was told instead of an answer, after the charge.
+    def settle(self, key: str, receipt: Receipt, body: bytes) -> Release | None:
+        """Keep the answer of a charge: None if it is kept now, or the answer that was kept first.
 
-        Privacy: post-processing: the words went out already.
+        Where a failure was kept first, that is raised: of several who work on one charge, one is
+        heard.
+        Privacy: one charge pays for one release, whoever finishes it.
+        >>> Requests.settle.__name__
+        'settle'
+        """
+
+        def write(book: Book) -> tuple[bool, str | None]:
+            failure = _failure(book.connection, receipt.sequence)
+            if failure is not None or _released(book.connection, receipt.sequence):
+                return False, failure
+            keep(book, key, receipt, body)
+            return True, None
+
+        kept, failure = self._store.share(write)
+        if failure is not None:
+            raise Unanswered(unanswered_text(receipt, failure))
+        return None if kept else self._releases.paid_by(receipt.sequence)
+
+    def fail(self, receipt: Receipt, failure: DiscreetError) -> Release | None:
+        """Keep what an asker is told instead of an answer, after the charge, if nothing was kept
+        before; the answer where one was.
+
+        Privacy: post-processing: the words go out.
         >>> Requests.fail.__name__
         'fail'
         """
         row = (receipt.sequence, type(failure).__name__, str(failure))
 
-        def write(book: Book) -> None:
-            book.connection.execute("INSERT INTO failures VALUES (?, ?, ?)", row)
-            book.seal("failure", row)
+        def write(book: Book) -> bool:
+            released = _released(book.connection, receipt.sequence)
+            if not released and _failure(book.connection, receipt.sequence) is None:
+                book.connection.execute("INSERT INTO failures VALUES (?, ?, ?)", row)
+                book.seal("failure", row)
+            return released
 
-        self._store.share(write)
+        released = self._store.share(write)
+        return self._releases.paid_by(receipt.sequence) if released else None
+
+    def adopted_since(self, receipt: Receipt) -> bool:
+        """Whether the custodian adopted the record after a charge: what came of it may be
+        forgotten.
+
+        Privacy: none (touches no data).
+        >>> Requests.adopted_since.__name__
+        'adopted_since'
+        """
+        query = "SELECT 1 FROM entries WHERE sequence > ? AND act = 'adopt' LIMIT 1"
+        with self._store.reading() as connection:
+            return connection.execute(query, (receipt.sequence,)).fetchone() is not None
+
+
+def _failure(connection: Connection, entry: int) -> str | None:
+    query = "SELECT message FROM failures WHERE entry = ?"
+    row = connection.execute(query, (entry,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _released(connection: Connection, entry: int) -> bool:
+    query = "SELECT 1 FROM releases WHERE entry = ? LIMIT 1"
+    return connection.execute(query, (entry,)).fetchone() is not None
+
+
+def unanswered_text(receipt: Receipt, message: str) -> str:
+    """What is said for good of a charge that has no answer.
+
+    Privacy: none (touches no data): what the record says, and the words that went out.
+    >>> from discreet.loss import Pure
+    >>> unanswered_text(Receipt(7, "", "", "people", "ana", Pure(epsilon=1), {}), "Cut off.")[:54]
+    'Cut off. This is final: entry 7 (epsilon 1) stays char'
+    """
+    parts = {name: getattr(receipt.loss, name, 0) for name in ("epsilon", "rho", "delta")}
+    cost = ", ".join(f"{name} {float(value):.6g}" for name, value in parts.items() if value)
+    return (
+        f"{message} This is final: entry {receipt.sequence} ({cost}) stays charged, there is no "
+        "answer, and none will come under this key. With another key the question is charged "
+        "anew; nothing more was charged now."
+    )
 
 
 def check_unbound(book: Book, analyst: str, request: Request) -> None:
@@ -169,10 +231,3 @@ def bind(book: Book, analyst: str, request: Request, entry: int) -> None:
     row = (analyst, request.key, request.question, entry)
     book.connection.execute("INSERT INTO requests VALUES (?, ?, ?, ?)", row)
     book.seal("request", (f"{analyst}:{request.key}", request.question, entry))
-
-
-def _error(name: str, message: str) -> DiscreetError:
-    kind = getattr(errors, name, Unavailable)
-    known = isinstance(kind, type) and issubclass(kind, DiscreetError)
-    made: DiscreetError = kind(message) if known else Unavailable(message)
-    return made

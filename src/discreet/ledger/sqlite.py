@@ -28,8 +28,9 @@ from discreet.ledger.entry import (
     memo_text,
 )
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
+from discreet.ledger.quota import NO_QUOTA
 from discreet.ledger.requests import Request, bind, check_unbound
-from discreet.ledger.states import Change, move
+from discreet.ledger.states import Change, check_name, move
 from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
 from discreet.schema.table import Budget
@@ -40,7 +41,8 @@ __all__ = ["Ledger", "open_account"]
 class Ledger:
     """Accounts and the append-only record of every charge to them, in a file or on a server.
 
-    Several processes and threads may use one. `floor` is the least price of a charge.
+    Several processes and threads may use one. `floor` is the least price of a charge, `quota` the
+    most bytes that may be stored for one analyst.
     Privacy: a charge is admitted only within both budgets, whatever was asked before
     (see `Account`); the entry is durable before anything is run.
     >>> import tempfile
@@ -55,11 +57,12 @@ class Ledger:
     3 9/10
     """
 
-    __slots__ = ("_store", "floor")
+    __slots__ = ("_store", "floor", "quota")
 
     def __init__(self, store: Store, floor: PriceFloor = NO_FLOOR) -> None:
         self._store = store
         self.floor = floor
+        self.quota = NO_QUOTA
 
     @classmethod
     def open(cls, path: str | Path) -> "Ledger":
@@ -157,6 +160,7 @@ Nothing was run or charged.
         text, loss = memo_text(memo or {}), rounded_up(loss)
         label = (memo or {}).get("label") or "This charge"
         event = describe_loss(loss)
+        self.check_quota(analyst)
 
         def charge(book: Book) -> Sealed:
             accounts = (
@@ -178,6 +182,16 @@ Nothing was run or charged.
 
         entry, seal = self._store.share(charge)
         return entry.receipt_for(seal, loss, dict(memo or {}))
+
+    def check_quota(self, analyst: str) -> None:
+        """Refuse an analyst for whom as much is stored as an account may fill.
+
+        Privacy: none (touches no data); see `Quota`.
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Ledger.open(f"{folder}/vault/vault.db").check_quota("ana")
+        """
+        self.quota.check(analyst, self._store.reading)
 
     def payers(self, *, population: str, analyst: str) -> tuple[Account, Account]:
         """The two accounts that a charge is taken from.
@@ -390,6 +404,8 @@ def open_account(book: Book, account: Account) -> None:
     """
     known = book.find(account.holder, account.name)
     if known is None:
+        if account.holder is Holder.ANALYST:
+            check_name(book, account.name)
         book.append(Act.OPEN, (account,), describe_account(account), "{}")
         book.put(account)
         return

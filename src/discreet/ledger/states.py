@@ -9,8 +9,9 @@ from typing import Any
 from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger._book import Book
 from discreet.ledger._store import Store
+from discreet.ledger.account import Holder, folded
 
-__all__ = ["Begun", "Change", "State", "States", "move"]
+__all__ = ["Begun", "Change", "State", "States", "check_name", "move"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _COLUMNS = "analyst, name, kind, version, entry, body"
@@ -216,6 +217,43 @@ class States:
         'put'
         """
         return self._store.share(lambda book: move(book, change))
+
+    def introduce(self, change: Change) -> State:
+        """The same for somebody who may be new here: refused where another's name differs in
+        capitals or forms of letters only.
+
+        Privacy: none (touches no data).
+        >>> States.introduce.__name__
+        'introduce'
+        """
+
+        def write(book: Book) -> State:
+            check_name(book, change.analyst)
+            return move(book, change)
+
+        return self._store.share(write)
+
+
+def check_name(book: Book, name: str) -> None:
+    """Inside a transaction: refuse a new name that a reader takes for one that is there.
+
+    A name that is there already stays, whatever others are: vaults of old may have both.
+    Privacy: none (touches no data).
+    >>> callable(check_name)
+    True
+    """
+    budgets = "SELECT name FROM accounts WHERE holder = ?"
+    known = {row[0] for row in book.connection.execute(budgets, (Holder.ANALYST.value,)).fetchall()}
+    holders = "SELECT analyst FROM states WHERE version = 1"
+    known |= {row[0] for row in book.connection.execute(holders).fetchall()}
+    if name in known:
+        return
+    for other in sorted(known):
+        if folded(other) == folded(name):
+            raise InvalidValue(
+                f"there is an account {other!r} already, and {name!r} differs from it in capitals "
+                "or forms of letters only; choose another name. Nothing was changed."
+            )
 
 
 def move(book: Book, change: Change) -> State:

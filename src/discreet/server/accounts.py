@@ -102,6 +102,7 @@ class Accounts:
     def issue(self, name: str, role: Role, *, days: int) -> Issued:
         """A new token for an account, which is made if it is new; its role stays.
 
+        A new name that differs from another in capitals only is refused.
         Privacy: none (touches no data).
         >>> Accounts.issue.__name__
         'issue'
@@ -128,7 +129,7 @@ class Accounts:
             new = {"id": made.id, "hash": _hash(secret), "expires": made.expires}
             return {**known, "role": role, "tokens": [*tokens, new]}
 
-        self._change(name, add)
+        self._put(name, _NAME, _KIND, add, self._states.introduce)
         return Issued(made.name, made.role, made.id, made.expires, text)
 
     def identify(self, text: str) -> Identity | None:
@@ -241,7 +242,7 @@ class Accounts:
         >>> Accounts.pause.__name__
         'pause'
         """
-        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": True})
+        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": True}, self._states.put)
 
     def go_on(self) -> None:
         """Let questions be answered again.
@@ -250,7 +251,7 @@ class Accounts:
         >>> Accounts.go_on.__name__
         'go_on'
         """
-        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": False})
+        self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": False}, self._states.put)
 
     def key(self) -> bytes:
         """The key that signs browser logins, the same for all processes of this vault.
@@ -262,7 +263,9 @@ class Accounts:
         known = self._read(_SERVER, "login-key")
         if not known:
             made = _random(32)
-            self._put(_SERVER, "login-key", "key", lambda old: old or {"key": made})
+            self._put(
+                _SERVER, "login-key", "key", lambda old: old or {"key": made}, self._states.put
+            )
             known = self._read(_SERVER, "login-key")
         return str(known["key"]).encode()
 
@@ -275,10 +278,15 @@ class Accounts:
         return {} if state is None else dict(json.loads(state.body))
 
     def _change(self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        self._put(name, _NAME, _KIND, change)
+        self._put(name, _NAME, _KIND, change, self._states.put)
 
     def _put(
-        self, holder: str, name: str, kind: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+        self,
+        holder: str,
+        name: str,
+        kind: str,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
+        write: Callable[[Change], object],
     ) -> None:
         for attempt in range(_ATTEMPTS):
             version, state = self._states.standing(name, analyst=holder)
@@ -286,7 +294,7 @@ class Accounts:
             body = json.dumps(change(known)).encode()
             next_one = Change(analyst=holder, name=name, kind=kind, version=version + 1, body=body)
             try:
-                self._states.put(next_one)
+                write(next_one)
             except Stale:
                 if attempt + 1 == _ATTEMPTS:
                     raise

@@ -17,7 +17,7 @@ from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import Act, Entry
 from discreet.server.accounts import Role
 from discreet.server.numbers import number_of
-from discreet.server.pages import Custodian, Here, form_of
+from discreet.server.pages import Custodian, Form, Here, form_of
 from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
 from discreet.web.drawing import steps
@@ -28,6 +28,7 @@ _FALSE_ALARM = 1e-9
 _PEOPLE = 60
 _CHARTS = 12
 _FAILURES = 10
+_TYPED = ("name", "role", "epsilon", "delta")
 _QUICK = ("differencing", "averaging", "linkage", "lottery", "refusals", "bits")
 
 
@@ -128,7 +129,14 @@ async def _accounts(here: Custodian) -> Response:
     return await _listed(here)
 
 
-async def _listed(here: Here, *, issued: Any = None, refusal: str = "") -> Response:
+async def _listed(
+    here: Here,
+    *,
+    issued: Any = None,
+    refusal: str = "",
+    typed: Form | None = None,
+    asking: str = "",
+) -> Response:
     def read() -> list[dict[str, Any]]:
         budgets = {
             each.name: left_text(each)
@@ -151,6 +159,8 @@ async def _listed(here: Here, *, issued: Any = None, refusal: str = "") -> Respo
         accounts=await here.run(read),
         issued=issued,
         refusal=refusal,
+        asking=asking,
+        typed={name: (typed or Form({})).text(name) for name in _TYPED},
     )
 
 
@@ -171,7 +181,7 @@ async def _open(request: Request, here: Custodian) -> Response:
     try:
         issued = await here.run(make)
     except DiscreetError as refusal:
-        return await _listed(here, refusal=refusal_text(refusal))
+        return await _listed(here, refusal=refusal_text(refusal), typed=form)
     return await _listed(here, issued=issued)
 
 
@@ -190,6 +200,8 @@ async def _token(request: Request, here: Custodian) -> Response:
 
 async def _revoke(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
+    if form.text("name") == here.who.name and form.text("confirm") != "yes":
+        return await _listed(here, asking=here.who.name)
     try:
         await here.run(lambda: here.desk.accounts.revoke(form.text("name")))
     except DiscreetError as refusal:

@@ -176,22 +176,38 @@ async def _token(request: Request, name: _Name, form: TokenForm, who: _Custodian
     return await desk.gate.run(who.name, issue)
 
 
-async def _revoke_all(request: Request, name: _Name, who: _Custodian) -> Response:
+def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
+    """Nobody ends the token they use by a slip."""
+    if name == who.name and token == who.token and not confirm:
+        raise Problem(
+            "conflict",
+            "This ends the token that you are using now, and the logins made with it. If that is "
+            "what you want, send the request again with ?confirm=true. Nothing was revoked.",
+        )
+
+
+async def _revoke_all(
+    request: Request, name: _Name, who: _Custodian, confirm: bool = False
+) -> Response:
     desk = desk_of(request)
 
     def revoke() -> None:
         _role(desk, name)
+        _ask_first(who, name, who.token, confirm)
         desk.accounts.revoke(name)
 
     await desk.gate.run(who.name, revoke)
     return Response(status_code=204)
 
 
-async def _revoke(request: Request, name: _Name, token: _Token, who: _Custodian) -> Response:
+async def _revoke(
+    request: Request, name: _Name, token: _Token, who: _Custodian, confirm: bool = False
+) -> Response:
     desk = desk_of(request)
 
     def revoke() -> None:
         _role(desk, name)
+        _ask_first(who, name, token, confirm)
         try:
             desk.accounts.revoke(name, token)
         except InvalidValue:

@@ -31,6 +31,7 @@ from discreet.errors import (
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import describe_loss
 from discreet.ledger.history import Charged
+from discreet.ledger.quota import Quota
 from discreet.ledger.releases import Listed, Release
 from discreet.plan.draft import Plan
 from discreet.plan.explain import explained
@@ -69,18 +70,40 @@ class Desk:
         self.gate = Gate(settings)
         self.guesses = PerMinute(most=settings.logins_per_minute)
         self.checks = PerMinute(most=settings.checks_per_minute)
+        self.requests = PerMinute(most=settings.requests_per_minute)
+        curator.ledger.quota = Quota(most=settings.account_bytes)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.lock = threading.Lock()
         self.watch = Watch(curator.ledger)
         self.draining = False
 
+    def admit(self, who: Identity) -> Identity:
+        """Count a request of an account, or refuse one too many in a minute.
+
+        Privacy: none (touches no data): depends on the account's own requests.
+        >>> Desk.admit.__name__
+        'admit'
+        """
+        if self.requests.too_many(who.name):
+            raise Problem(
+                "too-many-requests",
+                f"{self.settings.requests_per_minute} requests of an account a minute are the "
+                "limit; wait. The operator of the server can raise it (discreet serve "
+                "--requests-per-minute). Nothing was run or charged.",
+                retry_seconds=10,
+            )
+        self.requests.count(who.name)
+        return who
+
     def admit_check(self, who: Identity) -> None:
         """Count a check of a monitor, which costs nothing, or refuse one too many in a minute.
 
+        What a check leaves in the record takes room, as a question does.
         Privacy: none (touches no data); failed checks count too.
         >>> Desk.admit_check.__name__
         'admit_check'
         """
+        self.curator.ledger.check_quota(who.name)
         if self.checks.too_many(who.name):
             raise Problem(
                 "too-many-requests",
@@ -337,14 +360,14 @@ def signed_in(request: Request) -> Identity:
                 raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
             desk.guesses.count(address)
             raise Problem("not-signed-in")
-        return identity
+        return desk.admit(identity)
     login = login_of(request)
     if login is None:
         raise Problem("not-signed-in")
     given = request.headers.get(_HEADER, "").encode("utf-8", "replace")
     if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), given):
         raise Problem("forgery", f"The header {_HEADER} is missing or wrong.")
-    return login.identity
+    return desk.admit(login.identity)
 
 
 def analyst(request: Request) -> Identity:

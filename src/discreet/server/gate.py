@@ -1,26 +1,111 @@
-"""How much runs at once: a bounded pool for questions, counted by account, and limits on how often
+"""How much runs at once: threads that work for accounts in fair turns, and limits on how often
 something happens in a minute. Refuses at once what does not fit; knows nothing of what runs.
 """
 
 import asyncio
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
+from discreet.curator.line import Line
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 
-__all__ = ["Gate", "PerMinute"]
+__all__ = ["Gate", "PerMinute", "Workers"]
 
 _Result = TypeVar("_Result")
+
+
+class _Task:
+    __slots__ = ("account", "future", "work")
+
+    def __init__(self, account: str, work: Callable[[], Any]) -> None:
+        self.account = account
+        self.work = work
+        self.future: Future[Any] = Future()
+
+
+class Workers:
+    """Threads of which one account has a part at most; of those who wait, whoever has fewest at
+    work is next.
+
+    Privacy: none (touches no data); who waits depends on requests alone.
+    >>> workers = Workers(most=2, most_of_one=1, name="question")
+    >>> workers.submit("ana", lambda: 7).result()
+    7
+    """
+
+    def __init__(self, *, most: int, most_of_one: int, name: str) -> None:
+        part = min(most_of_one, max(1, most - 1))  # one is left for somebody else
+        self._line = Line[_Task](places=most, places_of_one=part)
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix=name)
+
+    def submit(self, account: str, work: Callable[[], _Result]) -> "Future[_Result]":
+        """Let work be done in its turn.
+
+        Privacy: none (touches no data).
+        >>> Workers(most=1, most_of_one=1, name="job").submit("ana", lambda: 7).result()
+        7
+        """
+        task = _Task(account, work)
+        with self._lock:
+            self._line.join(account, task)
+            self._start()
+        return task.future
+
+    def inside(self, account: str | None = None) -> int:
+        """How many of an account, or of all, are at work or wait.
+
+        Privacy: none (touches no data).
+        >>> Workers(most=1, most_of_one=1, name="job").inside()
+        0
+        """
+        with self._lock:
+            return self._line.inside(account)
+
+    def _start(self) -> None:
+        for task in self._line.admitted():
+            self._pool.submit(self._run, task)
+
+    def _run(self, task: _Task) -> None:
+        result: Any = None
+        failure: BaseException | None = None
+        wanted = task.future.set_running_or_notify_cancel()
+        try:
+            result = task.work() if wanted else None
+        except BaseException as error:  # noqa: BLE001 (whoever waits for it raises it)
+            failure = error
+        with self._lock:  # the place is free before anybody hears of it
+            self._line.leave(task.account)
+            self._start()
+        if not wanted:
+            return
+        if failure is not None:
+            task.future.set_exception(failure)
+        else:
+            task.future.set_result(result)
+
+    def close(self) -> None:
+        """Finish what is at work, and drop what waits.
+
+        Privacy: none (touches no data).
+        >>> Workers(most=1, most_of_one=1, name="job").close()
+        """
+        with self._lock:
+            dropped = self._line.dismissed()
+        for task in dropped:
+            task.future.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Gate:
     """Runs work in threads: so many at once, so many waiting, so many for one account.
 
+    An account with nothing under way is let in however busy others keep the server.
     Privacy: none (touches no data); who is refused depends on requests alone.
     >>> Gate(Settings()).inside
     0
@@ -28,8 +113,11 @@ class Gate:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._pool = ThreadPoolExecutor(settings.most_running, thread_name_prefix="question")
-        self._by_account: Counter[str] = Counter()
+        self._workers = Workers(
+            most=settings.most_running,
+            most_of_one=settings.most_running_per_account,
+            name="question",
+        )
 
     @property
     def inside(self) -> int:
@@ -39,7 +127,7 @@ class Gate:
         >>> Gate(Settings()).inside
         0
         """
-        return self._by_account.total()
+        return self._workers.inside()
 
     async def run(self, account: str, work: Callable[[], _Result]) -> _Result:
         """The result of `work`, or a problem: too many at once, or not done in time.
@@ -50,17 +138,21 @@ class Gate:
         7
         """
         limits = self._settings
-        if self._by_account[account] >= limits.most_per_account:
+        mine = self._workers.inside(account)
+        if mine >= limits.most_per_account:
             raise Problem(
                 "too-many-requests",
-                f"{limits.most_per_account} requests of this account are under way; wait for one.",
+                f"{limits.most_per_account} requests of this account are under way; wait for one. "
+                "Nothing was run or charged.",
                 retry_seconds=1,
             )
-        if self.inside >= limits.most_running + limits.most_waiting:
-            raise Problem("busy", "Too many questions are under way; ask again.", retry_seconds=1)
-        self._by_account[account] += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(lambda _: self._leave(account))
+        if mine and self.inside >= limits.most_running + limits.most_waiting:
+            raise Problem(
+                "busy",
+                "Too many questions are under way; ask again. Nothing was run or charged.",
+                retry_seconds=1,
+            )
+        future = asyncio.wrap_future(self._workers.submit(account, work))
         try:
             return await asyncio.wait_for(asyncio.shield(future), limits.request_seconds)
         except TimeoutError:
@@ -71,18 +163,13 @@ class Gate:
                 retry_seconds=5,
             ) from None
 
-    def _leave(self, account: str) -> None:
-        self._by_account[account] -= 1
-        if not self._by_account[account]:
-            del self._by_account[account]
-
     def close(self) -> None:
         """Take nothing more; what runs is finished first.
 
         Privacy: none (touches no data).
         >>> Gate(Settings()).close()
         """
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()
 
 
 class PerMinute:

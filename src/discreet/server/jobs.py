@@ -5,7 +5,7 @@ again without paying twice. Keeps names and receipts only.
 import base64
 import threading
 from collections import OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from discreet.errors import DiscreetError
@@ -13,6 +13,7 @@ from discreet.noise.bits import system
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk
 from discreet.server.forms import QueryForm, prices_of
+from discreet.server.gate import Workers
 from discreet.server.problems import Problem
 
 __all__ = ["Jobs"]
@@ -46,7 +47,7 @@ class Jobs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
-        self._pool = ThreadPoolExecutor(_RUNNING, thread_name_prefix="job")
+        self._workers = Workers(most=_RUNNING, most_of_one=_RUNNING // 2, name="job")
 
     def start(self, desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
         """Begin a job and say its name.
@@ -80,7 +81,7 @@ class Jobs:
             elif future.exception() is not None:
                 made.update(_BROKEN)
 
-        self._pool.submit(work).add_done_callback(failed)
+        self._workers.submit(who.name, work).add_done_callback(failed)
         return dict(made)
 
     def _make_room(self, account: str) -> None:
@@ -92,7 +93,7 @@ class Jobs:
                 f"{_MOST_OF_ONE} jobs of this account are waiting; wait for one.",
                 retry_seconds=10,
             )
-        if len(going) >= _MOST:
+        if account in going and len(going) >= _MOST:  # whoever has none is let in
             raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
         over = [place for place, each in self._jobs.items() if each["state"] in _OVER]
         for place in over[: max(0, len(self._jobs) + 1 - _MOST)]:
@@ -115,4 +116,4 @@ class Jobs:
         Privacy: none (touches no data).
         >>> Jobs().close()
         """
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()

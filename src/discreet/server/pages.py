@@ -4,6 +4,7 @@ Renders what routes give; decides nothing about privacy.
 
 import hmac
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -12,10 +13,11 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from discreet.errors import DiscreetError
 from discreet.server.accounts import Identity, Role
 from discreet.server.desk import Desk, desk_of, login_of
 from discreet.server.logins import COOKIE, Login
-from discreet.server.problems import Problem
+from discreet.server.problems import BODY, Problem
 from discreet.web.rendering import page, static_file
 
 __all__ = ["Analyst", "Custodian", "Form", "Here", "form_of", "login_pages", "problem_page"]
@@ -97,7 +99,9 @@ def _visitor(request: Request, role: Role) -> Here:
         raise Problem("not-signed-in")
     if login.identity.role is not role:
         raise Problem("not-found")
-    return Here(desk_of(request), login)
+    desk = desk_of(request)
+    desk.admit(login.identity)
+    return Here(desk, login)
 
 
 def _analyst(request: Request) -> Here:
@@ -161,8 +165,17 @@ def _login_page(desk: Desk, refusal: str = "", status: int = 200) -> Response:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Nobody else's page signs a visitor in (as somebody else) or out; browsers say where from."""
-    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+    """Nobody else's page signs a visitor in (as somebody else) or out; browsers say where from.
+
+    `Sec-Fetch-Site` is sent to trustworthy addresses only, `Origin` with every form.
+    """
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    scheme = "https" if desk_of(request).settings.secure_cookies else request.url.scheme
+    own = f"{scheme}://{request.headers.get('Host', '')}"
+    known = site == "same-origin" and origin == "null"  # a browser that keeps it to itself
+    if site not in (None, "same-origin", "none") or (
+        origin is not None and origin.lower() != own.lower() and not known
+    ):
         raise Problem("forgery", "The form is not of this site. Load the page again.")
 
 
@@ -181,11 +194,12 @@ async def _sign_in(request: Request) -> Response:
     _refuse_other_sites(request)
     desk = desk_of(request)
     address = request.client.host if request.client else "unknown"
-    if desk.guesses.too_many(address):
-        return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
     form = await _fields(request)
+    # A right token is let in whoever else guesses at this address, which may be a proxy's.
     identity = await run_in_threadpool(desk.accounts.identify, form.text("token"))
     if identity is None:
+        if desk.guesses.too_many(address):
+            return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
         desk.guesses.count(address)
         return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
     made = RedirectResponse("/", 303)
@@ -221,14 +235,48 @@ async def _static(name: str) -> Response:
     )
 
 
-def problem_page(problem: Problem) -> Response:
-    """A refusal as a page; who is not signed in is sent to the login.
+def problem_page(request: Request, problem: Problem) -> Response:
+    """A refusal as a page of the visitor's, with what was typed, to be sent again or copied.
 
-    Privacy: none (touches no data).
-    >>> problem_page(Problem("not-found")).status_code
-    404
+    Who is not signed in and typed nothing is sent to the login.
+    Privacy: none (touches no data): shows a visitor's own words.
+    >>> callable(problem_page)
+    True
     """
-    if problem.kind == "not-signed-in":
+    typed = _typed(request)
+    if problem.kind == "not-signed-in" and not typed:
         return RedirectResponse("/login", 303)
-    text = page("message.html", title=problem.title, text=str(problem), login=None, paused=False)
-    return HTMLResponse(text, problem.status)
+    login, paused = None, False
+    with suppress(DiscreetError):  # the vault itself may be what cannot be read
+        login = login_of(request)
+        paused = login is not None and desk_of(request).accounts.paused
+    text = page(
+        "message.html",
+        title=problem.title,
+        text=str(problem),
+        login=login,
+        paused=paused,
+        typed=[each for each in typed.items() if each[0] not in ("csrf", "token")],
+        again=request.url.path if login is not None and _own(login, typed) else "",
+    )
+    wait = problem.retry_seconds
+    headers = {} if wait is None else {"Retry-After": str(wait)}
+    return HTMLResponse(text, problem.status, headers)
+
+
+def _typed(request: Request) -> dict[str, str]:
+    """The fields of the form that was refused; none of a login's, which are secret."""
+    kind = request.headers.get("Content-Type", "").partition(";")[0]
+    if request.url.path == "/login" or kind != "application/x-www-form-urlencoded":
+        return {}
+    body: bytes = request.scope.get(BODY, b"")
+    try:
+        pairs = parse_qsl(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return {}
+    return dict(pairs)
+
+
+def _own(login: Login, typed: dict[str, str]) -> bool:
+    """Whether the form came from this site's own page; else it is only shown."""
+    return hmac.compare_digest(login.csrf.encode(), typed.get("csrf", "").encode())

@@ -16,22 +16,29 @@ from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
     InvalidValue,
+    QuotaExceeded,
+    Unanswered,
     Unavailable,
     UnprovableRequest,
     UnsafeQuery,
 )
 
-__all__ = ["KINDS", "Problem", "problem_response", "register_problems"]
+__all__ = ["BODY", "KINDS", "Problem", "answer_problem", "problem_response", "register_problems"]
+
+BODY = "discreet.body"
+"""Where a request's scope keeps its body, for a page that shows it again."""
 
 KINDS: Mapping[str, tuple[int, str]] = {
     "invalid-value": (400, "Something in the request cannot be used"),
     "not-signed-in": (401, "A valid token is needed"),
     "budget-exceeded": (403, "The budget does not admit this"),
+    "quota-exceeded": (403, "As much is stored for this account as it may fill"),
     "forgery": (403, "The request did not come from this site's own page"),
     "not-found": (404, "There is nothing here for you"),
     "method-not-allowed": (405, "This cannot be done here"),
     "too-slow": (408, "The request took too long to arrive"),
     "conflict": (409, "Somebody else was first"),
+    "unanswered": (410, "The request was charged and has no answer"),
     "too-large": (413, "The request is too large"),
     "unsafe-query": (422, "The question cannot be answered safely"),
     "unprovable-request": (422, "No theorem gives this guarantee"),
@@ -47,7 +54,9 @@ _OF_ERRORS: tuple[tuple[type[DiscreetError], str], ...] = (
     (InvalidValue, "invalid-value"),
     (UnsafeQuery, "unsafe-query"),
     (UnprovableRequest, "unprovable-request"),
+    (QuotaExceeded, "quota-exceeded"),
     (BudgetExceeded, "budget-exceeded"),
+    (Unanswered, "unanswered"),
     (Unavailable, "unavailable"),
 )
 _CUSTODIANS = ("/api/v1/custodian/", "/custodian")
@@ -71,13 +80,18 @@ class Problem(Exception):
         self.retry_seconds = retry_seconds
 
 
-def _answer(request: Request, problem: Problem) -> Response:
-    """A document for programs, a page for people."""
+def answer_problem(request: Request, problem: Problem) -> Response:
+    """A refusal: a document for programs, a page for people.
+
+    Privacy: none (touches no data).
+    >>> callable(answer_problem)
+    True
+    """
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return problem_response(problem)
     from discreet.server.pages import problem_page
 
-    return problem_page(problem)
+    return problem_page(request, problem)
 
 
 def problem_response(problem: Problem) -> Response:
@@ -110,7 +124,7 @@ def register_problems(app: Any) -> None:
     >>> callable(register_problems)
     True
     """
-    app.add_exception_handler(Problem, _answer)
+    app.add_exception_handler(Problem, answer_problem)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _plain)
@@ -122,18 +136,18 @@ def _refused(request: Request, error: DiscreetError) -> Response:
     retry = 5 if kind == "unavailable" else None
     custodians = request.url.path.startswith(_CUSTODIANS)
     text = refusal_text(error) if custodians else request.app.state.desk.told(error)
-    return _answer(request, Problem(kind, text, retry_seconds=retry))
+    return answer_problem(request, Problem(kind, text, retry_seconds=retry))
 
 
-def _invalid(_: Request, error: RequestValidationError) -> Response:
+def _invalid(request: Request, error: RequestValidationError) -> Response:
     found = error.errors()[0]
     where = ".".join(str(part) for part in found["loc"][1:]) or "the body"
-    return problem_response(Problem("invalid-value", f"{where}: {found['msg']}."))
+    return answer_problem(request, Problem("invalid-value", f"{where}: {found['msg']}."))
 
 
 def _plain(request: Request, error: HTTPException) -> Response:
     kind = _OF_STATUS.get(error.status_code, "invalid-value")
-    made = _answer(request, Problem(kind))
+    made = answer_problem(request, Problem(kind))
     if error.headers and "allow" in {name.lower() for name in error.headers}:
         made.headers["Allow"] = next(
             value for name, value in error.headers.items() if name.lower() == "allow"
@@ -142,4 +156,6 @@ def _plain(request: Request, error: HTTPException) -> Response:
 
 
 def _unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)
-    return _answer(request, Problem("unavailable", "Something failed here; the custodian knows."))
+    return answer_problem(
+        request, Problem("unavailable", "Something failed here; the custodian knows.")
+    )

@@ -81,7 +81,7 @@ async def _pick(here: Custodian) -> Response:
     return await _first(here)
 
 
-async def _first(here: Here, refusal: str = "") -> Response:
+async def _first(here: Here, refusal: str = "", picked: str = "") -> Response:
     settings = here.desk.settings
     return await here.page(
         "register.html",
@@ -91,6 +91,7 @@ async def _first(here: Here, refusal: str = "") -> Response:
         refusal=refusal,
         files=await here.run(lambda: files_of(settings)),
         databases=sorted(settings.databases),
+        picked=picked,
     )
 
 
@@ -100,7 +101,7 @@ async def _step(request: Request, here: Custodian) -> Response:
     try:
         columns = await here.run(lambda: _columns(here.desk.settings, source))
     except DiscreetError as refusal:
-        return await _first(here, refusal_text(refusal))
+        return await _first(here, refusal_text(refusal), source)
     if form.text("step") == "2":
         return await _second(here, form, source, columns)
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import InvalidValue
+from discreet.ledger.quota import LARGEST_QUOTA
 from discreet.ledger.vault import vault_around
 
 __all__ = ["Settings"]
@@ -35,6 +36,9 @@ class Settings:
     most_running: int = 32
     most_waiting: int = 64
     most_per_account: int = 32
+    most_running_per_account: int = 16
+    requests_per_minute: int = 6000
+    account_bytes: int = 256 << 20
     request_seconds: int = 30
     token_days: int = 90
     login_hours: int = 12
@@ -49,6 +53,9 @@ class Settings:
             "most_running": (1, 256),
             "most_waiting": (0, 10_000),
             "most_per_account": (1, 10_000),
+            "most_running_per_account": (1, 256),
+            "requests_per_minute": (1, 1_000_000),
+            "account_bytes": (1, LARGEST_QUOTA),
             "request_seconds": (1, 3600),
             "token_days": (1, 3650),
             "login_hours": (1, 168),

@@ -8,10 +8,12 @@ import logging
 import time
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.desk import Desk
-from discreet.server.problems import Problem, problem_response
+from discreet.server.problems import BODY, Problem, answer_problem
 
 __all__ = ["HEADERS", "LOGGER", "Shield", "metrics_text"]
 
@@ -24,7 +26,7 @@ HEADERS = {
         "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     ),
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # without one, forms of our own have no origin
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -77,8 +79,10 @@ class Shield:
         try:
             body = await self._body(scope, receive)
         except Problem as problem:
-            await problem_response(problem)(scope, receive, answered)
+            told = await run_in_threadpool(answer_problem, Request(scope), problem)
+            await told(scope, receive, answered)
         else:
+            scope[BODY] = body
             await self._app(scope, _replayed(body, receive), answered)
         finally:
             self._record(scope, status, time.monotonic() - start)

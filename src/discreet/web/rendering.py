@@ -36,7 +36,8 @@ def page(template: str, **values: Any) -> str:
     """The HTML of a page.
 
     Privacy: none: shows what it is given, escaped.
-    >>> "&lt;img" in page("message.html", title="<img src=x>", text="", login=None, paused=False)
+    >>> none = {"login": None, "paused": False, "typed": [], "again": ""}
+    >>> "&lt;img" in page("message.html", title="<img src=x>", text="", **none)
     True
     """
     return _environment().get_template(template).render(**values)

@@ -152,7 +152,7 @@ def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
         remote = curator.remote_session("ana")
         longer = replace(program(remote, lambda *_: 1), seconds=Fraction(2))
         for made, seconds in ((program(remote, lambda *_: 1), 0.05), (longer, 2.05)):
-            with curator._warehouse.engines.lane(("visits",), (1,), curator._grid):
+            with curator._warehouse.engines.lane(("visits",), (1,), curator._grid, "ana"):
                 pass  # it has started
             start = clock.now()
             assert perform(remote, made)[1] == 1

@@ -1,13 +1,20 @@
 """Keys of the asker's own: one charge, the same bytes, the same failure; no key for two things."""
 
 import threading
+from fractions import Fraction
+from functools import partial
 
 import pytest
 
 from discreet.curator import running
 from discreet.curator.service import Curator
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.protocol import MESSAGE
-from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
+from discreet.errors import BudgetExceeded, InvalidValue, Unanswered, Unavailable
+from discreet.ledger.requests import Requests
+from discreet.ledger.sqlite import Ledger
+from discreet.loss import Pure
+from discreet.schema.table import Budget
 from support.vaults import curator_of, people
 
 COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
@@ -98,7 +105,9 @@ def test_a_retry_after_a_charged_failure_gives_the_failure(curator, tmp_path, mo
     with again(curator, tmp_path) as other:
         with pytest.raises(Unavailable) as second:
             other.session("ana").sql(COUNT, epsilon=0.25, key="july")
-        assert str(first.value) == str(second.value) == MESSAGE
+        assert str(first.value) == MESSAGE
+        assert isinstance(second.value, Unanswered)
+        assert str(second.value).startswith(f"{MESSAGE} This is final: entry 4 (epsilon 0.25)")
         assert spent(other) * 4 == 1
         other.session("ana").sql(COUNT, epsilon=0.25, key="august")
         assert spent(other) * 2 == 1
@@ -112,17 +121,168 @@ def test_a_refusal_before_the_charge_binds_nothing(curator):
     session.sql(COUNT, epsilon=0.25, key="july")
 
 
-def test_a_request_that_was_cut_off_is_not_charged_again(curator, monkeypatch):
-    def cut(*_):
-        raise KeyboardInterrupt
+class Cut(BaseException):
+    """The process ends here."""
 
-    monkeypatch.setattr(running, "noised", cut)
-    with pytest.raises(KeyboardInterrupt):
-        curator.session("ana").sql(COUNT, epsilon=0.25, key="july")
-    monkeypatch.undo()
-    with pytest.raises(Unavailable, match=r"charged in entry 4 and has no answer"):
-        curator.session("ana").sql(COUNT, epsilon=0.25, key="july")
+
+def cut_in(where, name):
+    """A patch after which the process ends before something is done, or just after it."""
+
+    def patch(monkeypatch, *, after):
+        real = getattr(where, name)
+
+        def ends(*given, **named):
+            if after:
+                real(*given, **named)
+            raise Cut
+
+        monkeypatch.setattr(where, name, ends)
+
+    return patch
+
+
+PARTS = {
+    "the charge": cut_in(Ledger, "charge"),
+    "the engine": cut_in(DuckDB, "rows"),
+    "the noise": cut_in(running, "noised"),
+    "the keeping": cut_in(Requests, "settle"),
+    "the answer": cut_in(running, "receipt_of"),
+}
+
+
+def asked_anew(curator, sql):
+    curator.session("ana").sql(sql, epsilon=0.01)
+
+
+def amended(curator, _):
+    curator.ledger.amend("analyst", "ana", Budget(epsilon=2), {"why": "more"})
+
+
+def refreshed(curator, _):
+    curator.refresh("visits")
+
+
+def adopted(curator, _):
+    curator.ledger.adopt({"why": "restored"})
+
+
+MEANWHILE = {
+    "nothing": lambda *_: None,
+    "the same question without a key": asked_anew,
+    "an amended budget": amended,
+    "a refresh": refreshed,
+    "an adoption": adopted,
+}
+
+
+def cut_off(curator, monkeypatch, cut, sql, **how):
+    """Ask with a key, and end on the way."""
+    with monkeypatch.context() as patches:
+        cut(patches)
+        with pytest.raises(Cut):
+            curator.session("ana").sql(sql, **how)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("part", PARTS)
+def test_wherever_it_is_cut_off_a_key_ends_and_pays_once(
+    curator, tmp_path, monkeypatch, part, after
+):
+    """Cut off at every step, then whatever may happen, then asked three times more."""
+    kept = part == "the answer" or (part, after) == ("the keeping", True)
+    for place, (meanwhile, happens) in enumerate(MEANWHILE.items()):
+        how = {"epsilon": 0.01, "key": f"key-{place}"}
+        sql = COUNT.replace("FROM visits", f"FROM visits WHERE age < {9 + place}")
+        start = spent(curator)
+        cut_off(curator, monkeypatch, partial(PARTS[part], after=after), sql, **how)
+        curator = again(curator, tmp_path)
+        charged = spent(curator) - start
+        assert charged == (0 if (part, after) == ("the charge", False) else Fraction(1, 100))
+        happens(curator, sql)
+        before, ends = spent(curator), []
+        for _ in range(3):
+            try:
+                ends.append(rows(curator.session("ana").sql(sql, **how)))
+            except Unanswered as end:
+                ends.append(str(end))
+        assert ends[0] == ends[1] == ends[2]  # for good
+        if isinstance(ends[0], str):
+            assert charged
+            assert not kept
+            assert meanwhile in ("a refresh", "an adoption")
+            assert "(epsilon 0.01) stays charged, there is no answer" in ends[0]
+        else:
+            assert kept or not charged or meanwhile not in ("a refresh", "an adoption")
+            free = charged or happens is asked_anew
+            assert spent(curator) == before + (0 if free else Fraction(1, 100))
+    paid = [each.receipt.id for each in curator.vault.releases.transcript("ana")]
+    assert len(set(paid)) == len(paid)  # one answer for one charge
+    assert curator.ledger.verify().sound
+    curator.close()
+
+
+def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, monkeypatch):
+    average, real, runs = "SELECT AVG(age) AS a FROM visits", running.noised, []
+
+    def second(*given):
+        runs.append(None)
+        if len(runs) == 2:  # the count was bought before
+            raise Cut
+        return real(*given)
+
+    def cut(patches):
+        patches.setattr(running, "noised", second)
+
+    curator = curator_of(tmp_path / "house", people(4000))
+    curator.grant("ana", epsilon=10)
+    cut_off(curator, monkeypatch, cut, average, error=20, key="july")
+    with again(curator, tmp_path) as other:
+        charged = spent(other)
+        answer = other.session("ana").sql(average, error=20, key="july")
+        assert answer.bought is not None
+        assert spent(other) == charged
+        assert other.session("ana").sql(average, error=20, key="july").receipt == answer.receipt
+
+
+def test_of_several_who_finish_one_charge_the_first_is_heard(curator, monkeypatch):
+    cut = partial(PARTS["the engine"], after=False)
+    cut_off(curator, monkeypatch, cut, COUNT, epsilon=0.25, key="july")
+    real = running.noised
+    inner = []
+
+    def slow(*given):
+        if not inner:  # while this one is at work, another process finishes the same charge
+            inner.append(None)
+            with Curator.open(curator.vault.folder, price_floor=0) as other:
+                inner[0] = rows(other.session("ana").sql(COUNT, epsilon=0.25, key="july"))
+        return real(*given)
+
+    monkeypatch.setattr(running, "noised", slow)
+    assert rows(curator.session("ana").sql(COUNT, epsilon=0.25, key="july")) == inner[0]
+    assert len(curator.vault.releases.transcript("ana")) == 1
     assert spent(curator) * 4 == 1
+
+
+@pytest.mark.parametrize("late", ["answer", "failure"])
+@pytest.mark.parametrize("first", ["answer", "failure"])
+def test_the_first_outcome_of_a_charge_stands(curator, first, late):
+    requests = curator.vault.requests
+    paid = curator.ledger.charge(population="patients", analyst="ana", loss=Pure(epsilon=0.25))
+
+    def write(outcome, text):
+        if outcome == "answer":
+            return requests.settle("key", paid, text.encode())
+        return requests.fail(paid, Unavailable(text))
+
+    assert write(first, "first") is None
+    if first == "answer":
+        assert write(late, "late").body == b"first"
+    elif late == "answer":
+        with pytest.raises(Unanswered, match="first This is final"):
+            write(late, "late")
+    else:
+        assert write(late, "late") is None
+    assert curator.ledger.verify().sound
 
 
 def test_two_at_once_are_charged_once(curator):
