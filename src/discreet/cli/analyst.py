@@ -62,6 +62,22 @@ _Count = Annotated[
         help="Suppose that a group has N rows: for averages, and how to pick quantiles.",
     ),
 ]
+_MaxGroups = Annotated[
+    int | None,
+    typer.Option(
+        "--max-groups-contributed",
+        metavar="N",
+        help="Use at most N groups of one unit: less noise where it is in many.",
+    ),
+]
+_MaxRows = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows-contributed",
+        metavar="N",
+        help="Use at most N rows of one unit, fewer than the schema allows: less noise.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -123,6 +139,8 @@ def _explain(
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
+    max_groups: _MaxGroups = None,
+    max_rows: _MaxRows = None,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
@@ -132,7 +150,14 @@ def _explain(
 
     with existing_vault(folder) as curator:
         plan = curator.session(analyst).explain(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta
+            sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=_errors(error),
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups,
+            max_rows_contributed=max_rows,
         )
         population, account = _accounts(curator, plan, analyst)
     refusal = refusal_of(plan.cost, population, account)
@@ -157,6 +182,8 @@ def _query(
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
+    max_groups: _MaxGroups = None,
+    max_rows: _MaxRows = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -177,7 +204,15 @@ def _query(
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
         answer = session.sql(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta, key=key
+            sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=_errors(error),
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups,
+            max_rows_contributed=max_rows,
+            key=key,
         )
         population, account = _accounts(curator, answer.plan, analyst)
     if as_json:

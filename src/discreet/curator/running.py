@@ -22,6 +22,7 @@ from discreet.ledger.vault import Vault
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Plan
 from discreet.plan.released import Released
+from discreet.query.literals import refuse_unknown_values
 from discreet.schema.table import Table
 
 __all__ = [
@@ -231,6 +232,7 @@ def run_plan(
             if request is not None:
                 vault.requests.bind(analyst, request, stored.receipt)
             return recall(stored)
+        refuse_unknown_values(plan.query, plan.tables)
         names = tuple(table.name for table in plan.tables)
         memo = {
             "label": f"The question about {' and '.join(names)}",

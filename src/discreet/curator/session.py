@@ -40,6 +40,8 @@ from discreet.plan.target import (
     worth_reusing,
 )
 from discreet.query.algebra import Query
+from discreet.query.literals import refuse_unknown_values
+from discreet.query.options import with_limits
 from discreet.query.relations import scans
 from discreet.rationals import Number, rational
 from discreet.schema.table import Table
@@ -94,21 +96,34 @@ class Session:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
     ) -> Plan:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
         column); `count` supposes how many rows a group has, for averages, and for the way in which
         a quantile is picked; `delta` is what keys that are not public may cost, a tenth of what the
-        accounts keep for such steps by default.
+        accounts keep for such steps by default; `max_groups_contributed` and
+        `max_rows_contributed` use fewer groups and rows of one unit than the schema allows, for
+        less noise: the same as OPTIONS in the question.
         Privacy: none (touches no data).
         >>> Session.explain.__name__
         'explain'
         """
+        sql = with_limits(
+            sql,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
         made = self._planned(sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta)
         payers, floor = self._payers(made.tables), self._vault.ledger.floor
-        if not floor.admits(payers, made.cost) and self._stored(made) is None:
+        try:
+            refuse_unknown_values(made.query, made.tables)
             floor.check(payers, made.cost, label="The price of this question")
+        except DiscreetError:
+            if self._stored(made) is None:  # what was released before is free, and is shown
+                raise
         return made
 
     def _payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
@@ -189,6 +204,8 @@ class Session:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
         key: str | None = None,
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
@@ -204,6 +221,11 @@ class Session:
         >>> Session.sql.__name__
         'sql'
         """
+        sql = with_limits(
+            sql,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
         if key is None:
             return self._asked(sql, None, epsilon, rho, error, count, delta)
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
@@ -304,6 +326,7 @@ class Session:
         )
         if found is not None:
             return found
+        refuse_unknown_values(draft.query, made.tables)
         bought = self.run(made)
         return bought, [row[COUNTED] for row in bought.intervals()]
 
