@@ -15,6 +15,7 @@ from discreet.errors import Unavailable
 from discreet.ledger.account import Remaining
 from discreet.ledger.entry import Receipt, loss_of
 from discreet.rationals import Number, rational
+from discreet.schema.described import Tables
 
 __all__ = ["Client"]
 
@@ -143,14 +144,14 @@ class Client:
         return self._wire.listed("/answers?limit=1000")
 
     @property
-    def tables(self) -> list[dict[str, Any]]:
-        """The public facts of every table.
+    def tables(self) -> Tables:
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
 
         Privacy: none (touches no data).
         >>> Client.tables.fget is not None
         True
         """
-        return list(self._wire.call("GET", "/tables"))
+        return Tables(self._wire.call("GET", "/tables"))
 
     @property
     def monitors(self) -> list[RemoteMonitor]:

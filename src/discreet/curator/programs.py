@@ -206,7 +206,7 @@ def perform(
     """
     made = program.plan
     now = _checked(session, made, versions)
-    seconds = made.answer_seconds + program.seconds
+    seconds = made.working_seconds + program.seconds
 
     def paid() -> Receipt | None:
         if program.cost is not None:

@@ -239,7 +239,7 @@ def run_plan(
             "table": ", ".join(names),
             "question": plan.question,
             "data_version": ", ".join(map(str, versions)),
-            **visibility(grid, plan.answer_seconds),
+            **visibility(grid, plan.working_seconds),
         }
 
         def charge() -> Charge:
@@ -256,7 +256,7 @@ def run_plan(
             vault,
             warehouse,
             grid,
-            Statement(plan.sql, names, versions, plan.answer_seconds),
+            Statement(plan.sql, names, versions, plan.working_seconds),
             charge,
             lambda rows, fresh: noised(plan, rows, fresh),
             bits,
@@ -268,7 +268,7 @@ def run_plan(
 
 def _rehearse(plan: Plan, grid: Grid | None) -> None:
     """Release made-up emptiness, unseen: what is slow the first time is slow before the charge."""
-    if grid is not None and grid.deadline(plan.answer_seconds) == grid.seconds:
+    if grid is not None and grid.deadline(plan.working_seconds) == grid.seconds:
         with contextlib.suppress(Exception):
             noised(plan, [], system.fresh())
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
+from discreet.curator.looking import tables_of
 from discreet.curator.pacing import Grid
 from discreet.curator.pricing import delta_of, price_in_text, price_of
 from discreet.curator.recall import recall, release_key
@@ -29,6 +30,7 @@ from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
+from discreet.plan.patience import GRID_SECONDS
 from discreet.plan.price import Price
 from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import (
@@ -44,6 +46,7 @@ from discreet.query.literals import refuse_unknown_values
 from discreet.query.options import with_limits
 from discreet.query.relations import scans
 from discreet.rationals import Number, rational
+from discreet.schema.described import Tables
 from discreet.schema.table import Table
 
 __all__ = ["Session"]
@@ -60,7 +63,7 @@ class Session:
     'Session'
     """
 
-    __slots__ = ("_grid", "_most_groups", "_vault", "_warehouse", "name")
+    __slots__ = ("_grid", "_grid_seconds", "_most_groups", "_vault", "_warehouse", "name")
 
     def __init__(
         self,
@@ -69,11 +72,13 @@ class Session:
         name: str,
         *,
         grid: Grid | None = None,
+        grid_seconds: Fraction = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
     ) -> None:
         self._vault = vault
         self._warehouse = warehouse
         self._grid = grid
+        self._grid_seconds = grid_seconds
         self._most_groups = most_groups
         self.name = name
 
@@ -86,6 +91,16 @@ class Session:
         True
         """
         return self._vault.ledger.remaining(Holder.ANALYST, self.name)
+
+    @property
+    def tables(self) -> Tables:
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
+
+        Privacy: none (touches no data): public facts and accounts.
+        >>> Session.tables.fget is not None
+        True
+        """
+        return tables_of(self._vault.ledger, self._warehouse.tables().values(), self.name)
 
     def explain(
         self,
@@ -188,6 +203,7 @@ class Session:
             question=sql,
             dialect=dialect,
             engine_seconds=seconds,
+            grid_seconds=self._grid_seconds,
         )
         return draft, analyst, Pure if pure else ZCDP
 
@@ -397,6 +413,7 @@ class Session:
             integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
             engine_seconds=self._seconds(plan.query),
+            grid_seconds=self._grid_seconds,
         )
         if plan != now:
             raise InvalidValue(

@@ -17,7 +17,6 @@ from discreet.display.words import (
     number_text,
     off_text,
     places_of,
-    protected_text,
     sensitivity_text,
 )
 from discreet.ledger.account import Account
@@ -25,7 +24,9 @@ from discreet.ledger.entry import Act, Entry, account_of
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import ranked
 from discreet.plan.explain import explained
+from discreet.plan.suggest import suggestions
 from discreet.query.algebra import Expression, IntervalEnd
+from discreet.schema.described import protected_text
 
 __all__ = ["account_table", "answer_table", "entry_table", "inspection_table", "plan_table"]
 
@@ -129,6 +130,10 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     label = "note"
     for warning in facts["warnings"]:
         rows.append((label, warning))
+        label = ""
+    label = "suggestion"
+    for suggestion in suggestions(plan, count):
+        rows.append((label, suggestion.words))
         label = ""
     return _pairs([*rows, ("SQL to be run", plan.sql)])
 

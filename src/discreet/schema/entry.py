@@ -15,6 +15,7 @@ from discreet.schema.column import (
     KINDS,
     OTHER,
     Column,
+    described,
     identifier,
     nearest,
 )
@@ -25,15 +26,15 @@ __all__ = ["KEYS", "known_keys", "read_column"]
 _ENDS = ("lower", "upper")
 _PRIVATE = "private"
 _RULES = ("drop", "error")
-_NUMERIC = ("type", "lower", "upper", "step", "null", "nan", "infinity")
+_NUMERIC = ("type", "lower", "upper", "step", "null", "nan", "infinity", "description")
 KEYS = MappingProxyType(
     {
         "integer": _NUMERIC,
         "number": _NUMERIC,
-        "category": ("type", "keys", "other", "null"),
-        "boolean": ("type", "null"),
-        "date": ("type", "lower", "upper", "null", "infinity"),
-        "datetime": ("type", "lower", "upper", "step", "null", "infinity"),
+        "category": ("type", "keys", "other", "null", "description"),
+        "boolean": ("type", "null", "description"),
+        "date": ("type", "lower", "upper", "null", "infinity", "description"),
+        "datetime": ("type", "lower", "upper", "step", "null", "infinity", "description"),
     }
 )
 """The keys that an entry of each type may have."""
@@ -92,6 +93,7 @@ def read_column(table: str, name: str, entry: object) -> Column:
         rules["nan"] = _nan(where, column, entry["nan"])
     if "infinity" in entry:
         rules["infinity"] = _infinity(where, entry["infinity"])
+    rules["description"] = described(entry.get("description", ""), f"{where}: description")
     return replace(column, **rules)
 
 

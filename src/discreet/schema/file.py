@@ -23,7 +23,7 @@ FILL_IN = "FILL-IN"
 _SECTIONS = ("table", "columns", "budget")
 _ABOUT_PEOPLE = ("population", "unit", "rows_per_unit", "joined_rows_per_unit", "neighbours")
 _LOOKUP = ("key", "rows_per_key")
-_TABLE = ("name", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
+_TABLE = ("name", "description", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
 
 
@@ -137,6 +137,7 @@ def _table(document: Mapping[str, Any]) -> Table:
         rows_per_key=facts.get("rows_per_key", 1),
         joined_rows_per_unit=facts.get("joined_rows_per_unit", JOINED_ROWS),
         answer_seconds=facts.get("answer_seconds"),
+        description=facts.get("description", ""),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema.column import Column, identifier, nearest, whole
+from discreet.schema.column import Column, described, identifier, nearest, whole
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
 
@@ -87,6 +87,7 @@ class Table:
     one unit at most joined_rows_per_unit rows, or as many as one of its sides has.
     `answer_seconds` says how long one reading of the table may take at most: a public fact, from
     which follows when remote answers can be seen. Without it, the table's engine decides.
+    `description` tells analysts what the table is about.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -106,9 +107,11 @@ class Table:
     rows_per_key: int = 1
     joined_rows_per_unit: int = JOINED_ROWS
     answer_seconds: Fraction | None = None
+    description: str = ""
 
     def __post_init__(self) -> None:
         identifier(self.name, "a table's name")
+        described(self.description, f"{self.name}: description")
         object.__setattr__(self, "population", self.population or self.name)
         identifier(self.population, f"{self.name}: population")
         if not isinstance(self.neighbours, Relation):
@@ -203,7 +206,8 @@ class Table:
 
     @property
     def version(self) -> str:
-        """A hash of all that gives answers their meaning: not of source, budget and patience.
+        """A hash of all that gives answers their meaning: not of source, budget, patience and
+        descriptions.
 
         Privacy: none (touches no data).
         >>> Table("t").version == Table("t", source="t.csv").version != Table("u").version
@@ -279,7 +283,9 @@ class Table:
         raise SchemaError(f"{self.name} has no column {name!r}. {nearest(name, names)}")
 
 
-_NOT_MEANING = frozenset({"answer_seconds", "budget", "joined_rows_per_unit", "source"})
+_NOT_MEANING = frozenset(
+    {"answer_seconds", "budget", "description", "joined_rows_per_unit", "source"}
+)
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
 _LATER_ON_TABLES = {
@@ -288,13 +294,16 @@ _LATER_ON_TABLES = {
     "rows_per_key": 1,
     "joined_rows_per_unit": JOINED_ROWS,
     "answer_seconds": None,
+    "description": "",
 }
-_LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp"}
+_LATER_ON_COLUMNS = {"private_keys": False, "nan": "null", "infinity": "clamp", "description": ""}
 
 
 @lru_cache(maxsize=64)
 def _version(table: Table) -> str:
     facts = _facts(table)
+    for column in facts["columns"]:
+        column.pop("description", None)
     text = json.dumps({name: facts[name] for name in sorted(facts.keys() - _NOT_MEANING)})
     return hashlib.sha256(text.encode()).hexdigest()
 

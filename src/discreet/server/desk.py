@@ -33,6 +33,7 @@ from discreet.ledger.releases import Listed, Release
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.plan.draft import Plan
 from discreet.plan.explain import cost_of, explained
+from discreet.plan.suggest import suggestions
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, PerMinute
 from discreet.server.logins import COOKIE, Login, Logins
@@ -147,6 +148,7 @@ class Desk:
         'explained'
         """
         values = explained(made, count)
+        values["suggestions"] = [each.values() for each in suggestions(made, count)]
         for table in made.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:

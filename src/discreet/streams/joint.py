@@ -18,7 +18,7 @@ from discreet.curator.programs import (
     versions_of,
 )
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, with_article
 from discreet.ledger.states import Change, State
 from discreet.loss import Pure, Relation
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -85,7 +85,8 @@ class _Body:
     def of(state: State) -> "_Body":
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}; choose another name. Nothing was run or "
+                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
+                "Nothing was run or "
                 "charged."
             )
         facts: dict[str, Any] = json.loads(state.body)
