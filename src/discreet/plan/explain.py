@@ -193,7 +193,20 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
             "The error of a correlation or a regression depends on how much the values vary, "
             "which is secret; the answer's interval shows it."
         )
-    return [*said, *_about_groups(plan), *_about_picks(plan)]
+    return [*said, *_about_limits(plan), *_about_groups(plan), *_about_picks(plan)]
+
+
+def _about_limits(plan: Plan) -> list[str]:
+    most = plan.query.options.max_groups_contributed
+    if plan.table.unit is None or not plan.query.keys or most is None:
+        return []
+    if most >= plan.table.rows_per_unit:
+        return []
+    groups = "group" if most == 1 else "groups"
+    return [
+        f"At most {most:,} {groups} of one {plan.table.unit} count; if some are in more, counts "
+        "and sums are too low."
+    ]
 
 
 def _about_groups(plan: Plan) -> list[str]:

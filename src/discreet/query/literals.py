@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import (
@@ -73,7 +74,7 @@ class _Known:
     """The tables, and the keys of their columns in a form that is searched fast."""
 
     tables: Mapping[str, Table]
-    keys: dict[tuple[str, ...], frozenset[str]]
+    keys: dict[int, frozenset[str]]  # by the identity of the column, whose hash is slow
 
     def of(self, source: Source) -> _Columns:
         """The declared columns of a source by their names in it; conditions within are checked."""
@@ -123,11 +124,11 @@ class _Known:
             _refuse_outside(operator, column, value)
 
     def _refuse_key(self, column: Column, value: str) -> None:
-        keys = (*column.keys, OTHER) if column.other else column.keys
-        if keys not in self.keys:
-            self.keys[keys] = frozenset(keys)
-        if value in self.keys[keys]:
+        if id(column) not in self.keys:
+            self.keys[id(column)] = frozenset(column.keys)
+        if value in self.keys[id(column)] or (column.other and value == OTHER):
             return
+        keys = (*column.keys, OTHER) if column.other else column.keys
         raise UnsafeQuery(
             f"{column.name} has no declared key {value[:_LONGEST]!r}; the nearest is "
             f"{_nearest(value[:_LONGEST], keys)[:_LONGEST]!r}. Nothing was run or charged."
@@ -168,16 +169,19 @@ def _parts(expression: object) -> Iterator[object]:
 
 
 def _nearest(word: str, keys: tuple[str, ...]) -> str:
-    """The key most like a text; of very many, among those that share most of its letters."""
-    letters = set(word.casefold())
+    """The key most like a text; of very many, among those that share most pairs of letters."""
     if len(keys) > _MOST_COMPARED:
-        alike = heapq.nlargest(
-            _MOST_COMPARED, keys, key=lambda each: len(letters & set(each.casefold()))
-        )
+        pairs = _pairs(word)
+        alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda each: len(pairs & _pairs(each)))
         keys = tuple(alike)
     folded = {each.casefold(): each for each in reversed(keys)}
     found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
     return folded[found[0]]
+
+
+def _pairs(word: str) -> set[str]:
+    folded = f" {word.casefold()} "
+    return set(map("".join, pairwise(folded)))
 
 
 def _refuse_outside(operator: str, column: Column, value: object) -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.schema.column import Column, nearest
+from discreet.schema.column import OTHER, Column, nearest
 from discreet.schema.table import Table
 
 __all__ = ["Described", "Tables", "column_values", "examples_of", "protected_text", "table_values"]
@@ -92,6 +92,8 @@ def column_values(column: Column) -> dict[str, Any]:
 
 def _null(column: Column) -> str:
     """The rule for NULL: a word, or the value that replaces it."""
+    if column.other:
+        return OTHER
     return column.null if isinstance(column.null, str) else str(column.decode(column.null))
 
 
@@ -296,12 +298,17 @@ def _values(column: Mapping[str, Any]) -> str:
         if column["keys"] == "private":
             return "keys are not public"
         shown, more = column["keys"][:_MOST_KEYS], len(column["keys"]) - _MOST_KEYS
-        listed = ", ".join([*shown, "other"] if column["other"] and more <= 0 else shown)
+        listed = ", ".join([*shown, OTHER] if column["other"] and more <= 0 else shown)
         return f"{listed} and {more:,} more" if more > 0 else listed
     if "lower" not in column:
         return "true, false"
     steps = "" if column["step"] == 1 else f", steps of {column['step']:g}"
-    return f"{column['lower']} to {column['upper']}{steps}"
+    lower, upper = (_end(column[end]) for end in ("lower", "upper"))
+    return f"{lower} to {upper}{steps}"
+
+
+def _end(value: object) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
