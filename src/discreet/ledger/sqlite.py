@@ -2,7 +2,6 @@
 When `charge` returns, the entry is on the disk; when it raises, nothing was charged.
 """
 
-import shlex
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -348,7 +347,7 @@ def open_account(book: Book, account: Account) -> None:
 
 def _amending(account: Account) -> str:
     """The command that gives an account this budget."""
-    words = ["discreet", "ledger", "amend", account.holder.value, shlex.quote(account.name)]
+    words = ["discreet", "ledger", "amend", account.holder.value, account.name]
     words += ["--epsilon", f"{float(account.epsilon):.12g}"]
     if not account.pure:
         words += ["--delta", f"{float(account.delta):.12g}"]
