@@ -309,13 +309,12 @@ def summary_of(plan: Plan) -> str:
     errors = [f"{name} {_error_words(error)}" for name, error in shown[:_SHOWN]]
     errors += [f"and {len(shown) - _SHOWN} more columns"] if len(shown) > _SHOWN else []
     question = " ".join(plan.question.split()) or f"about {plan.table.name}"
-    return "\n".join(
-        [
-            f"Plan: {shorten(question, _WIDE, placeholder=' ...')}",
-            f"  cost: {cost}; groups: {groups}; protects each {plan.table.unit or 'row'}",
-            f"  error, 95%: {', '.join(errors)}",
-        ]
-    )
+    lines = [
+        f"Plan: {shorten(question, _WIDE, placeholder=' ...')}",
+        f"  cost: {cost}; groups: {groups}; protects each {plan.table.unit or 'row'}",
+        f"  error, 95%: {', '.join(errors)}",
+    ]
+    return "\n".join([*lines, *(f"  suggestion: {each.words}" for each in plan.suggestions[-1:])])
 
 
 def _error_words(error: float | None) -> str:

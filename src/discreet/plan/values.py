@@ -4,6 +4,7 @@ Two types, so that a plan without a mechanism cannot exist. Nothing here touches
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.plan.keys import Domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
@@ -13,6 +14,9 @@ from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Ranking, Selection
 from discreet.query.algebra import Aggregate, Query
 from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from discreet.plan.suggest import Suggestion
 
 __all__ = ["Draft", "GROUP_LIMIT", "Plan"]
 
@@ -81,6 +85,18 @@ class Plan:
         from discreet.plan.explain import error_of
 
         return error_of(self)
+
+    @property
+    def suggestions(self) -> "tuple[Suggestion, ...]":
+        """Lower limits on what one unit contributes that would at least halve the noise.
+
+        Privacy: none (touches no data): from the schema and the question alone.
+        >>> Plan.suggestions.fget is not None
+        True
+        """
+        from discreet.plan.suggest import suggestions
+
+        return suggestions(self)
 
     @property
     def working_seconds(self) -> Fraction:

@@ -207,11 +207,28 @@ class Described(Mapping[str, Any]):
             for each in self["columns"]
         ]
 
+    @property
+    def uses(self) -> dict[str, str]:
+        """What may be asked, and of which columns.
+
+        Privacy: none (touches no data).
+        >>> flags = (Column("ill", "boolean"), Column("old", "boolean"))
+        >>> Described(table_values(Table("visits", columns=flags))).uses
+        {'GROUP BY; WHERE': 'ill, old'}
+        """
+        found: dict[str, list[str]] = {}
+        for each in self["columns"]:
+            found.setdefault(each["use"], []).append(each["name"])
+        return {use: ", ".join(names) for use, names in found.items()}
+
     def __repr__(self) -> str:
         heads = ("column", "type", "values", "missing", "meaning")
         lines = [*self.heading, "", *_aligned([heads, *self.rows])]
         if self["notes"]:
             lines += ["", *(f"Note: {note}" for note in self["notes"])]
+        if self["kind"] != "public":
+            uses = [f"  {names}: {use}" for use, names in self.uses.items()]
+            lines += ["", "What may be asked, besides COUNT(*):", *uses]
         if self["examples"]:
             lines += ["", "Questions to begin with:", *(f"  {each}" for each in self["examples"])]
         return "\n".join(lines)
@@ -226,8 +243,11 @@ class Described(Mapping[str, Any]):
         )
         said = "".join(f"<p>{escape(line)}</p>" for line in self.heading)
         notes = "".join(f"<li>{escape(note)}</li>" for note in self["notes"])
+        uses = "".join(
+            f"<li>{escape(names)}: {escape(use)}</li>" for use, names in self.uses.items()
+        )
         asked = "".join(f"<li><code>{escape(each)}</code></li>" for each in self["examples"])
-        return f"{said}<table><tr>{heads}</tr>{rows}</table><ul>{notes}</ul><ul>{asked}</ul>"
+        return f"{said}<table><tr>{heads}</tr>{rows}</table><ul>{notes}{uses}{asked}</ul>"
 
 
 class Tables(Mapping[str, Described]):

@@ -27,6 +27,7 @@ from discreet.plan.draft import Plan
 from discreet.plan.keys import Label
 from discreet.plan.measures import Estimator
 from discreet.query.algebra import Aggregate, Query
+from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive
 from discreet.schema.table import Table
 from discreet.streams._pinning import meant_table, seen_to_change, settings_name
@@ -242,6 +243,7 @@ class Joint:
         if place < len(queries):
             found = body.answers[place]
         else:
+            refuse_unknown_values(plan.query, plan.tables)
             self._count_in(plan, body)
             body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
         if found is None:
