@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 _LAZY = frozenset(
     {
         "accounting",
+        "attacks",
         "audit",
         "client",
         "curator",
@@ -55,3 +56,8 @@ def __getattr__(name: str) -> Any:
     if name == "Client":
         return importlib.import_module("discreet.client").Client
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Everything that can be named, also what is loaded when it is first named."""
+    return sorted({*__all__, *_LAZY, "Client", "Curator"})

@@ -23,6 +23,7 @@ __all__ = [
     "Unavailable",
     "UnprovableRequest",
     "UnsafeQuery",
+    "with_article",
 ]
 
 
@@ -131,3 +132,13 @@ class Unanswered(Unavailable):
     >>> issubclass(Unanswered, Unavailable)
     True
     """
+
+
+def with_article(noun: str) -> str:
+    """A word with `a` or `an` before it, by its first letter.
+
+    Privacy: none (touches no data).
+    >>> with_article("analyst"), with_article("custodian"), with_article("int")
+    ('an analyst', 'a custodian', 'an int')
+    """
+    return f"{'an' if noun[:1].casefold() in 'aeiou' else 'a'} {noun}"

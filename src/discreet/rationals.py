@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 
 __all__ = [
     "Number",
@@ -56,7 +56,7 @@ def rational(value: Number, name: str = "value") -> Fraction:
             raise InvalidValue(f"{name} is {float(given)}; it must be finite.")
         return Fraction(float.__repr__(given))
     raise InvalidValue(
-        f"{name} is {value!r}, a {type(value).__name__}; "
+        f"{name} is {value!r}, {with_article(type(value).__name__)}; "
         "write an int, a Fraction, a Decimal or a float."
     )
 

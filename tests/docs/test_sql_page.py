@@ -7,7 +7,8 @@ import pytest
 from discreet.query import text as words
 from discreet.query.algebra import Aggregate, Query, Statistic
 from discreet.query.hints import FUNCTION_HINTS, TOKEN_HINTS
-from support.questions import ask
+from discreet.query.literals import refuse_unknown_values
+from support.questions import TABLES, ask
 from support.sql_page import ACCEPTED, FUNCTIONS, PAGE, REFUSED, refusal, rendered
 
 EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
@@ -20,7 +21,9 @@ def test_the_page_is_the_one_that_the_tests_make():
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_accepted_examples_are_read(text):
-    assert isinstance(ask(text), Query)
+    query = ask(text)
+    assert isinstance(query, Query)
+    refuse_unknown_values(query, [TABLES[name] for name in query.tables])
 
 
 @pytest.mark.parametrize(

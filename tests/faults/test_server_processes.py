@@ -102,7 +102,7 @@ def folder(tmp_path):
 def test_a_client_is_like_a_session(folder, tokens):
     with serving(folder) as server:
         client = discreet.Client(server.url, tokens["ana"])
-        assert client.tables[0]["name"] == "visits"
+        assert list(client.tables) == ["visits"]
         told = client.explain(SQL, epsilon=0.5)
         assert told["admitted"]
         answer = client.sql(SQL, epsilon=0.5, key="one")

@@ -69,5 +69,5 @@ def test_a_proxy_sees_no_token_in_the_clear(serving, monkeypatch):
     for name in ("http_proxy", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
     monkeypatch.delenv("no_proxy", raising=False)
-    assert Client(f"http://127.0.0.1:{server.server_port}", "secret").tables == []
+    assert Client(f"http://127.0.0.1:{server.server_port}", "secret").tables == {}
     assert (server.seen, proxy.seen) == (["Bearer secret"], [])

@@ -106,6 +106,7 @@ def expected(case: Case, plain: Plain) -> Expected:
     source = case.plain_source or case.source
     if case.limit is not None:
         rows = plain.bounded[case.limit.table]
+        rows = rows if case.limit.rows is None else rows.first(case.limit.rows)
         rows = (
             rows.first_groups(case.limit.keys, case.limit.most)
             if case.limit.keys

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 
+from discreet.query.options import with_limits
+
 NUMBERS = ("i", "j", "k", "h", "m", "q", "w")
 WHOLE, TRUTHS, CATEGORIES, OPEN = ("i", "j", "k"), ("f", "g"), ("c", "e", "o"), ("p",)
 DATES, TIMES = ("d", "b"), ("t1", "t60", "t900", "t3600")
@@ -303,11 +305,14 @@ def aggregate(statistic: Statistic, x: tuple[str, str], y: tuple[str, str]) -> A
 
 @dataclass(frozen=True)
 class Limit:
-    """What bounds the rows of a table beyond its schema: `most` rows, or groups of `keys`."""
+    """What bounds the rows of a table beyond its schema: `most` rows, or groups of `keys`, of the
+    first `rows` of each unit if that is also limited.
+    """
 
     table: str
     most: int
     keys: tuple[str, ...] = ()
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -323,6 +328,7 @@ class Case:
     before: str = ""
     rest: str = ""
     options: str = ""
+    beside: tuple[tuple[str, int], ...] = ()
     limit: Limit | None = None
     unit: str = "who"
     plain_source: str = ""
@@ -345,10 +351,11 @@ class Case:
         group = (
             f" GROUP BY {', '.join(f'k{n}' for n in range(len(self.keys)))}" if self.keys else ""
         )
-        return (
+        text = (
             f"{self.before}SELECT{clause} {', '.join(listed)} FROM {self.source}"
             f"{where}{group}{self.rest}"
         )
+        return with_limits(text, **dict(self.beside))
 
 
 USUAL = (ROWS, UNITS, Asked("SUM(j)", "SUM(j)", ("j",)), Asked("COUNT(h)", "COUNT(h)", ("h",)))
@@ -623,6 +630,17 @@ def option_cases() -> Iterator[Case]:
                 options=f"delta=1e-6, privacy_unit_column=who, max_rows_contributed={most}",
                 limit=Limit("visits", most),
             )  # fmt: skip
+    for column in ("c", "p", "g"):
+        for rows, groups in ((2, 1), (3, 2), (3, 1)):
+            yield Case(
+                "limits beside the question", column, USUAL, keys=((column, column),),
+                beside=(("max_groups_contributed", groups), ("max_rows_contributed", rows)),
+                limit=Limit("visits", groups, (column,), rows),
+            )  # fmt: skip
+    yield Case(
+        "limits beside the question", "2", USUAL, options="epsilon=1",
+        beside=(("max_rows_contributed", 2),), limit=Limit("visits", 2),
+    )  # fmt: skip
     single = (ROWS, _asked("SUM(x)"), _asked("STDDEV_POP(x)"))
     yield Case("no unit", "x", single, "singles")
     yield Case("no unit", "x", single, "singles", keys=(("c", "c"),), where=("x > 3", "x > 3"))

@@ -287,6 +287,14 @@ A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema
 Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
 
 What this cuts, clamps and leaves out is told with every answer: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
+
+## Constants
+
+A column is compared with values that it can have. `=`, `<>`, `IN`, `LIKE` and `CASE x WHEN` with a text that is no declared key, and `=`, `<>` and `IN` with a number or date outside of the bounds, are refused with the nearest value that there is, and so are `<`, `<=`, `>`, `>=` and `BETWEEN` with a constant more than one step outside of the bounds (`day < '2026-01-01'` is one step beyond 2025-12-31). A column with private keys is compared with any text, and what is computed from columns with any constant. These refusals depend on the schema alone and cost nothing; an answer that was released before is still given again.
+
+## Limits of one question
+
+`max_groups_contributed` and `max_rows_contributed` lower, for one question, how many groups and rows of one unit are used. They stand in the clause `OPTIONS`, or beside the question: `--max-rows-contributed` on the command line, `session.sql(..., max_rows_contributed=2)` in Python, a field of the same name over HTTP. Both ways are the same question with the same answer. `explain` suggests a limit where it would at least halve the noise.
 """
 
 

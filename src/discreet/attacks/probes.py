@@ -84,8 +84,8 @@ def _granted(folder: Path, asker: int, price: Fraction, attempts: int) -> Iterat
     with Curator.open(folder, price_floor=0) as curator:
         session = curator.session(ANALYST)
         for attempt in range(attempts):
-            text = f"SELECT COUNT(*) FROM people WHERE born < 1940 AND seat <> {asker}"
-            text += f" AND seat < {attempt + 1}"
+            text = f"SELECT COUNT(*) FROM people WHERE born < 1940 AND seat - {asker} <> 0"
+            text += f" AND seat - {attempt} < 1"
             try:
                 yield not session.sql(text, epsilon=price).free
             except BudgetExceeded:
@@ -151,7 +151,7 @@ def _twins() -> Iterator[Callable[[bool, int], None]]:
     ):
 
         def ask(target: bool, number: int) -> None:
-            text = f"SELECT COUNT(*) FROM people WHERE secret AND born < 2000 + {number}"
+            text = f"SELECT COUNT(*) FROM people WHERE secret AND born - {number} < 2000"
             (present if target else absent).sql(text, epsilon=Fraction(1, 1 << 20))
 
         yield ask

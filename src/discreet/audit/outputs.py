@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 
 __all__ = ["Floats", "Labels", "Mask", "Table", "batched", "tabulate"]
 
@@ -162,7 +162,7 @@ def _hashable(output: Any) -> Any:
         hash(output)
     except TypeError:
         raise InvalidValue(
-            f"an output is a {type(output).__name__}, which is not hashable; "
+            f"an output is {with_article(type(output).__name__)}, which is not hashable; "
             "return numbers, tuples, strings or arrays."
         ) from None
     return output

@@ -1,4 +1,6 @@
-"""The analyst's commands: explain shows a question's cost and error, query asks it and pays."""
+"""The analyst's commands: tables and describe show what there is, explain shows a question's cost
+and error, query asks it and pays.
+"""
 
 import importlib.util
 from decimal import Decimal
@@ -23,12 +25,17 @@ if TYPE_CHECKING:
     from discreet.curator.service import Curator
     from discreet.ledger.account import Account
     from discreet.plan.draft import Plan
+    from discreet.schema.described import Tables
 
 __all__ = ["register"]
 
 _Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, in quotes.")]
 _Analyst = Annotated[
     str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
+]
+_Looking = Annotated[
+    str | None,
+    typer.Option("--as", metavar="NAME", help="Also show what is left of this analyst's budget."),
 ]
 _Epsilon = Annotated[
     Decimal | None,
@@ -62,6 +69,22 @@ _Count = Annotated[
         help="Suppose that a group has N rows: for averages, and how to pick quantiles.",
     ),
 ]
+_MaxGroups = Annotated[
+    int | None,
+    typer.Option(
+        "--max-groups-contributed",
+        metavar="N",
+        help="Use at most N groups of one unit: less noise where it is in many.",
+    ),
+]
+_MaxRows = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows-contributed",
+        metavar="N",
+        help="Use at most N rows of one unit, fewer than the schema allows: less noise.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -71,8 +94,15 @@ def register(app: typer.Typer) -> None:
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]
-    ['explain', 'query']
+    ['tables', 'describe', 'explain', 'query']
     """
+    app.command("tables", help="List the tables: what they are about and whom they protect.")(
+        _tables
+    )
+    app.command(
+        "describe",
+        help="Show a table: columns, bounds, keys, notes, what may be asked, budget left.",
+    )(_describe)
     app.command(
         "explain", help="Show what a question would cost and how exact it would be. Costs nothing."
     )(_explain)
@@ -115,6 +145,42 @@ def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
 
 
 @refusing
+def _tables(
+    analyst: _Looking = None, as_json: Json = False, folder: VaultFolder = Path("vault")
+) -> None:
+    with existing_vault(folder) as curator:
+        found = _described(curator, analyst)
+    if as_json:
+        print_json([dict(each) for each in found.values()])
+        return
+    typer.echo(repr(found))
+    typer.echo("Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA")
+
+
+@refusing
+def _describe(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
+    analyst: _Looking = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    with existing_vault(folder) as curator:
+        found = _described(curator, analyst)[table]
+    if as_json:
+        print_json(dict(found))
+        return
+    typer.echo(repr(found))
+
+
+def _described(curator: "Curator", analyst: str | None) -> "Tables":
+    from discreet.curator.looking import tables_of
+
+    if analyst is not None:
+        return curator.session(analyst).tables
+    return tables_of(curator.ledger, curator.tables.values(), None)
+
+
+@refusing
 def _explain(
     sql: _Sql,
     analyst: _Analyst,
@@ -123,22 +189,33 @@ def _explain(
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
+    max_groups: _MaxGroups = None,
+    max_rows: _MaxRows = None,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.display.tables import plan_table
     from discreet.display.words import left_text, refusal_of
     from discreet.plan.explain import explained
+    from discreet.plan.suggest import suggestions
 
     with existing_vault(folder) as curator:
         plan = curator.session(analyst).explain(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta
+            sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=_errors(error),
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups,
+            max_rows_contributed=max_rows,
         )
         population, account = _accounts(curator, plan, analyst)
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
         left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
-        print_json({**explained(plan, count), **left})
+        suggested = [each.values() for each in suggestions(plan, count)]
+        print_json({**explained(plan, count), "suggestions": suggested, **left})
         return
     console = new_console()
     console.print(plan_table(plan, account, count))
@@ -157,6 +234,8 @@ def _query(
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
+    max_groups: _MaxGroups = None,
+    max_rows: _MaxRows = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -177,7 +256,15 @@ def _query(
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
         answer = session.sql(
-            sql, epsilon=epsilon, rho=rho, error=_errors(error), count=count, delta=delta, key=key
+            sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=_errors(error),
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups,
+            max_rows_contributed=max_rows,
+            key=key,
         )
         population, account = _accounts(curator, answer.plan, analyst)
     if as_json:

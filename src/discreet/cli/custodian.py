@@ -130,8 +130,9 @@ def _add(
     ] = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
-    from discreet.display.words import left_text, protected_text
+    from discreet.display.words import left_text
     from discreet.ledger.account import Holder
+    from discreet.schema.described import protected_text
 
     if not schema.is_file():
         raise InvalidValue(

@@ -1,18 +1,22 @@
 """The commands about the record: ledger shows it, transcript what one analyst paid for, verify
-checks it, ledger adopt goes on with one that is not sound any more.
+checks it, ledger amend changes a budget, ledger adopt goes on with a record that is not sound.
 """
 
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli.shared import (
+    Delta,
+    Epsilon,
     Json,
     VaultFolder,
     existing_vault,
     new_console,
+    number,
     print_json,
     refusing,
 )
@@ -46,6 +50,9 @@ def register(app: typer.Typer) -> None:
     ledger.command(
         "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
     )(_adopt)
+    ledger.command(
+        "amend", help="Give an account another budget; what was spent stays; this is recorded."
+    )(_amend)
     app.add_typer(ledger, name="ledger")
     app.command(
         "transcript", help="Show everything that an analyst paid for; it adds up to what was spent."
@@ -145,6 +152,44 @@ def _adopt(
     )
     typer.echo("record are forgotten: lower the budgets if some are missing. What is left now:")
     new_console().print(account_table(accounts))
+
+
+@refusing
+def _amend(
+    holder: Annotated[
+        str, typer.Argument(metavar="HOLDER", help="Whose account: analyst or population.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
+    epsilon: Epsilon,
+    why: Annotated[
+        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
+    ],
+    delta: Delta = Decimal(0),
+    share: Annotated[
+        Decimal,
+        typer.Option(
+            "--delta-for-conversion",
+            parser=number,
+            metavar="S",
+            help="The share of delta that turning rho into epsilon takes.",
+        ),
+    ] = Decimal("0.5"),
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.display.words import left_text
+    from discreet.schema.table import Budget
+
+    with existing_vault(folder) as curator:
+        known = curator.ledger.account(holder, name)
+        budget = Budget(
+            epsilon=epsilon,
+            delta=delta,
+            delta_for_conversion=share,
+            sharing=known.budget.sharing,
+        )
+        curator.ledger.amend(holder, name, budget, {"why": why})
+        account = curator.ledger.account(holder, name)
+    typer.echo(f"{account.holder} {name} has {left_text(account)}. Recorded: {why}")
 
 
 @refusing

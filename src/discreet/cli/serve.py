@@ -14,7 +14,7 @@ from discreet.cli.shared import (
     print_json,
     refusing,
 )
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, with_article
 
 __all__ = ["register", "serve_demo"]
 
@@ -148,7 +148,9 @@ def _add(
     if as_json:
         print_json({"name": name, "role": role, "expires": issued.expires, "token": issued.text})
         return
-    typer.echo(f"{name} is a {role}. The token, shown this once and valid to {issued.expires}:")
+    typer.echo(
+        f"{name} is {with_article(role)}. The token, shown this once and valid to {issued.expires}:"
+    )
     typer.echo(issued.text)
 
 

@@ -15,6 +15,7 @@ from discreet.errors import Unavailable
 from discreet.ledger.account import Remaining
 from discreet.ledger.entry import Receipt, loss_of
 from discreet.rationals import Number, rational
+from discreet.schema.described import Tables
 
 __all__ = ["Client"]
 
@@ -63,6 +64,8 @@ class Client:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
         """What a question would cost and how exact it would be. Costs nothing.
 
@@ -71,7 +74,12 @@ class Client:
         'explain'
         """
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        return dict(self._wire.call("POST", "/explain", _body(sql, prices, count)))
+        whole = {
+            "count": count,
+            "max_groups_contributed": max_groups_contributed,
+            "max_rows_contributed": max_rows_contributed,
+        }
+        return dict(self._wire.call("POST", "/explain", _body(sql, prices, whole)))
 
     def sql(
         self,
@@ -82,6 +90,8 @@ class Client:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
         key: str | None = None,
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
@@ -91,7 +101,12 @@ class Client:
         'sql'
         """
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        body = _body(sql, prices, count)
+        whole = {
+            "count": count,
+            "max_groups_contributed": max_groups_contributed,
+            "max_rows_contributed": max_rows_contributed,
+        }
+        body = _body(sql, prices, whole)
         if key is not None:
             body["key"] = key
         found = self._wire.call("POST", "/queries", body)
@@ -134,14 +149,14 @@ class Client:
         return self._wire.listed("/history?limit=1000")
 
     @property
-    def tables(self) -> list[dict[str, Any]]:
-        """The public facts of every table.
+    def tables(self) -> Tables:
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
 
         Privacy: none (touches no data).
         >>> Client.tables.fget is not None
         True
         """
-        return list(self._wire.call("GET", "/tables"))
+        return Tables(self._wire.call("GET", "/tables"))
 
     @property
     def monitors(self) -> list[RemoteMonitor]:
@@ -273,7 +288,9 @@ def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
 
 
 def _body(
-    sql: str, prices: Mapping[str, Number | Mapping[str, Number] | None], count: int | None
+    sql: str,
+    prices: Mapping[str, Number | Mapping[str, Number] | None],
+    whole: Mapping[str, int | None],
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"sql": sql}
     for name, price in prices.items():
@@ -281,9 +298,7 @@ def _body(
             made[name] = {column: float(rational(each)) for column, each in price.items()}
         elif price is not None:
             made[name] = float(rational(price))
-    if count is not None:
-        made["count"] = count
-    return made
+    return made | {name: value for name, value in whole.items() if value is not None}
 
 
 def _answer(found: Mapping[str, Any]) -> Answer:

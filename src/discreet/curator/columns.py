@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.programs import Exact, planned
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, UnsafeQuery
+from discreet.errors import InvalidValue, UnsafeQuery, with_article
 from discreet.loss import Relation
 from discreet.plan.draft import Plan
 from discreet.plan.picks import width_of
@@ -100,7 +100,8 @@ def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
     """
     if column.kind not in _ORDERED:
         raise UnsafeQuery(
-            f"{column.name} is a {column.kind}; a robust estimate needs numbers with declared "
+            f"{column.name} is {with_article(column.kind)}; a robust estimate needs numbers "
+            "with declared "
             "bounds. Nothing was run or charged."
         )
     low, high = column.lower, column.upper

@@ -11,12 +11,10 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from discreet.errors import InvalidValue
+from discreet.plan.patience import whole_steps
 from discreet.rationals import Number, positive
 
-__all__ = ["Clock", "GRID_SECONDS", "Grid", "Late", "SystemClock"]
-
-GRID_SECONDS = Fraction(1, 20)
-"""The step of remote sessions, unless the custodian sets another."""
+__all__ = ["Clock", "Grid", "Late", "SystemClock"]
 
 _LONGEST_SECONDS = 60
 
@@ -150,7 +148,7 @@ class Grid:
         >>> Grid(seconds=2).deadline(Fraction(1, 20))
         Fraction(2, 1)
         """
-        return max(1, math.ceil(seconds / self.seconds)) * self.seconds
+        return whole_steps(seconds, self.seconds)
 
     def within(self, seconds: Fraction, work: Callable[[], _Result]) -> _Result:
         """What came of `work`, at its deadline from now and not before; `Late` if nothing came.

@@ -29,6 +29,7 @@ from discreet.loss import Loss, Pure
 from discreet.noise.bits import BitSource
 from discreet.plan.draft import Plan, plan
 from discreet.plan.price import Price
+from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number
 
 __all__ = [
@@ -205,7 +206,7 @@ def perform(
     """
     made = program.plan
     now = _checked(session, made, versions)
-    seconds = made.answer_seconds + program.seconds
+    seconds = made.working_seconds + program.seconds
 
     def paid() -> Receipt | None:
         if program.cost is not None:
@@ -246,6 +247,7 @@ def _charge(
     details: Mapping[str, str],
     state: Change | None,
 ) -> Receipt:
+    refuse_unknown_values(made.query, made.tables)
     memo = {
         **details,
         "label": label,

@@ -23,6 +23,7 @@ from discreet.ledger.vault import Vault
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Plan
 from discreet.plan.released import Released
+from discreet.query.literals import refuse_unknown_values
 from discreet.schema.table import Table
 
 __all__ = [
@@ -287,13 +288,15 @@ def run_plan(
                 vault.ledger.check_quota(analyst)  # a key takes room too
                 vault.requests.bind(analyst, request, stored.receipt)
             return recall(stored)
+        if paid is None:
+            refuse_unknown_values(plan.query, plan.tables)
         names = tuple(table.name for table in plan.tables)
         memo = {
             "label": f"The question about {' and '.join(names)}",
             "table": ", ".join(names),
             "question": plan.question,
             "data_version": ", ".join(map(str, versions)),
-            **visibility(grid, plan.answer_seconds),
+            **visibility(grid, plan.working_seconds),
         }
 
         charges = [] if paid is None else [paid]
@@ -316,7 +319,7 @@ def run_plan(
                 vault,
                 warehouse,
                 grid,
-                Statement(plan.sql, names, versions, plan.answer_seconds, analyst, memo["label"]),
+                Statement(plan.sql, names, versions, plan.working_seconds, analyst, memo["label"]),
                 charge,
                 lambda rows, fresh: noised(plan, rows, fresh),
                 bits,
@@ -335,7 +338,7 @@ def run_plan(
 
 def _rehearse(plan: Plan, grid: Grid | None) -> None:
     """Release made-up emptiness, unseen: what is slow the first time is slow before the charge."""
-    if grid is not None and grid.deadline(plan.answer_seconds) == grid.seconds:
+    if grid is not None and grid.deadline(plan.working_seconds) == grid.seconds:
         with contextlib.suppress(Exception):
             noised(plan, [], system.fresh())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import refuse_readable
-from discreet.curator.pacing import GRID_SECONDS, Clock, Grid
+from discreet.curator.pacing import Clock, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
 from discreet.errors import InvalidValue
@@ -15,6 +15,7 @@ from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.vault import Vault, folder_of
 from discreet.plan.draft import GROUP_LIMIT, Plan
+from discreet.plan.patience import GRID_SECONDS
 from discreet.rationals import Number
 from discreet.schema.column import whole
 from discreet.schema.table import Budget, Table
@@ -197,7 +198,13 @@ class Curator:
         'session'
         """
         self._vault.ledger.account(Holder.ANALYST, name)
-        return Session(self._vault, self._warehouse, name, most_groups=self._most_groups)
+        return Session(
+            self._vault,
+            self._warehouse,
+            name,
+            grid_seconds=self._grid.seconds,
+            most_groups=self._most_groups,
+        )
 
     def remote_session(self, name: str) -> Session:
         """The same for an analyst whom nobody watches: public facts decide when an outcome is seen.
@@ -208,7 +215,12 @@ class Curator:
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
-            self._vault, self._warehouse, name, grid=self._grid, most_groups=self._most_groups
+            self._vault,
+            self._warehouse,
+            name,
+            grid=self._grid,
+            grid_seconds=self._grid.seconds,
+            most_groups=self._most_groups,
         )
 
     def visible_after(self, plan: Plan) -> Fraction:
@@ -218,7 +230,7 @@ class Curator:
         >>> Curator.visible_after.__name__
         'visible_after'
         """
-        return self._grid.deadline(plan.answer_seconds)
+        return self._grid.deadline(plan.working_seconds)
 
 
 def _check_schema(given: object) -> None:

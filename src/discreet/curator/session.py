@@ -10,6 +10,7 @@ from fractions import Fraction
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import finishing
+from discreet.curator.looking import tables_of
 from discreet.curator.pacing import Grid
 from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
 from discreet.curator.recall import recall, release_key
@@ -33,6 +34,7 @@ from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
+from discreet.plan.patience import GRID_SECONDS
 from discreet.plan.price import Price
 from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import (
@@ -44,8 +46,11 @@ from discreet.plan.target import (
     worth_reusing,
 )
 from discreet.query.algebra import Query
+from discreet.query.literals import refuse_unknown_values
+from discreet.query.options import with_limits
 from discreet.query.relations import scans
 from discreet.rationals import Number, rational
+from discreet.schema.described import Tables
 from discreet.schema.table import Table
 
 __all__ = ["Session"]
@@ -62,7 +67,7 @@ class Session:
     'Session'
     """
 
-    __slots__ = ("_grid", "_most_groups", "_vault", "_warehouse", "name")
+    __slots__ = ("_grid", "_grid_seconds", "_most_groups", "_vault", "_warehouse", "name")
 
     def __init__(
         self,
@@ -71,11 +76,13 @@ class Session:
         name: str,
         *,
         grid: Grid | None = None,
+        grid_seconds: Fraction = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
     ) -> None:
         self._vault = vault
         self._warehouse = warehouse
         self._grid = grid
+        self._grid_seconds = grid_seconds
         self._most_groups = most_groups
         self.name = name
 
@@ -89,6 +96,16 @@ class Session:
         """
         return self._vault.ledger.remaining(Holder.ANALYST, self.name)
 
+    @property
+    def tables(self) -> Tables:
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
+
+        Privacy: none (touches no data): public facts and accounts.
+        >>> Session.tables.fget is not None
+        True
+        """
+        return tables_of(self._vault.ledger, self._warehouse.tables().values(), self.name)
+
     def explain(
         self,
         sql: str,
@@ -98,21 +115,34 @@ class Session:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
     ) -> Plan:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
         column); `count` supposes how many rows a group has, for averages, and for the way in which
         a quantile is picked; `delta` is what keys that are not public may cost, a tenth of what the
-        accounts keep for such steps by default.
+        accounts keep for such steps by default; `max_groups_contributed` and
+        `max_rows_contributed` use fewer groups and rows of one unit than the schema allows, for
+        less noise: the same as OPTIONS in the question.
         Privacy: none (touches no data).
         >>> Session.explain.__name__
         'explain'
         """
+        sql = with_limits(
+            sql,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
         made = self._planned(sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta)
         payers, floor = self._payers(made.tables), self._vault.ledger.floor
-        if not floor.admits(payers, made.cost) and self._stored(made) is None:
+        try:
+            refuse_unknown_values(made.query, made.tables)
             floor.check(payers, made.cost, label="The price of this question")
+        except DiscreetError:
+            if self._stored(made) is None:  # what was released before is free, and is shown
+                raise
         return made
 
     def _payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
@@ -177,6 +207,7 @@ class Session:
             question=sql,
             dialect=dialect,
             engine_seconds=seconds,
+            grid_seconds=self._grid_seconds,
         )
         return draft, analyst, Pure if pure else ZCDP
 
@@ -193,6 +224,8 @@ class Session:
         error: Number | Mapping[str, Number] | None = None,
         count: int | None = None,
         delta: Number | None = None,
+        max_groups_contributed: int | None = None,
+        max_rows_contributed: int | None = None,
         key: str | None = None,
     ) -> Answer:
         """Ask a question and pay for it; the same question again is free.
@@ -208,6 +241,11 @@ class Session:
         >>> Session.sql.__name__
         'sql'
         """
+        sql = with_limits(
+            sql,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
         if key is None:
             return self._asked(sql, None, epsilon, rho, error, count, delta)
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
@@ -362,6 +400,7 @@ class Session:
         )
         if found is not None:
             return found
+        refuse_unknown_values(draft.query, made.tables)
         bought = buy(made)
         return bought, [row[COUNTED] for row in bought.intervals()]
 
@@ -432,6 +471,7 @@ class Session:
             integer_units=integer_units(self._warehouse, names),
             dialect=self._warehouse.dialect(table.name),
             engine_seconds=self._seconds(plan.query),
+            grid_seconds=self._grid_seconds,
         )
         if plan != now:
             raise InvalidValue(

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from discreet.curator.answer import Answer
 from discreet.curator.shown import off_text
-from discreet.display.words import cost_text, left_text, protected_text, sensitivity_text
+from discreet.display.words import cost_text, left_text, sensitivity_text
 from discreet.ledger.account import Account
 from discreet.ledger.causes import Cause
 from discreet.ledger.entry import Act, Entry, account_of
@@ -17,6 +17,8 @@ from discreet.ledger.history import Charged
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import ranked
 from discreet.plan.explain import explained
+from discreet.plan.suggest import suggestions
+from discreet.schema.described import protected_text
 
 __all__ = [
     "account_table",
@@ -121,6 +123,7 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         rows.append((label, f"{measure['name']}: {measure['mechanism']}; {reach}{unit}"))
         label = ""
     rows += _labelled("note", facts["warnings"])
+    rows += _labelled("suggestion", [each.words for each in suggestions(plan, count)])
     return _pairs([*rows, ("SQL to be run", plan.sql)])
 
 

@@ -9,12 +9,10 @@ from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Approximate, Loss
 from discreet.rationals import ceil_decimal, floor_decimal
-from discreet.schema.table import Table
 
 __all__ = [
     "cost_text",
     "left_text",
-    "protected_text",
     "refusal_of",
     "refusal_text",
     "sensitivity_text",
@@ -113,23 +111,6 @@ def refusal_text(refusal: DiscreetError) -> str:
     'MEDIAN is not supported here. Nothing was run or charged.'
     """
     return refusal.told
-
-
-def protected_text(table: Table) -> str:
-    """Whom an answer protects, in words.
-
-    Privacy: none (touches no data).
-    >>> from discreet.loss import Relation
-    >>> protected_text(Table("visits", None, "visits", "id", 3, Relation.ADD_REMOVE, (), None))
-    'everything one id contributed (at most 3 rows are used), neighbours: add-remove'
-    """
-    rows = "row is" if table.rows_per_unit == 1 else "rows are"
-    whom = (
-        "every row"
-        if table.unit is None
-        else f"everything one {table.unit} contributed (at most {table.rows_per_unit} {rows} used)"
-    )
-    return f"{whom}, neighbours: {table.neighbours.value}"
 
 
 def sensitivity_text(l1: float, l2: float) -> str:

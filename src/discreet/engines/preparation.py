@@ -13,7 +13,7 @@ from discreet.engines.child import Child, Failed, Order, quoted
 from discreet.engines.scratch import Scratch
 from discreet.engines.sealing import Seal
 from discreet.engines.sources import opening
-from discreet.errors import InvalidValue, SchemaError
+from discreet.errors import InvalidValue, SchemaError, with_article
 
 __all__ = ["TABLE", "prepare", "write_frame"]
 
@@ -130,7 +130,8 @@ def write_frame(frame: object, target: Path) -> None:
     library = type(frame).__module__.partition(".")[0]
     if library not in ("pandas", "polars", "pyarrow"):
         raise InvalidValue(
-            f"data is a {type(frame).__name__}; give a pandas or polars frame or an Arrow table."
+            f"data is {with_article(type(frame).__name__)}; give a pandas or polars frame "
+            "or an Arrow table."
         )
     missing = kind = None
     with Scratch(target.parent) as scratch:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.child import Child, Failed, Order, quoted, text
-from discreet.errors import SchemaError
+from discreet.errors import SchemaError, with_article
 
 __all__ = ["ask_rows", "describe", "opening", "openings", "relation", "table_of"]
 
@@ -66,7 +66,9 @@ def _file(source: str) -> _File:
 
 
 def _unreadable(file: _File) -> SchemaError:
-    return SchemaError(f"source {file.given!r} cannot be read as a {file.kind} file; check it.")
+    return SchemaError(
+        f"source {file.given!r} cannot be read as {with_article(file.kind)} file; check it."
+    )
 
 
 def _ask(order: Order, command: str, argument: str) -> Any | None:

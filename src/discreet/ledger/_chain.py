@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from discreet.errors import with_article
 from discreet.ledger._connection import Connection, Rows
 from discreet.ledger._place import Anchor
 from discreet.ledger.entry import canonical
@@ -222,7 +223,9 @@ class Chain:
             elif kind != "entry":
                 rows = connection.execute(f"SELECT count(*) FROM {kind}s").fetchone()[0]
                 if rows != self._seen.get(kind, 0):
-                    raise Broken(None, f"a {kind} is there that was not sealed by the ledger.")
+                    raise Broken(
+                        None, f"{with_article(kind)} is there that was not sealed by the ledger."
+                    )
 
     def _check_tables(self, connection: Connection) -> None:
         found = {str(row[0]): digest(row) for row in rows_of(connection, "table")}

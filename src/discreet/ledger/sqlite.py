@@ -3,6 +3,7 @@ When `charge` returns, the entry is on the disk; when it raises, nothing was cha
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import InvalidValue
@@ -97,8 +98,9 @@ class Ledger:
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
         Traceback (most recent call last):
-        discreet.errors.InvalidValue: analyst 'ana' has a budget of epsilon=1, delta=0 already; \
-raising it to epsilon=2, delta=0 is an act of its own (amend). Nothing was changed.
+        discreet.errors.InvalidValue: analyst 'ana' has a budget of epsilon=1, delta=0 already. \
+To make it epsilon=2, delta=0, run: discreet ledger amend analyst ana --epsilon 2 --why TEXT. \
+Nothing was changed.
         """
         account = Account.open(_holder(holder), name, budget)
         self._store.share(lambda book: open_account(book, account))
@@ -411,9 +413,21 @@ def open_account(book: Book, account: Account) -> None:
         return
     if known.budget != account.budget:
         raise InvalidValue(
-            f"{known.holder} {known.name!r} has a budget of {_shown(known)} already; raising it to "
-            f"{_shown(account)} is an act of its own (amend). Nothing was changed."
+            f"{known.holder} {known.name!r} has a budget of {_shown(known)} already. To make it "
+            f"{_shown(account)}, run: {_amending(account)}. Nothing was changed."
         )
+
+
+def _amending(account: Account) -> str:
+    """The command that gives an account this budget."""
+    words = ["discreet", "ledger", "amend", account.holder.value, account.name]
+    words += ["--epsilon", f"{float(account.epsilon):.12g}"]
+    if not account.pure:
+        words += ["--delta", f"{float(account.delta):.12g}"]
+        if account.budget.delta_for_conversion != Fraction(1, 2):
+            share = float(account.budget.delta_for_conversion)
+            words += ["--delta-for-conversion", f"{share:.12g}"]
+    return " ".join([*words, "--why", "TEXT"])
 
 
 def _shown(account: Account) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.errors import InvalidValue, Stale, Unavailable
+from discreet.errors import InvalidValue, Stale, Unavailable, with_article
 from discreet.ledger._book import Book
 from discreet.ledger._store import Store
 from discreet.ledger.account import Holder, folded
@@ -272,7 +272,8 @@ def move(book: Book, change: Change) -> State:
     version, kind = known or (0, change.kind)
     if kind != change.kind:
         raise InvalidValue(
-            f"{change.name!r} is a {kind}, not a {change.kind}; choose another name. Nothing was "
+            f"{change.name!r} is {with_article(kind)}, not {with_article(change.kind)}; "
+            "choose another name. Nothing was "
             "run or charged."
         )
     if change.version != version + 1:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.errors import InvalidValue, UnprovableRequest, with_article
 from discreet.loss import ZCDP, Approximate, Pure, Sensitivity
 from discreet.mechanisms._keys import read_delta, read_units
 from discreet.mechanisms._tails import gaussian_weights
@@ -45,7 +45,8 @@ class Threshold:
         given: object = noise
         if not isinstance(given, DiscreteLaplace | DiscreteGaussian):
             raise InvalidValue(
-                f"noise is a {type(noise).__name__}; pass a DiscreteLaplace or a DiscreteGaussian."
+                f"noise is {with_article(type(noise).__name__)}; pass a DiscreteLaplace or "
+                "a DiscreteGaussian."
             )
         limit: object = threshold
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 2:

@@ -15,7 +15,7 @@ from discreet.plan.emit import statement
 from discreet.plan.expressions import bounded, condition, scope
 from discreet.plan.keys import check_groups, domain
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measures, noticeable
-from discreet.plan.patience import ENGINE_SECONDS
+from discreet.plan.patience import ENGINE_SECONDS, GRID_SECONDS
 from discreet.plan.picks import Pick, choice_loss, fraction_of, moved_counts, pick
 from discreet.plan.price import Price, choose, paid, shared
 from discreet.plan.selection import (
@@ -374,6 +374,7 @@ def remade(
     limit: int = GROUP_LIMIT,
     dialect: str = "duckdb",
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"],
+    grid_seconds: Fraction = GRID_SECONDS,
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
 
@@ -398,5 +399,6 @@ def remade(
             supposed=made.supposed,
             dialect=dialect,
             engine_seconds=engine_seconds,
+            grid_seconds=grid_seconds,
         )
     )

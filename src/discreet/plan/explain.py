@@ -4,6 +4,7 @@ The same value is shown by Python, the command line and every other surface.
 
 import math
 from fractions import Fraction
+from textwrap import shorten
 from typing import Any
 
 from discreet.loss import Pure
@@ -28,9 +29,11 @@ from discreet.plan.ways import expected_error, forms
 from discreet.query.algebra import Expression, Statistic
 from discreet.rationals import ceil_decimal
 
-__all__ = ["cost_of", "error_of", "explained", "noise_of", "warnings_of"]
+__all__ = ["cost_of", "error_of", "explained", "noise_of", "summary_of", "warnings_of"]
 
 _LEVEL = Fraction(95, 100)
+_SHOWN = 6  # columns in a summary
+_WIDE = 160  # characters of a question in a summary
 
 
 def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
@@ -220,6 +223,34 @@ def _about_way(plan: Plan, place: int) -> str:
         f"{said}: if {plan.supposed:,} rows were spread evenly between the bounds, it would be off "
         f"by {here:.3g} on average, a choice from the usual list by {usual:.3g}."
     )
+
+
+def summary_of(plan: Plan) -> str:
+    """A plan in a few lines: the question, its cost, its groups and errors.
+
+    Privacy: none (touches no data).
+    >>> summary_of.__name__
+    'summary_of'
+    """
+    cost = ", ".join(f"{name} {value}" for name, value in cost_of(plan.cost).items())
+    public = plan.contribution.groups_in_all is not None
+    groups = f"{len(plan.groups):,}" if public else "private keys"
+    shown = list(error_of(plan).items())
+    errors = [f"{name} {_error_words(error)}" for name, error in shown[:_SHOWN]]
+    errors += [f"and {len(shown) - _SHOWN} more columns"] if len(shown) > _SHOWN else []
+    question = " ".join(plan.question.split()) or f"about {plan.table.name}"
+    lines = [
+        f"Plan: {shorten(question, _WIDE, placeholder=' ...')}",
+        f"  cost: {cost}; groups: {groups}; protects each {plan.table.unit or 'row'}",
+        f"  error, 95%: {', '.join(errors)}",
+    ]
+    return "\n".join([*lines, *(f"  suggestion: {each.words}" for each in plan.suggestions[-1:])])
+
+
+def _error_words(error: float | None) -> str:
+    if error is None:
+        return "depends on secret values"
+    return f"± {error:,.0f}" if error >= 100 else f"± {error:,.3g}"
 
 
 def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:

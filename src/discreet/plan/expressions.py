@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import UnsafeQuery, with_article
 from discreet.plan import calendar
 from discreet.plan.bounds import Bounded, cast, check_length, floored
 from discreet.plan.dialect import DUCKDB, Dialect, dialect_of
@@ -151,7 +151,9 @@ def _field(column: Column, dialect: Dialect) -> Bounded:
 
 def _number(value: Bounded, where: str) -> Bounded:
     if value.kind not in ("number", "null"):
-        raise UnsafeQuery(f"{where} needs a number, not a {value.kind}. Nothing was charged.")
+        raise UnsafeQuery(
+            f"{where} needs a number, not {with_article(value.kind)}. Nothing was charged."
+        )
     return value
 
 
@@ -318,7 +320,9 @@ def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
             return _dialect(columns).unknown if constant is None else str(constant).upper()
     value = bounded(expression, columns)
     if value.kind != "boolean":
-        raise UnsafeQuery(f"a condition is needed here, not a {value.kind}. Nothing was charged.")
+        raise UnsafeQuery(
+            f"a condition is needed here, not {with_article(value.kind)}. Nothing was charged."
+        )
     return f"({value.sql} = 1)"
 
 
@@ -330,7 +334,9 @@ def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
     if "text" in (left.kind, right.kind):
         return _same_text(operator, left, right)
     if left.kind != right.kind:
-        raise UnsafeQuery(f"a {left.kind} cannot be compared with a {right.kind}.")
+        raise UnsafeQuery(
+            f"{with_article(left.kind)} cannot be compared with {with_article(right.kind)}."
+        )
     if left.kind == "category":
         if operator not in ("=", "<>"):
             raise UnsafeQuery(f"'{operator}' on categories; use =, <> or IN.")
@@ -346,7 +352,7 @@ def _same_text(operator: str, left: Bounded, right: Bounded) -> str:
         constant = side.kind == "category" and side.sql == _CONSTANT
         if side.kind != "text" and not constant:
             raise UnsafeQuery(
-                f"a text whose keys are private cannot be compared with a {side.kind}. "
+                f"a text whose keys are private cannot be compared with {with_article(side.kind)}. "
                 "Compare it with a constant. Nothing was charged."
             )
         if constant and "\0" in side.labels[0]:

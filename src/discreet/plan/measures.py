@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
 from discreet.plan.bounds import Bounded
 from discreet.plan.expressions import bounded
@@ -203,7 +203,7 @@ class Measures:
         if statistic is Statistic.VALUES:
             return Estimator(statistic, (self._values(value),))
         if value.kind != "number":
-            raise UnsafeQuery(f"{statistic} needs a number, not a {value.kind}.")
+            raise UnsafeQuery(f"{statistic} needs a number, not {with_article(value.kind)}.")
         if statistic is Statistic.SUM:
             place = self._moment(value, 0, 1)
             return Estimator(statistic, (place,), value.step, 0, value.lower, value.upper)
@@ -230,7 +230,7 @@ class Measures:
         same = ordered == arguments
         y, x = made if same else reversed(made)
         if x.kind != "number":
-            raise UnsafeQuery(f"{aggregate.statistic} needs a number, not a {x.kind}.")
+            raise UnsafeQuery(f"{aggregate.statistic} needs a number, not {with_article(x.kind)}.")
         of_y, of_x = (Axis(v.step, (v.lower + v.upper) // 2, v.lower, v.upper) for v in (y, x))
         both = ((y, of_y), (x, of_x)) if same else ((x, of_x), (y, of_y))
         places = {

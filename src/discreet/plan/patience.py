@@ -5,7 +5,7 @@ just in time without a person and late with that person.
 """
 
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from discreet.query.relations import scans
@@ -13,7 +13,7 @@ from discreet.query.relations import scans
 if TYPE_CHECKING:
     from discreet.plan.values import Plan
 
-__all__ = ["ENGINE_SECONDS", "answer_seconds"]
+__all__ = ["ENGINE_SECONDS", "GRID_SECONDS", "whole_steps", "working_seconds"]
 
 ENGINE_SECONDS = {
     "prepared": Fraction(1, 20),
@@ -22,6 +22,9 @@ ENGINE_SECONDS = {
     "spark": Fraction(30),
 }
 """What one reading of a table may take, where its schema does not say: prepared, or in place."""
+
+GRID_SECONDS = Fraction(1, 20)
+"""The step of remote sessions, unless the custodian sets another."""
 
 _FREE_CELLS = 2000
 _MOST_CELLS = 10**6
@@ -36,14 +39,24 @@ _FREE_SECONDS = Fraction(1, 25)  # of these: one reading of a table has room for
 _MOST_SECONDS = 10  # of these
 
 
-def answer_seconds(plan: "Plan") -> Fraction:
+def whole_steps(seconds: Fraction, step: Fraction) -> Fraction:
+    """The whole steps of time that cover so many seconds; at least one.
+
+    Privacy: none (touches no data).
+    >>> whole_steps(Fraction(1, 20), Fraction(2)), whole_steps(Fraction(5), Fraction(2))
+    (Fraction(2, 1), Fraction(6, 1))
+    """
+    return max(1, ceil(seconds / step)) * step
+
+
+def working_seconds(plan: "Plan") -> Fraction:
     """The seconds of a plan: of the tables it reads, once for its sums and once for each column
     that is picked from, and as often as joins and subqueries make rows anew; of the length of its
     statement; of what it adds noise to.
 
     Privacy: none (touches no data).
-    >>> answer_seconds.__name__
-    'answer_seconds'
+    >>> working_seconds.__name__
+    'working_seconds'
     """
     groups = prod(len(each.codes) for each in plan.domains if not each.private)
     candidates = sum(each.candidates for each in plan.picks) // _CANDIDATES_PER_CELL

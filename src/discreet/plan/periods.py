@@ -5,7 +5,7 @@ day by arithmetic alone. Knows bounds, never data.
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import UnsafeQuery, with_article
 from discreet.plan import calendar
 from discreet.plan.bounds import Bounded, cast, floored
 from discreet.query.algebra import DatePart, DateTrunc
@@ -30,7 +30,9 @@ def period(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     if value.kind == "datetime":
         value = replace(_passed(value, _DAY), kind="date")
     if value.kind != "date":
-        raise UnsafeQuery(f"a date is needed here, not a {value.kind}. Nothing was charged.")
+        raise UnsafeQuery(
+            f"a date is needed here, not {with_article(value.kind)}. Nothing was charged."
+        )
     if isinstance(expression, DatePart):
         low, high = calendar.part_bounds(expression.part, value.lower, value.upper)
         sql = value.dialect.date_part(expression.part, value.sql)
@@ -47,7 +49,9 @@ def _passed(value: Bounded, seconds: int) -> Bounded:
 
 def _clock(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     if value.kind != "datetime":
-        raise UnsafeQuery(f"a datetime is needed here, not a {value.kind}. Nothing was charged.")
+        raise UnsafeQuery(
+            f"a datetime is needed here, not {with_article(value.kind)}. Nothing was charged."
+        )
     if isinstance(expression, DateTrunc):
         seconds, _ = calendar.CLOCK[expression.unit]
         if value.step % seconds == 0:  # nothing to cut off

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import BoundedRange, Pure, Sensitivity
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -221,7 +221,9 @@ def pick(
     mode = first.statistic is Statistic.MODE
     if value.kind not in (_COUNTABLE if mode else _ORDERED):
         wanted = "a category, a boolean, a number or a date" if mode else "a number or a date"
-        raise UnsafeQuery(f"{first.statistic.upper()} needs {wanted}, not a {value.kind}.")
+        raise UnsafeQuery(
+            f"{first.statistic.upper()} needs {wanted}, not {with_article(value.kind)}."
+        )
     known = groups or _UNKNOWN_GROUPS
     most = max(_COARSEST, min(finest, MOST_CELLS // known))
     width = width_of(value.lower, value.upper, most)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.plan.keys import Domain, groups
 from discreet.plan.measures import Chosen, Contribution, Estimator, Measure
-from discreet.plan.patience import ENGINE_SECONDS, answer_seconds
+from discreet.plan.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
 from discreet.plan.picks import Choice, Pick, Way
 from discreet.plan.price import Noise, Price
 from discreet.plan.selection import Ranking, Selection
@@ -17,6 +17,7 @@ from discreet.schema.table import Table
 
 if TYPE_CHECKING:
     from discreet.plan.notes import Note
+    from discreet.plan.suggest import Suggestion
 
 __all__ = ["Draft", "GROUP_LIMIT", "Plan"]
 
@@ -24,7 +25,7 @@ GROUP_LIMIT = 100_000
 """How many public groups one question may have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Everything that will happen when a question is asked, and what it costs.
 
@@ -34,7 +35,7 @@ class Plan:
     group to have; with it, `ways` were decided, one for each pick. A join gives
     one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
     that all steps of the statement together read and make; `engine_seconds` is what reading
-    the tables may take, by declared facts.
+    the tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
     >>> from discreet.plan.draft import RULES
     >>> [rule.__name__ for rule in RULES][:4]
@@ -67,6 +68,12 @@ class Plan:
     joined_rows: int
     work: int
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
+    grid_seconds: Fraction = GRID_SECONDS
+
+    def __repr__(self) -> str:
+        from discreet.plan.explain import summary_of
+
+        return summary_of(self)
 
     @property
     def error(self) -> dict[str, float | None]:
@@ -93,14 +100,36 @@ class Plan:
         return notes_of(self)
 
     @property
+    def suggestions(self) -> "tuple[Suggestion, ...]":
+        """Lower limits on what one unit contributes that would at least halve the noise.
+
+        Privacy: none (touches no data): from the schema and the question alone.
+        >>> Plan.suggestions.fget is not None
+        True
+        """
+        from discreet.plan.suggest import suggestions
+
+        return suggestions(self)
+
+    @property
+    def working_seconds(self) -> Fraction:
+        """How long the engine and the noise may take, before it becomes whole steps of time.
+
+        Privacy: none (touches no data): from the plan and declared facts.
+        >>> Plan.working_seconds.fget is not None
+        True
+        """
+        return working_seconds(self)
+
+    @property
     def answer_seconds(self) -> Fraction:
-        """How long after the charge a remote answer can be seen, before whole steps of time.
+        """How long after the charge a remote answer can be seen, in whole steps of time.
 
         Privacy: none (touches no data): from the plan and declared facts.
         >>> Plan.answer_seconds.fget is not None
         True
         """
-        return answer_seconds(self)
+        return whole_steps(self.working_seconds, self.grid_seconds)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -142,6 +171,7 @@ class Draft:
     joined_rows: int | None = None
     work: int = 0
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
+    grid_seconds: Fraction = GRID_SECONDS
     tables: tuple[Table, ...] = ()
     domains: tuple[Domain, ...] = ()
     contribution: Contribution | None = None

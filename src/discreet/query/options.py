@@ -1,19 +1,20 @@
-"""BigQuery's clause WITH DIFFERENTIAL_PRIVACY OPTIONS(...), cut out of the tokens.
-Knows its option names; every other one is refused by name.
+"""BigQuery's clause WITH DIFFERENTIAL_PRIVACY OPTIONS(...), cut out of the tokens, or put into a
+text for limits that came beside it. Knows its option names; every other one is refused by name.
 """
 
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.query.algebra import Options
 from discreet.query.relations import Relation
+from discreet.query.text import tokens
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["cut", "options"]
+__all__ = ["cut", "options", "with_limits"]
 
 _NAMES = (
     "epsilon",
@@ -145,3 +146,61 @@ def options(inside: list["Token"], relation: Relation) -> Options:
         else:
             result = _apply(result, name, _number(name, value))
     return result
+
+
+def with_limits(
+    text: str,
+    *,
+    max_groups_contributed: int | None = None,
+    max_rows_contributed: int | None = None,
+) -> str:
+    """The question with these limits in its clause, as if the analyst had written them there.
+
+    So receipts, transcripts and stored answers say the whole question, and one that was asked
+    with the clause is the same question.
+    Privacy: none (touches no data).
+    >>> with_limits("SELECT COUNT(*) AS n FROM visits", max_rows_contributed=2)
+    'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=2) COUNT(*) AS n FROM visits'
+    """
+    given = {
+        "max_groups_contributed": max_groups_contributed,
+        "max_rows_contributed": max_rows_contributed,
+    }
+    limits = {name: _limit(name, value) for name, value in given.items() if value is not None}
+    if not limits:
+        return text
+    found = tokens(text)
+    start = _main(found)
+    if _kinds(found, start, 1) != ["SELECT"]:
+        return text  # no question, and refused as such
+    inside = cut(found)[1]
+    known = _settings(inside) if inside else {}
+    for name, most in limits.items():
+        if name in known and _number(name, known[name]) != most:
+            raise InvalidValue(
+                f"{name} is {most}, and {_number(name, known[name])} in the question's OPTIONS. "
+                "Give it once. Nothing was run or charged."
+            )
+    listed = ", ".join(f"{name}={most}" for name, most in limits.items() if name not in known)
+    return _with_listed(text, found[start:], listed, inside) if listed else text
+
+
+def _with_listed(text: str, found: list["Token"], listed: str, inside: list["Token"]) -> str:
+    """The text with these options at the begin of its clause; `found` begins with its SELECT."""
+    if _kinds(found, 1, 1) != ["WITH"]:
+        place, new = found[0], f" WITH DIFFERENTIAL_PRIVACY OPTIONS({listed})"
+    elif found[3:4] and found[3].text.upper() == "OPTIONS":
+        place, new = found[4], f"{listed}, " if inside else listed
+    else:
+        place, new = found[2], f" OPTIONS({listed})"
+    return f"{text[: place.end + 1]}{new}{text[place.end + 1 :]}"
+
+
+def _limit(name: str, value: int) -> int:
+    given: object = value
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InvalidValue(
+            f"{name} is {value!r:.40}; it must be an integer of at least 1. Nothing was run or "
+            "charged."
+        )
+    return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.errors import UnsafeQuery
+from discreet.errors import UnsafeQuery, with_article
 from discreet.query.algebra import Expression, Literal
 from discreet.query.hints import NODE_HINTS, NODE_NAMES, PART_HINTS
 
@@ -53,7 +53,7 @@ class Kind(StrEnum):
         """
         if self is Kind.NULL:
             return "NULL"
-        return f"an {self}" if self is Kind.INTEGER else f"a {self}"
+        return with_article(self)
 
 
 @dataclass(frozen=True, slots=True)

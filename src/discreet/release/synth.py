@@ -24,7 +24,7 @@ from discreet.curator.programs import (
 )
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.errors import InvalidValue, UnprovableRequest, with_article
 from discreet.ledger.states import Change, State
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.plan.draft import Plan
@@ -181,7 +181,7 @@ def _opened(
         # Follows what was written here, not what is newest: that may be somebody else's by now.
         return course, states.put(replace(change, version=change.version + 1, body=course.write()))
     if known.kind != _KIND:
-        raise InvalidValue(f"{known.name!r} is a {known.kind}; choose another name.")
+        raise InvalidValue(f"{known.name!r} is {with_article(known.kind)}; choose another name.")
     course = Course.read(known.body)
     if course.spec != spec:
         raise InvalidValue(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import decimal_text
 from discreet.release.synth_domain import Attribute
@@ -75,7 +75,7 @@ class Field:
         if column.kind == "date":
             return cls._date(column)
         raise InvalidValue(
-            f"{name}: synthetic data has no place for a {column.kind} "
+            f"{name}: synthetic data has no place for {with_article(column.kind)} "
             f"{'with private keys ' if column.private_keys else ''}yet; name the other columns "
             "with columns=. Nothing was run or charged."
         )

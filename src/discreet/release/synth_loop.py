@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.loss import Sensitivity
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -102,7 +102,8 @@ class _Course:
             )
         if type(found) not in _PROVED:
             raise InvalidValue(
-                f"the measuring names a {type(found).__name__}; it would see exact counts, so it "
+                f"the measuring names {with_article(type(found).__name__)}; it would see "
+                "exact counts, so it "
                 "must be a DiscreteGaussian or a DiscreteLaplace. The step was not run."
             )
         return found

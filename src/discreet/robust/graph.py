@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 
 __all__ = ["Graph"]
 
@@ -121,7 +121,8 @@ class Graph:
         """
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
             raise InvalidValue(
-                f"a {type(graph).__name__} is not a networkx graph: it has no nodes and edges."
+                f"{with_article(type(graph).__name__)} is not a networkx graph: it has no "
+                "nodes and edges."
             )
         return cls.from_edges([edge[:2] for edge in graph.edges], nodes=list(graph.nodes))
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.loss import ZCDP, Approximate, Loss, Pure, Sensitivity
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -119,7 +119,8 @@ class Summary(Protocol):
 def _price(price: Any) -> Any:
     if not isinstance(price, Pure | ZCDP) or (isinstance(price, ZCDP) and price.delta):
         raise InvalidValue(
-            f"the price is a {type(price).__name__}; write Pure(epsilon=...) or ZCDP(rho=...)."
+            f"the price is {with_article(type(price).__name__)}; write Pure(epsilon=...) or "
+            "ZCDP(rho=...)."
         )
     return price
 

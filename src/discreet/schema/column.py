@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
-from discreet.errors import SchemaError
+from discreet.errors import SchemaError, with_article
 from discreet.schema.names import any_name
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST",
     "MIDNIGHT",
     "OTHER",
+    "described",
     "identifier",
     "nearest",
     "whole",
@@ -48,6 +49,7 @@ OTHER = "other"
 """The public name of the group of undeclared category values."""
 
 _LONGEST_SOURCE_NAME = 1000
+_LONGEST_DESCRIPTION = 1000
 _MOST_KEYS = 100_000
 _STEP_DIGITS = 10**18  # numerator and denominator of a step fit a 64-bit integer
 
@@ -83,6 +85,21 @@ def identifier(name: str, what: str) -> str:
     return name
 
 
+def described(text: str, what: str) -> str:
+    """Check that a description is one line of text, and hand it back.
+
+    Privacy: none (touches no data).
+    >>> described("age in years", "visits.age: description")
+    'age in years'
+    """
+    given: object = text
+    if not isinstance(given, str) or not given.isprintable() or len(given) > _LONGEST_DESCRIPTION:
+        raise SchemaError(
+            f"{what} is {text!r:.100}; write one line of at most {_LONGEST_DESCRIPTION} characters."
+        )
+    return text
+
+
 def whole(value: int, what: str, least: int, most: int) -> int:
     """Check that a value is an integer between two limits, and hand it back.
 
@@ -106,7 +123,7 @@ class Column:
     no codes: its values are texts nobody declared, told apart byte by byte. `null` is drop,
     error, or the k that replaces NULL; `nan` the same for NaN, or null to follow that rule;
     `infinity` is clamp, drop or error. `source_name` is what the source calls the column, where
-    that is another name.
+    that is another name; `description` says what it means.
     Privacy: none (touches no data).
     >>> Column("income", "number", step=Fraction(1, 2), lower=0, upper=400).decode(3)
     1.5
@@ -124,9 +141,11 @@ class Column:
     nan: str | int = AS_NULL
     infinity: str = "clamp"
     source_name: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         any_name(self.name, "a column's name")
+        described(self.description, f"{self.name}: description")
         called: object = self.source_name
         if not isinstance(called, str) or "\0" in called or len(called) > _LONGEST_SOURCE_NAME:
             raise SchemaError(
@@ -149,7 +168,7 @@ class Column:
                 f"{self.name}: infinity is {self.infinity!r}; write clamp, drop or error."
             )
         if self.infinity != "clamp" and self.kind in ("category", "boolean"):
-            raise SchemaError(f"{self.name}: a {self.kind} has no rule for infinity.")
+            raise SchemaError(f"{self.name}: {with_article(self.kind)} has no rule for infinity.")
 
     def _check_rule(self, what: str, rule: str | int, words: tuple[str, ...]) -> None:
         if isinstance(rule, str):
@@ -243,7 +262,9 @@ class Column:
                 return EPOCH + timedelta(days=k)
             return MIDNIGHT + timedelta(seconds=int(k * self.step))
         except OverflowError:
-            raise SchemaError(f"{self.name}: a {self.kind} outside the years 1 to 9999.") from None
+            raise SchemaError(
+                f"{self.name}: {with_article(self.kind)} outside the years 1 to 9999."
+            ) from None
 
     @property
     def nullable(self) -> bool:

@@ -15,6 +15,7 @@ from discreet.schema.column import (
     KINDS,
     OTHER,
     Column,
+    described,
     nearest,
 )
 from discreet.schema.names import any_name
@@ -25,15 +26,16 @@ __all__ = ["KEYS", "known_keys", "read_column"]
 _ENDS = ("lower", "upper")
 _PRIVATE = "private"
 _RULES = ("drop", "error")
-_NUMERIC = ("type", "source_name", "lower", "upper", "step", "null", "nan", "infinity")
+_NUMERIC = ("lower", "upper", "step", "null", "nan", "infinity")
+_OF_ALL = ("type", "source_name", "description")
 KEYS = MappingProxyType(
     {
-        "integer": _NUMERIC,
-        "number": _NUMERIC,
-        "category": ("type", "source_name", "keys", "other", "null"),
-        "boolean": ("type", "source_name", "null"),
-        "date": ("type", "source_name", "lower", "upper", "null", "infinity"),
-        "datetime": ("type", "source_name", "lower", "upper", "step", "null", "infinity"),
+        "integer": (*_OF_ALL, *_NUMERIC),
+        "number": (*_OF_ALL, *_NUMERIC),
+        "category": (*_OF_ALL, "keys", "other", "null"),
+        "boolean": (*_OF_ALL, "null"),
+        "date": (*_OF_ALL, "lower", "upper", "null", "infinity"),
+        "datetime": (*_OF_ALL, "lower", "upper", "step", "null", "infinity"),
     }
 )
 """The keys that an entry of each type may have."""
@@ -92,6 +94,7 @@ def read_column(table: str, name: str, entry: object) -> Column:
         rules["nan"] = _nan(where, column, entry["nan"])
     if "infinity" in entry:
         rules["infinity"] = _infinity(where, entry["infinity"])
+    rules["description"] = described(entry.get("description", ""), f"{where}: description")
     return replace(column, **rules)
 
 

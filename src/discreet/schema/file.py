@@ -31,7 +31,7 @@ _ABOUT_PEOPLE = (
     "neighbours",
 )
 _LOOKUP = ("key", "rows_per_key")
-_TABLE = ("name", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
+_TABLE = ("name", "description", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
 
 
@@ -160,6 +160,7 @@ def _table(document: Mapping[str, Any]) -> Table:
         joined_rows_per_unit=facts.get("joined_rows_per_unit", JOINED_ROWS),
         answer_seconds=facts.get("answer_seconds"),
         unit_source_name=facts.get("unit_source_name", ""),
+        description=facts.get("description", ""),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema.column import Column, nearest, whole
+from discreet.schema.column import Column, described, nearest, whole
 from discreet.schema.names import any_name, folded, population_name
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
@@ -88,7 +88,8 @@ class Table:
     one unit at most joined_rows_per_unit rows, or as many as one of its sides has.
     `answer_seconds` says how long one reading of the table may take at most: a public fact, from
     which follows when remote answers can be seen. Without it, the table's engine decides.
-    `unit_source_name` is what the source calls the unit, where that is another name.
+    `unit_source_name` is what the source calls the unit, where that is another name;
+    `description` tells analysts what the table is about.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -109,9 +110,11 @@ class Table:
     joined_rows_per_unit: int = JOINED_ROWS
     answer_seconds: Fraction | None = None
     unit_source_name: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         any_name(self.name, "a table's name")
+        described(self.description, f"{self.name}: description")
         if "/" in self.name:
             raise SchemaError(
                 f"a table's name is {self.name!r}; addresses are made of it, so it has no slash."
@@ -222,7 +225,8 @@ class Table:
 
     @property
     def version(self) -> str:
-        """A hash of all that gives answers their meaning: not of source, budget and patience.
+        """A hash of all that gives answers their meaning: not of source, budget, patience and
+        descriptions.
 
         Privacy: none (touches no data).
         >>> Table("t").version == Table("t", source="t.csv").version != Table("u").version
@@ -298,7 +302,9 @@ class Table:
         raise SchemaError(f"{self.name} has no column {name!r}. {nearest(name, names)}")
 
 
-_NOT_MEANING = frozenset({"answer_seconds", "budget", "joined_rows_per_unit", "source"})
+_NOT_MEANING = frozenset(
+    {"answer_seconds", "budget", "description", "joined_rows_per_unit", "source"}
+)
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
 _LATER_ON_TABLES = {
@@ -308,18 +314,22 @@ _LATER_ON_TABLES = {
     "joined_rows_per_unit": JOINED_ROWS,
     "answer_seconds": None,
     "unit_source_name": "",
+    "description": "",
 }
 _LATER_ON_COLUMNS = {
     "private_keys": False,
     "nan": "null",
     "infinity": "clamp",
     "source_name": "",
+    "description": "",
 }
 
 
 @lru_cache(maxsize=64)
 def _version(table: Table) -> str:
     facts = _facts(table)
+    for column in facts["columns"]:
+        column.pop("description", None)
     text = json.dumps({name: facts[name] for name in sorted(facts.keys() - _NOT_MEANING)})
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -59,6 +59,8 @@ def schema_text(table: Table) -> str:
     True
     """
     lines = ["[table]", f"name = {text_literal(table.name)}"]
+    if table.description:
+        lines.append(f"description = {text_literal(table.description)}")
     if table.source:
         lines.append(f"source = {text_literal(table.source)}")
     if table.answer_seconds is not None:
@@ -122,6 +124,8 @@ def _entry(table: Table, column: Column) -> str:
         parts.append(f"nan = {_rule(where, column, column.nan)}")
     if column.infinity != "clamp":
         parts.append(f"infinity = {text_literal(column.infinity)}")
+    if column.description:
+        parts.append(f"description = {text_literal(column.description)}")
     return ", ".join(parts)
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from discreet.errors import InvalidValue, Stale
+from discreet.errors import InvalidValue, Stale, with_article
 from discreet.ledger.account import account_name
 from discreet.ledger.states import Change, States
 from discreet.noise.bits import system
@@ -121,7 +121,7 @@ class Accounts:
         def add(known: dict[str, Any]) -> dict[str, Any]:
             if known and known["role"] != role:
                 raise InvalidValue(
-                    f"{name!r} is a {known['role']} and stays one; choose another name."
+                    f"{name!r} is {with_article(known['role'])} and stays one; choose another name."
                 )
             tokens = [each for each in known.get("tokens", []) if self._valid(each)]
             if len(tokens) >= _MOST_TOKENS:

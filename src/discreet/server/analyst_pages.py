@@ -1,7 +1,6 @@
 """The analyst's pages: catalogue, question with live preview, answer, history, exports."""
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,15 +9,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.curator.answer import Answer
 from discreet.curator.session import Session
-from discreet.display.table_values import table_values
 from discreet.display.words import cost_text, left_text, refusal_of, spent_text
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
 from discreet.plan.draft import Plan
 from discreet.plan.explain import error_of, warnings_of
-from discreet.schema.names import sql_name
-from discreet.schema.table import Table
+from discreet.plan.suggest import suggestions
+from discreet.schema.described import examples_of, table_values
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.numbers import number_of
 from discreet.server.pages import Analyst, Form, Here, form_of
@@ -27,7 +25,7 @@ from discreet.server.problems import Problem
 from discreet.web.drawing import Bar, bars, curve
 from discreet.web.rendering import page
 
-__all__ = ["analyst_pages", "examples_of", "preview_of"]
+__all__ = ["analyst_pages", "preview_of"]
 
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
 _MOST_BARS = 24
@@ -59,32 +57,6 @@ def analyst_pages() -> APIRouter:
     return routes
 
 
-def examples_of(tables: Sequence[Table]) -> list[str]:
-    """Questions that a schema suggests.
-
-    Privacy: none (touches no data).
-    >>> examples_of([Table("visits")])
-    ['SELECT COUNT(*) AS n FROM visits']
-    """
-    found = []
-    for table in tables:
-        if table.kind == "public":
-            continue
-        name, columns = sql_name(table.name), table.columns
-        found.append(f"SELECT COUNT(*) AS n FROM {name}")
-        keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
-        numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
-        if keys:
-            found.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
-        if keys and numbers:
-            found.append(
-                f"SELECT {keys[0]}, AVG({numbers[0]}) AS mean FROM {name} GROUP BY {keys[0]}"
-            )
-        if numbers:
-            found.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {name}")
-    return found
-
-
 def _account(here: Here) -> Account | None:
     return here.desk.curator.ledger.find(Holder.ANALYST, here.who.name)
 
@@ -104,9 +76,7 @@ async def _table(name: str, here: Analyst) -> Response:
     table = (await here.run(lambda: here.desk.curator.tables)).get(name)
     if table is None:
         raise Problem("not-found")
-    return await here.page(
-        "table.html", title=name, table=table_values(table), examples=examples_of([table])
-    )
+    return await here.page("table.html", title=name, table=table_values(table))
 
 
 async def _ask(here: Analyst, sql: str = "") -> Response:
@@ -176,7 +146,7 @@ def _previewed(
         "left": _left(made, analyst, population),
         "errors": list(errors.items()),
         "curve": drawn,
-        "warnings": warnings_of(made),
+        "warnings": [*warnings_of(made), *(each.words for each in suggestions(made, count))],
         "seconds": f"{float(here.desk.curator.visible_after(made)):g}",
     }
 

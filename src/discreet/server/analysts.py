@@ -6,12 +6,13 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.curator.answer import Answer
-from discreet.display.table_values import table_values
+from discreet.curator.looking import tables_of
 from discreet.display.values import account_values, adopted_values
 from discreet.display.words import refusal_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.draft import Plan
-from discreet.server.accounts import Identity
+from discreet.schema.described import Tables
+from discreet.server.accounts import Identity, Role
 from discreet.server.desk import Desk, analyst, desk_of, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.forms import QueryForm, QuestionForm, prices_of
@@ -90,17 +91,21 @@ def _asked(desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
 
 async def _tables(request: Request, who: _Anyone) -> list[dict[str, Any]]:
     desk = desk_of(request)
-    return await desk.gate.run(
-        who.name, lambda: [table_values(each) for each in desk.curator.tables.values()]
-    )
+    found = await desk.gate.run(who.name, lambda: _described(desk, who))
+    return [dict(each) for each in found.values()]
 
 
 async def _table(request: Request, name: _Name, who: _Anyone) -> dict[str, Any]:
     desk = desk_of(request)
-    found = (await desk.gate.run(who.name, lambda: desk.curator.tables)).get(name)
-    if found is None:
+    found = await desk.gate.run(who.name, lambda: _described(desk, who))
+    if name not in found:
         raise Problem("not-found")
-    return table_values(found)
+    return dict(found[name])
+
+
+def _described(desk: Desk, who: Identity) -> Tables:
+    own = who.name if who.role is Role.ANALYST else None
+    return tables_of(desk.curator.ledger, desk.curator.tables.values(), own)
 
 
 async def _explain(request: Request, form: QuestionForm, who: _Analyst) -> dict[str, Any]:

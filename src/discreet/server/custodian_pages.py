@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.accounting.filters import Currency, price
-from discreet.display.table_values import table_values
 from discreet.display.values import entry_values
 from discreet.display.words import cost_text, left_text, refusal_text
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import Act, Entry
+from discreet.schema.described import table_values
 from discreet.server.accounts import Role
 from discreet.server.numbers import number_of
 from discreet.server.pages import Custodian, Form, Here, form_of

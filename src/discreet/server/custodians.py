@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from discreet.display.table_values import table_values
 from discreet.display.values import account_values, entry_values
 from discreet.errors import InvalidValue, SchemaError
+from discreet.schema.described import table_values
 from discreet.server.accounts import Identity, Issued, Role
 from discreet.server.desk import Desk, custodian, desk_of
 from discreet.server.forms import AccountForm, AuditForm, GrantForm, PauseForm, TableForm, TokenForm

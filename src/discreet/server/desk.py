@@ -35,6 +35,7 @@ from discreet.ledger.quota import Quota
 from discreet.ledger.releases import Listed, Release
 from discreet.plan.draft import Plan
 from discreet.plan.explain import explained
+from discreet.plan.suggest import suggestions
 from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.gate import Gate, PerMinute
 from discreet.server.logins import COOKIE, Login, Logins
@@ -174,6 +175,7 @@ class Desk:
         'explained'
         """
         values = explained(made, count)
+        values["suggestions"] = [each.values() for each in suggestions(made, count)]
         for table in made.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:

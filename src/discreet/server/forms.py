@@ -21,9 +21,19 @@ _Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _Error = _Price | dict[_Name, _Price] | None
 _Count = Annotated[int, Field(ge=1, le=10**12)] | None
+_Limit = Annotated[int, Field(ge=1, le=10**9)] | None
 _Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
 
 
+_WORDS = (
+    "epsilon",
+    "rho",
+    "error",
+    "count",
+    "delta",
+    "max_groups_contributed",
+    "max_rows_contributed",
+)
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
@@ -43,6 +53,8 @@ class QuestionForm(BaseModel):
     error: _Error = None
     count: _Count = None
     delta: _Delta | None = None
+    max_groups_contributed: _Limit = None
+    max_rows_contributed: _Limit = None
 
 
 class QueryForm(BaseModel):
@@ -62,6 +74,8 @@ class QueryForm(BaseModel):
     error: _Error = None
     count: _Count = None
     delta: _Delta | None = None
+    max_groups_contributed: _Limit = None
+    max_rows_contributed: _Limit = None
 
     key: Annotated[str, StringConstraints(min_length=1, max_length=128)] | None = None
     wait: bool = True
@@ -151,16 +165,11 @@ class AuditForm(BaseModel):
 
 
 def prices_of(form: QuestionForm | QueryForm) -> dict[str, Any]:
-    """The price of a question as the arguments of a session.
+    """The price and the limits of a question as the arguments of a session.
 
     Privacy: none (touches no data).
-    >>> prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5))
-    {'epsilon': 0.5, 'rho': None, 'error': None, 'count': None, 'delta': None}
+    >>> made = prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5, max_rows_contributed=2))
+    >>> made["epsilon"], made["rho"], made["max_rows_contributed"]
+    (0.5, None, 2)
     """
-    return {
-        "epsilon": form.epsilon,
-        "rho": form.rho,
-        "error": form.error,
-        "count": form.count,
-        "delta": form.delta,
-    }
+    return {name: getattr(form, name) for name in _WORDS}

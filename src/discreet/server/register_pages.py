@@ -17,15 +17,15 @@ from starlette.responses import RedirectResponse, Response
 from discreet.accounting.meaning import explain
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
-from discreet.display.words import cost_text, protected_text, refusal_text
+from discreet.display.words import cost_text, refusal_text
 from discreet.engines.origins import Origin
 from discreet.engines.sources import describe
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.vault import vault_around
 from discreet.schema.column import Column
+from discreet.schema.described import examples_of, protected_text
 from discreet.schema.file import read_schema
 from discreet.schema.table import Table
-from discreet.server.analyst_pages import examples_of
 from discreet.server.pages import Custodian, Form, Here, form_of
 from discreet.server.settings import Settings
 

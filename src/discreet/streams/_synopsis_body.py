@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import Change, State
 from discreet.streams.snapshot import Update
 
@@ -71,7 +71,8 @@ class Body:
         """Read a state."""
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}; choose another name. Nothing was run or "
+                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
+                "Nothing was run or "
                 "charged."
             )
         facts: dict[str, Any] = json.loads(zlib.decompress(state.body))

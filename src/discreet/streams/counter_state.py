@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, with_article
 from discreet.ledger.states import State
 from discreet.streams.counter_design import Design, Reach
 from discreet.streams.running_sums import Track
@@ -165,7 +165,8 @@ class Kept:
         """
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}, not a counter; choose another name. "
+                f"{state.name!r} is {with_article(state.kind)}, not a counter; choose "
+                "another name. "
                 "Nothing was run or charged."
             )
         facts: dict[str, Any] = json.loads(state.body)

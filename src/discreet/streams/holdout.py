@@ -24,6 +24,7 @@ from discreet.plan.draft import Plan
 from discreet.plan.measures import Estimator
 from discreet.plan.price import Price
 from discreet.query.algebra import Scan, Statistic
+from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive, rational
 from discreet.schema.names import sql_name
 from discreet.streams._pinning import meant_table, settings_name
@@ -217,6 +218,7 @@ class Holdout:
         if stand.standing.used >= self.settings.overfits:
             raise finished(self.settings.overfits)
         plan = planned(self._session, sql)
+        refuse_unknown_values(plan.query, plan.tables)
         factor = self._checked(plan, stand)
         size = stand.size
         if size is None:

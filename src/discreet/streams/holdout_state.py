@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Loss, Pure, Sensitivity
 from discreet.plan.draft import Plan
@@ -142,7 +142,8 @@ class Stand:
         """
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}, not a holdout; choose another name. Nothing "
+                f"{state.name!r} is {with_article(state.kind)}, not a holdout; choose "
+                "another name. Nothing "
                 "was run or charged."
             )
         facts: dict[str, Any] = json.loads(state.body)

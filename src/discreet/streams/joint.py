@@ -18,7 +18,7 @@ from discreet.curator.programs import (
     versions_of,
 )
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, with_article
 from discreet.ledger.states import Change, State
 from discreet.loss import Pure, Relation
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -28,6 +28,7 @@ from discreet.plan.keys import Label
 from discreet.plan.measures import Estimator
 from discreet.plan.notes import Note
 from discreet.query.algebra import Aggregate, Query
+from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
@@ -88,7 +89,8 @@ class _Body:
     def of(state: State) -> "_Body":
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}; choose another name. Nothing was run or "
+                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
+                "Nothing was run or "
                 "charged."
             )
         facts: dict[str, Any] = json.loads(state.body)
@@ -246,6 +248,7 @@ class Joint:
         if place < len(queries):
             found = body.answers[place]
         else:
+            refuse_unknown_values(plan.query, plan.tables)
             self._count_in(plan, body)
             body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
         if found is None:

@@ -15,6 +15,7 @@ from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
 from discreet.plan.notes import Note, cuts_of
+from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, rational
 from discreet.streams.monitor_design import Design, Form, Watched
 from discreet.streams.monitor_state import KIND, Check, Side, Watch
@@ -211,6 +212,8 @@ class Monitor:
                 raise finished(watch.technique.alarms)
             watched = Watched.of(self._session, sql or watch.question)
             self._admit(watched, watch)
+            if sql is not None:
+                refuse_unknown_values(watched.plan.query, watched.plan.tables)
             level = watch.threshold if limit is None else limit
             try:
                 return self._said(state, watch, watched, level)

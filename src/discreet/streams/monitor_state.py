@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.explain import cost_of
@@ -262,7 +262,8 @@ class Watch:
         """
         if state.kind != KIND:
             raise InvalidValue(
-                f"{state.name!r} is a {state.kind}, not a monitor; choose another name. "
+                f"{state.name!r} is {with_article(state.kind)}, not a monitor; choose "
+                "another name. "
                 "Nothing was run or charged."
             )
         facts: dict[str, Any] = json.loads(state.body)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.calibration import pure_share
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
@@ -45,7 +45,7 @@ class NumericSparse:
     def __init__(self, *, sparse: Sparse, number_scale: Number) -> None:
         given: object = sparse
         if not isinstance(given, Sparse):
-            raise InvalidValue(f"sparse is a {type(sparse).__name__}; pass a Sparse.")
+            raise InvalidValue(f"sparse is {with_article(type(sparse).__name__)}; pass a Sparse.")
         object.__setattr__(self, "sparse", sparse)
         object.__setattr__(self, "number_scale", positive(number_scale, "number_scale"))
 

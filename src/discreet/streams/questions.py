@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import UnsafeQuery
 from discreet.plan.expressions import condition, scope
 from discreet.query.algebra import Aggregate, Expression, Field, Options, Query, Scan, Statistic
+from discreet.query.literals import refuse_unknown_values
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -88,6 +89,20 @@ class Questions:
             self._known.clear()
         self._read[sql] = found
         return found
+
+    def ask(self, sql: str) -> Predicate:
+        """The same for a question that may cost something: one about a value that a column cannot
+        have is refused.
+
+        Privacy: none (touches no data).
+        >>> table = Table("visits", columns=(Column("age", "integer", upper=9),))
+        >>> Questions(table).ask("SELECT COUNT(*) FROM visits WHERE age = 10")
+        Traceback (most recent call last):
+        discreet.errors.UnsafeQuery: 10 lies outside the bounds of age, 0 to 9; the nearest is 9. \
+Nothing was run or charged.
+        """
+        refuse_unknown_values(parse(sql, {self.table.name: self.table}), [self.table])
+        return self.read(sql)
 
     def _check(self, query: Query) -> None:
         counted = [output.expression for output in query.outputs]

@@ -177,7 +177,7 @@ class Synopsis:
         >>> Synopsis.query.__name__
         'query'
         """
-        predicate = self._questions.read(sql)
+        predicate = self._questions.ask(sql)
         with self._lock:
             for _ in range(_TRIES - 1):
                 try:

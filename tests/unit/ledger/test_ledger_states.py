@@ -88,7 +88,7 @@ def test_of_many_who_move_at_once_one_does(vault):
 def test_a_name_keeps_its_kind(vault):
     vault.states.put(change(1))
     other = Change(analyst="ana", name="fever", kind="account", version=2, body=b"")
-    with pytest.raises(InvalidValue, match="is a monitor, not a account"):
+    with pytest.raises(InvalidValue, match="is a monitor, not an account"):
         vault.states.put(other)
     assert vault.states.newest("fever", analyst="ana").version == 1
 

@@ -1,0 +1,343 @@
+"""What may be known of tables before anything is asked, as plain values that JSON can carry and as
+text for people: columns, their meaning, bounds and keys, what happens to values outside of them,
+and what may be asked. From schemas alone; where the data lies is never part of it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from types import MappingProxyType
+from typing import Any
+
+from discreet.errors import InvalidValue
+from discreet.schema.column import OTHER, Column, nearest
+from discreet.schema.names import sql_name
+from discreet.schema.table import Table
+
+__all__ = ["Described", "Tables", "column_values", "examples_of", "protected_text", "table_values"]
+
+_MOST_KEYS = 12  # shown in a text; the values hold all of them
+_USES = MappingProxyType(
+    {
+        "integer": "COUNT, SUM, AVG, VARIANCE, MEDIAN, MIN, MAX; compare; GROUP BY",
+        "number": "COUNT, SUM, AVG, VARIANCE, MEDIAN, MIN, MAX; compare; GROUP BY FLOOR(x / 100)",
+        "category": "GROUP BY; =, IN, LIKE; MODE",
+        "boolean": "GROUP BY; WHERE",
+        "date": "GROUP BY DATE_TRUNC('month', x); compare",
+        "datetime": "GROUP BY DATE_TRUNC('month', x); compare",
+    }
+)
+
+
+def protected_text(table: Table) -> str:
+    """Whom an answer protects, in words.
+
+    Privacy: none (touches no data).
+    >>> from discreet.loss import Relation
+    >>> protected_text(Table("visits", None, "visits", "id", 3, Relation.ADD_REMOVE, (), None))
+    'everything one id contributed (at most 3 rows are used), neighbours: add-remove'
+    """
+    rows = "row is" if table.rows_per_unit == 1 else "rows are"
+    whom = (
+        "every row"
+        if table.unit is None
+        else f"everything one {table.unit} contributed (at most {table.rows_per_unit} {rows} used)"
+    )
+    return f"{whom}, neighbours: {table.neighbours.value}"
+
+
+def table_values(table: Table) -> dict[str, Any]:
+    """Everything public about a table, its columns, and what may be asked of it.
+
+    Privacy: none (touches no data); public facts.
+    >>> table_values(Table("visits"))["examples"]
+    ['SELECT COUNT(*) AS n FROM visits']
+    """
+    return {
+        "name": table.name,
+        "description": table.description,
+        "kind": table.kind,
+        "population": table.population,
+        "unit": table.unit,
+        "rows_per_unit": table.rows_per_unit,
+        "neighbours": table.neighbours.value,
+        "protected": protected_text(table),
+        "columns": [column_values(each) for each in table.columns],
+        "notes": _notes(table),
+        "examples": examples_of([table]),
+    }
+
+
+def column_values(column: Column) -> dict[str, Any]:
+    """A column as analysts may know it.
+
+    Privacy: none (touches no data); public facts.
+    >>> column_values(Column("age", "integer", lower=0, upper=110))["upper"]
+    110
+    """
+    made: dict[str, Any] = {
+        "name": column.name,
+        "type": column.kind,
+        "description": column.description,
+        "null": _null(column),
+        "use": "GROUP BY; =, IN" if column.private_keys else _USES[column.kind],
+    }
+    if column.kind == "category":
+        made["keys"] = "private" if column.private_keys else list(column.keys)
+        made["other"] = column.other
+        return made
+    if column.kind == "boolean":
+        return made
+    low, high = (_shown(column.decode(end)) for end in (column.lower, column.upper))
+    return {**made, "lower": low, "upper": high, "step": float(column.step)}
+
+
+def _null(column: Column) -> str:
+    """The rule for NULL: a word, or the value that replaces it."""
+    if column.other:
+        return OTHER
+    return column.null if isinstance(column.null, str) else str(column.decode(column.null))
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _notes(table: Table) -> list[str]:
+    """What bounds, keys and rules do to values, whatever the data is."""
+    if table.kind == "public":
+        return ["A public lookup table: join a private table with it to ask about both."]
+    said = []
+    if table.unit is not None:
+        said.append(
+            f"At most {table.rows_per_unit:,} rows of one {table.unit} count; if some have more, "
+            "counts and sums are too low."
+        )
+    if any(each.kind not in ("category", "boolean") for each in table.columns):
+        said.append("Values outside of their bounds count as the nearest bound.")
+    listed = [each for each in table.columns if each.kind == "category" and not each.private_keys]
+    closed = [each.name for each in listed if not each.other]
+    if closed:
+        said.append(f"Values that are no declared key are in no group of {_listed(closed)}.")
+    private = [each.name for each in table.columns if each.private_keys]
+    if private:
+        said.append(
+            f"The keys of {_listed(private)} are not public: GROUP BY shows those of many people, "
+            "and costs some delta."
+        )
+    return said
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def examples_of(tables: Iterable[Table]) -> list[str]:
+    """Questions that schemas suggest.
+
+    Privacy: none (touches no data).
+    >>> examples_of([Table("visits")])
+    ['SELECT COUNT(*) AS n FROM visits']
+    """
+    found = []
+    for table in tables:
+        if table.kind == "public":
+            continue
+        name, columns = sql_name(table.name), table.columns
+        found.append(f"SELECT COUNT(*) AS n FROM {name}")
+        keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
+        numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
+        if keys:
+            found.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
+        if keys and numbers:
+            found.append(
+                f"SELECT {keys[0]}, AVG({numbers[0]}) AS mean FROM {name} GROUP BY {keys[0]}"
+            )
+        if numbers:
+            found.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {name}")
+    return found
+
+
+class Described(Mapping[str, Any]):
+    """The public facts of one table: its values by name, shown as text or in a notebook.
+
+    Privacy: none (touches no data).
+    >>> Described(table_values(Table("visits")))["unit"] is None
+    True
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def heading(self) -> list[str]:
+        """What is said of the table before its columns, line by line.
+
+        Privacy: none (touches no data).
+        >>> Described(table_values(Table("visits", description="All visits."))).heading[0]
+        'visits: All visits.'
+        """
+        name, text = self["name"], self["description"]
+        said = [f"{name}: {text}" if text else str(name)]
+        if self["kind"] == "public":
+            return [*said, "Public: it protects nobody, and has no budget."]
+        said.append(f"Protected: {self['protected']}.")
+        left = {whose: each for whose, each in self.get("remaining", {}).items() if each}
+        return said + [f"Budget left of {each['name']}: {each['words']}." for each in left.values()]
+
+    @property
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, type, values, what is missing becomes, and meaning of every column.
+
+        Privacy: none (touches no data).
+        >>> age = Column("age", "integer", upper=110, description="in years")
+        >>> Described(table_values(Table("visits", columns=(age,)))).rows
+        [('age', 'integer', '0 to 110', 'drop', 'in years')]
+        """
+        return [
+            (each["name"], each["type"], _values(each), each["null"], each["description"])
+            for each in self["columns"]
+        ]
+
+    @property
+    def uses(self) -> dict[str, str]:
+        """What may be asked, and of which columns.
+
+        Privacy: none (touches no data).
+        >>> flags = (Column("ill", "boolean"), Column("old", "boolean"))
+        >>> Described(table_values(Table("visits", columns=flags))).uses
+        {'GROUP BY; WHERE': 'ill, old'}
+        """
+        found: dict[str, list[str]] = {}
+        for each in self["columns"]:
+            found.setdefault(each["use"], []).append(each["name"])
+        return {use: ", ".join(names) for use, names in found.items()}
+
+    def __repr__(self) -> str:
+        heads = ("column", "type", "values", "missing", "meaning")
+        lines = [*self.heading, "", *_aligned([heads, *self.rows])]
+        if self["notes"]:
+            lines += ["", *(f"Note: {note}" for note in self["notes"])]
+        if self["kind"] != "public":
+            uses = [f"  {names}: {use}" for use, names in self.uses.items()]
+            lines += ["", "What may be asked, besides COUNT(*):", *uses]
+        if self["examples"]:
+            lines += ["", "Questions to begin with:", *(f"  {each}" for each in self["examples"])]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = "".join(
+            f"<th>{head}</th>" for head in ("column", "type", "values", "missing", "meaning")
+        )
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows
+        )
+        said = "".join(f"<p>{escape(line)}</p>" for line in self.heading)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self["notes"])
+        uses = "".join(
+            f"<li>{escape(names)}: {escape(use)}</li>" for use, names in self.uses.items()
+        )
+        asked = "".join(f"<li><code>{escape(each)}</code></li>" for each in self["examples"])
+        return f"{said}<table><tr>{heads}</tr>{rows}</table><ul>{notes}{uses}{asked}</ul>"
+
+
+class Tables(Mapping[str, Described]):
+    """The public facts of several tables by name, shown as text or in a notebook.
+
+    Privacy: none (touches no data).
+    >>> Tables([table_values(Table("visits", unit="id", rows_per_unit=3))])
+    visits  0 columns; protects each id, at most 3 rows
+    >>> Tables([table_values(Table("visits"))])["vists"]
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: there is no table 'vists'. Did you mean 'visits'?
+    """
+
+    __slots__ = ("_tables",)
+
+    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
+        self._tables = {each["name"]: Described(each) for each in tables}
+
+    def __getitem__(self, name: str) -> Described:
+        if name not in self._tables:
+            raise InvalidValue(f"there is no table {name!r:.100}. {nearest(str(name), self)}")
+        return self._tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, what it is, and meaning of every table.
+
+        Privacy: none (touches no data).
+        >>> Tables([table_values(Table("codes", kind="public"))]).rows
+        [('codes', '0 columns; public', '')]
+        """
+        return [(name, _short(each), each["description"]) for name, each in self._tables.items()]
+
+    def __repr__(self) -> str:
+        return "\n".join(_aligned(self.rows)) if self._tables else "No table is registered yet."
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows
+        )
+        heads = "<tr><th>table</th><th>what it is</th><th>meaning</th></tr>"
+        return f"<table>{heads}{rows}</table>"
+
+
+def _short(table: Mapping[str, Any]) -> str:
+    columns = f"{len(table['columns'])} column{'' if len(table['columns']) == 1 else 's'}"
+    if table["kind"] == "public":
+        return f"{columns}; public"
+    if table["unit"] is None:
+        return f"{columns}; protects each row"
+    rows = "row" if table["rows_per_unit"] == 1 else "rows"
+    return f"{columns}; protects each {table['unit']}, at most {table['rows_per_unit']:,} {rows}"
+
+
+def _values(column: Mapping[str, Any]) -> str:
+    """The values of a column in a few words."""
+    if "keys" in column:
+        if column["keys"] == "private":
+            return "keys are not public"
+        shown, more = column["keys"][:_MOST_KEYS], len(column["keys"]) - _MOST_KEYS
+        listed = ", ".join([*shown, OTHER] if column["other"] and more <= 0 else shown)
+        return f"{listed} and {more:,} more" if more > 0 else listed
+    if "lower" not in column:
+        return "true, false"
+    steps = "" if column["step"] == 1 else f", steps of {column['step']:g}"
+    lower, upper = (_end(column[end]) for end in ("lower", "upper"))
+    return f"{lower} to {upper}{steps}"
+
+
+def _end(value: object) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Lines with cells below each other."""
+    listed = list(rows)
+    widths = [max(map(len, cells)) for cells in zip(*listed, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in listed
+    ]
