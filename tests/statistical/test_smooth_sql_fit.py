@@ -42,7 +42,9 @@ def test_answers_of_a_session_have_the_law_of_the_mechanism(tmp_path):
     with wages_of(tmp_path / "vault", WAGES, rows_per_unit=MOVED, upper=UPPER) as curator:
         session = curator.session("ana")
         answers = [
-            session.sql(f"SELECT MEDIAN(wage) AS m FROM staff WHERE wage < {UPPER + n}", **FACTS)
+            session.sql(
+                f"SELECT MEDIAN(wage) AS m FROM staff WHERE wage + 0 < {UPPER + n}", **FACTS
+            )
             for n in range(1, 161)
         ]
     plans = [answer.plan for answer in answers]

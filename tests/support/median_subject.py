@@ -38,7 +38,7 @@ def smooth_medians(folder: Path) -> Iterator[tuple[Callable[[int], float], Calla
         limits = numbers(UPPER + 1)  # all of them let everybody in
 
         def asked(side: int) -> float:
-            where = f"wage < {next(limits)}"
+            where = f"wage + 0 < {next(limits)}"
             found = smooth_median(sessions[side], "staff", "wage", where=where, epsilon=EPSILON)
             assert found.mechanism == "smooth sensitivity"
             return float(found.value)

@@ -72,8 +72,8 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
             rows: list[list[float]] = []
             while len(rows) < count:
                 answer = house.session(side).sql(
-                    f"SELECT seat, {measures} FROM people WHERE there AND seat < {next(limits)} "
-                    "GROUP BY seat",
+                    f"SELECT seat, {measures} FROM people WHERE there "
+                    f"AND seat + 0 < {next(limits)} GROUP BY seat",
                     **price,
                 )
                 names = answer.columns[1:]
@@ -112,7 +112,7 @@ def _rows(stack: ExitStack) -> Iterator[Subject]:
             # The limit is above every age; it makes the question a new one.
             answer = house.session(side).sql(
                 "SELECT region, SUM(bill) AS n FROM visits WHERE smokes AND NOT coughs "
-                f"AND age < {next(limits)} GROUP BY region HAVING n > 10 ORDER BY n",
+                f"AND age + 0 < {next(limits)} GROUP BY region HAVING n > 10 ORDER BY n",
                 epsilon=epsilon,
             )
             return str([row["region"] for row in answer.to_dicts()])
