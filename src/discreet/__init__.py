@@ -55,7 +55,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("discreet.curator").Curator
     if name == "Client":
         return importlib.import_module("discreet.client").Client
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    import difflib
+
+    near = difflib.get_close_matches(name, __dir__(), n=1)
+    hint = f". Did you mean {near[0]!r}?" if near else ""
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -35,6 +35,7 @@ from discreet.plan.released import Released
 from discreet.query.algebra import IntervalEnd
 from discreet.query.naming import free_name
 from discreet.rationals import Number
+from discreet.schema.column import nearest
 
 __all__ = ["Answer", "Receipt"]
 
@@ -208,6 +209,13 @@ class Answer:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self.columns:
+            raise InvalidValue(
+                f"the answer has no column {name!r:.80}. {nearest(str(name), self.columns)}"
+            )
+        return [row[name] for row in self.to_dicts()]
 
     def __len__(self) -> int:
         return len(self._rows)

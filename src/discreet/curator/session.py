@@ -24,6 +24,7 @@ from discreet.errors import (
     Unavailable,
     UnprovableRequest,
     UnsafeQuery,
+    with_article,
 )
 from discreet.ledger.account import Account, Holder, Remaining, rounded_up
 from discreet.ledger.entry import Receipt as Charge
@@ -453,6 +454,12 @@ class Session:
         >>> Session.run.__name__
         'run'
         """
+        given: object = plan
+        if not isinstance(given, Plan):
+            raise InvalidValue(
+                f"run takes what explain made, not {with_article(type(given).__name__)}; for a "
+                "question as text, write session.sql(...). Nothing was run or charged."
+            )
         self._check_plan(plan, self._most_groups)
         return self._run(plan)
 

@@ -99,7 +99,7 @@ class Ledger:
         ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
         Traceback (most recent call last):
         discreet.errors.InvalidValue: analyst 'ana' has a budget of epsilon=1, delta=0 already. \
-To make it epsilon=2, delta=0, run: discreet ledger amend analyst ana --epsilon 2 --why TEXT. \
+To make it epsilon=2, delta=0, run `discreet ledger amend analyst ana --epsilon 2 --why TEXT`. \
 Nothing was changed.
         """
         account = Account.open(_holder(holder), name, budget)
@@ -414,7 +414,7 @@ def open_account(book: Book, account: Account) -> None:
     if known.budget != account.budget:
         raise InvalidValue(
             f"{known.holder} {known.name!r} has a budget of {_shown(known)} already. To make it "
-            f"{_shown(account)}, run: {_amending(account)}. Nothing was changed."
+            f"{_shown(account)}, run `{_amending(account)}`. Nothing was changed."
         )
 
 

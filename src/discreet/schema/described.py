@@ -108,8 +108,9 @@ def _notes(table: Table) -> list[str]:
         return ["A public lookup table: join a private table with it to ask about both."]
     said = []
     if table.unit is not None:
+        rows = "row of one" if table.rows_per_unit == 1 else "rows of one"
         said.append(
-            f"At most {table.rows_per_unit:,} rows of one {table.unit} count; if some have more, "
+            f"At most {table.rows_per_unit:,} {rows} {table.unit} can count: where there are more, "
             "counts and sums are too low."
         )
     if any(each.kind not in ("category", "boolean") for each in table.columns):
