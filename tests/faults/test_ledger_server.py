@@ -14,8 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
+from discreet.errors import BudgetExceeded, InvalidValue, QuotaExceeded, Unanswered, Unavailable
 from discreet.ledger import _server, _server_tables
+from discreet.ledger.quota import Quota
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
@@ -413,3 +414,33 @@ def test_several_who_make_the_tables_at_once(ledger_url, tmp_path):
     assert len(made[-1].ledger.accounts()) == 2
     for vault in made:
         vault.close()
+
+
+def test_limits_names_and_outcomes_hold_on_a_server_too(tmp_path, ledger_url):
+    with Vault.open(ledger_url, folder=tmp_path / "q") as vault:
+        vault.ledger.add_account("population", "people-q", Budget(epsilon=9))
+        vault.ledger.add_account("analyst", "quinn", Budget(epsilon=9))
+        with pytest.raises(InvalidValue, match="'quinn' already"):
+            vault.ledger.add_account("analyst", "QUINN", Budget(epsilon=9))
+        reading, quota = vault._store.reading, Quota(most=4000)
+        paid = [
+            vault.ledger.charge(
+                population="people-q",
+                analyst="quinn",
+                loss=Pure(epsilon=0.1),
+                memo={"question": "q" * 100},
+                request=Request(f"k:{number}", "q"),
+            )
+            for number in range(2)
+        ]
+        small = quota.used("quinn", reading)
+        assert vault.requests.settle("q", paid[0], b"x" * 3000) is None
+        assert vault.requests.settle("q", paid[0], b"y").body == b"x" * 3000
+        assert quota.used("quinn", reading) == small + 3000
+        assert Quota(most=1).used("quinn", reading) == small + 3000
+        assert vault.requests.fail(paid[1], Unavailable("Lost.")) is None
+        with pytest.raises(Unanswered, match=r"Lost\. This is final"):
+            vault.requests.find("quinn", Request("k:1", "q"))
+        vault.ledger.quota = quota
+        with pytest.raises(QuotaExceeded):
+            vault.ledger.charge(population="people-q", analyst="quinn", loss=Pure(epsilon=0.1))

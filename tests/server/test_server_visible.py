@@ -292,7 +292,9 @@ def test_what_is_late_is_a_failure_for_good(base, tmp_path):
         world.clock.go_on()
         assert going.done().status_code == 503
         again = world.ask("ria", "POST", f"{API}/queries", body)
-        assert again.json() == going.done().json()
+        assert again.status_code == 410  # and says that it is final
+        assert again.json()["detail"].startswith(f"{going.done().json()['detail']} This is final")
+        assert world.ask("ria", "POST", f"{API}/queries", body).json() == again.json()
         assert len(world.ask("ria", "GET", f"{API}/answers").json()) == 1
         assert b'paid="charged"' not in world.ask(None, "GET", "/metrics").content
         entry = world.curator.ledger.entries()[-1]

@@ -115,7 +115,7 @@ def test_the_command_that_a_refused_grant_names_works(desk, name, more):
     desk.run("grant", name, "--epsilon", "5")
     refused = desk.run("grant", name, "--epsilon", "7.5", *more)
     assert refused.status == 2
-    offered = re.search(r"run: discreet (.*)\. Nothing was changed", refused.err).group(1)
+    offered = re.search(r"run `discreet (.*)`\. Nothing was changed", refused.err).group(1)
     outcome = desk.run(*shlex.split(offered.replace("TEXT", "'second year'")))
     assert outcome.status == 0, outcome.err
     assert "epsilon 7.5 of 7.5" in outcome.out
@@ -127,6 +127,6 @@ def test_the_command_that_a_refused_schema_names_works(desk):
     text = desk.schema.read_text()
     desk.schema.write_text(text.replace("epsilon = 30", "epsilon = 40"))
     refused = desk.run("add", desk.schema)
-    offered = re.search(r"run: discreet (.*)\. Nothing was", refused.err).group(1)
+    offered = re.search(r"run `discreet (.*)`\. Nothing was", refused.err).group(1)
     assert desk.run(*shlex.split(offered)).status == 0
     assert desk.run("add", desk.schema).status == 0

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from discreet.curator.line import Line
@@ -41,7 +42,7 @@ class Workers:
     def __init__(self, *, most: int, most_of_one: int, name: str) -> None:
         part = min(most_of_one, max(1, most - 1))  # one is left for somebody else
         self._line = Line[_Task](places=most, places_of_one=part)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what is over at once ends where it began
         self._pool = ThreadPoolExecutor(most, thread_name_prefix=name)
 
     def submit(self, account: str, work: Callable[[], _Result]) -> "Future[_Result]":
@@ -68,26 +69,23 @@ class Workers:
             return self._line.inside(account)
 
     def _start(self) -> None:
-        for task in self._line.admitted():
-            self._pool.submit(self._run, task)
+        while tasks := self._line.admitted():
+            for task in tasks:
+                if task.future.set_running_or_notify_cancel():
+                    done = self._pool.submit(task.work)
+                    done.add_done_callback(partial(self._end, task))
+                else:
+                    self._line.leave(task.account)
 
-    def _run(self, task: _Task) -> None:
-        result: Any = None
-        failure: BaseException | None = None
-        wanted = task.future.set_running_or_notify_cancel()
-        try:
-            result = task.work() if wanted else None
-        except BaseException as error:  # noqa: BLE001 (whoever waits for it raises it)
-            failure = error
+    def _end(self, task: _Task, done: "Future[Any]") -> None:
         with self._lock:  # the place is free before anybody hears of it
             self._line.leave(task.account)
             self._start()
-        if not wanted:
-            return
+        failure = done.exception()
         if failure is not None:
             task.future.set_exception(failure)
         else:
-            task.future.set_result(result)
+            task.future.set_result(done.result())
 
     def close(self) -> None:
         """Finish what is at work, and drop what waits.
