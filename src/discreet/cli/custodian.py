@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from discreet.cli.shared import (
     vault,
 )
 from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.curator.intake import SourceReport
 
 __all__ = ["register"]
 
@@ -121,6 +124,23 @@ def _progress(words: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: progress.update(task, completed=share)
 
 
+def _say(report: "SourceReport | None") -> None:
+    """What could not be read of a source, and a longer time to declare."""
+    if report is None:
+        return
+    said = report.sentences()
+    if said:
+        typer.echo("Not read (exact counts, for the custodian's eyes only, not for release):")
+    for sentence in said:
+        typer.echo(f"  {sentence}")
+    if report.answer_seconds is not None:
+        typer.echo(
+            "A question over this many rows can take longer than remote answers usually wait. "
+            f"Write answer_seconds = {float(report.answer_seconds):g} in [table] and add the "
+            "schema again, or answers come late."
+        )
+
+
 @refusing
 def _add(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema file.")],
@@ -149,6 +169,7 @@ def _add(
         people = curator.ledger.account(Holder.POPULATION, table.population)
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
         typer.echo(f"{table.name}: {len(table.columns)} columns, {how}. Vault: {folder}")
+        _say(curator.report(table.name))
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
@@ -161,6 +182,7 @@ def _refresh(table: _TableName, folder: VaultFolder = Path("vault")) -> None:
         with _progress(f"preparing {table}") as on_progress:
             curator.refresh(table, on_progress=on_progress)
         typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
+        _say(curator.report(table))
 
 
 @refusing

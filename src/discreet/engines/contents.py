@@ -9,6 +9,7 @@ from pathlib import Path
 
 from discreet.engines.child import quoted
 from discreet.engines.sources import ask_rows
+from discreet.schema.format import PLAIN, Format
 
 __all__ = ["file_end", "value_codes"]
 
@@ -33,7 +34,7 @@ def file_end(file: Path) -> bytes:
         return f"{size}\0".encode() + content.read()
 
 
-def value_codes(source: str) -> bytes | None:
+def value_codes(source: str, given: Format = PLAIN) -> bytes | None:
     """A code of the values of a file's rows, in whatever order and kind of file.
 
     None without rows, and where a column cannot be read, which a schema need not declare.
@@ -52,7 +53,7 @@ def value_codes(source: str) -> bytes | None:
         texts = ", ".join(_value(quoted(name), types[name]) for name in names)
         return f"SELECT count(*), sum(md5_number_lower(concat_ws(chr(31), {texts}))) FROM source"
 
-    rows = ask_rows(source, statement)
+    rows = ask_rows(source, statement, given)
     if rows is None or not rows[0][0]:
         return None
     columns = "\0".join(name.casefold() for name in names)
