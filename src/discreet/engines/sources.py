@@ -61,6 +61,8 @@ def _table(file: SourceFiles) -> tuple[str, str]:
 
 
 def _listed(file: SourceFiles) -> str:
+    if len(file.paths) == 1:
+        return text(file.path)
     return f"[{', '.join(map(text, file.paths))}]"
 
 

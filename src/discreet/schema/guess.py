@@ -80,11 +80,10 @@ def _encoding(start: bytes) -> str:
         return "utf-16"
     if start.count(b"\0") > len(start) // 4:
         return "utf-16"
-    for cut in range(4):  # the sample may end inside of a character
-        try:
-            start[: len(start) - cut].decode("utf-8")
-        except UnicodeDecodeError:
-            continue
+    text = start.decode("utf-8", errors="replace")
+    damaged = text.rstrip("\ufffd").count("\ufffd")  # the sample may end inside of a character
+    whole = sum(sign > "\x7f" for sign in text) - text.count("\ufffd")
+    if damaged == 0 or damaged < whole:
         return "utf-8"
     undefined = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
     return "latin-1" if any(each in start for each in undefined) else "cp1252"

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from discreet.errors import SchemaError
 from discreet.schema.column import identifier, nearest
 from discreet.schema.file import FILL_IN
-from discreet.schema.write import table_name, text_literal
+from discreet.schema.format import PLAIN, Format
+from discreet.schema.write import format_lines, table_name, text_literal
 
 __all__ = ["skeleton"]
 
@@ -50,6 +51,10 @@ _COLUMNS = """\
 #   null          "drop" (the default) leaves NULL out of an aggregate, a constant replaces it,
 #                 "error" refuses the source
 """
+_FORMAT = """\
+# How the file is written: a guess from its first rows; check it. Cells of another form count as
+# missing and are told at `discreet add`, which refuses a source with too many of them.
+"""
 _BUDGET = """\
 # What all answers together may cost everybody in the population, for ever. Delete this section
 # if the population already has a budget. Below 1 is strong protection, above 10 little.
@@ -61,7 +66,11 @@ epsilon = {mark}
 
 
 def skeleton(
-    name: str, source: str, columns: Sequence[tuple[str, str]], unit: str | None = None
+    name: str,
+    source: str,
+    columns: Sequence[tuple[str, str]],
+    unit: str | None = None,
+    given: Format = PLAIN,
 ) -> str:
     """The schema file to fill in, from column names and the engine's names of their types.
 
@@ -91,6 +100,7 @@ def skeleton(
         "# number of people public.",
         'neighbours = "add-remove"',
         "",
+        *_format(given),
         "[columns]",
         _COLUMNS + "\n".join(entries),
         "",
@@ -98,6 +108,11 @@ def skeleton(
         _BUDGET.format(mark=FILL_IN).rstrip(),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _format(given: Format) -> list[str]:
+    lines = format_lines(given)
+    return [lines[0], _FORMAT + lines[1], *lines[2:], ""] if lines else []
 
 
 def _entry(column: str, type_name: str) -> str:
