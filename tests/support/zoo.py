@@ -147,8 +147,8 @@ def _put(place: int, line: bytes) -> Callable[[bytes], bytes]:
     return _lines(lambda lines: lines.__setitem__(place, line))
 
 
-def _style(name: str, *, format: dict[str, Any] | None = None, ending: str = ".csv", **given: Any):
-    return Animal(name, plain(Style(**given), ending), format or {})
+def _style(name: str, *, read: dict[str, Any] | None = None, ending: str = ".csv", **given: Any):
+    return Animal(name, plain(Style(**given), ending), read or {})
 
 
 def _cell(name: str, column: str, text: str, report: str, **more: Any) -> Animal:
@@ -166,15 +166,15 @@ def encodings() -> list[Animal]:
     return [
         _style("plain"),
         _style("bom", encoding="utf-8-sig"),
-        _style("utf16", encoding="utf-16", format={"encoding": "utf-16"}),
+        _style("utf16", encoding="utf-16", read={"encoding": "utf-16"}),
         Animal(
             "utf16 big end first",
             plain(Style(encoding="utf-16-be"), change=lambda data: b"\xfe\xff" + data),
             {"encoding": "utf-16"},
         ),
-        _style("utf16 without a mark", encoding="utf-16-le", format={"encoding": "utf-16"}),
+        _style("utf16 without a mark", encoding="utf-16-le", read={"encoding": "utf-16"}),
         Animal("latin1", plain(Style(encoding="latin-1")), {"encoding": "latin-1"}, guessed=False),
-        _style("cp1252", encoding="cp1252", format={"encoding": "cp1252"}),
+        _style("cp1252", encoding="cp1252", read={"encoding": "cp1252"}),
         Animal(
             "latin1 not declared",
             plain(Style(encoding="latin-1")),
@@ -194,21 +194,21 @@ def encodings() -> list[Animal]:
 def marks() -> list[Animal]:
     euro = {"decimal": ",", "thousands": "."}
     return [
-        _style("semicolons", delimiter=";", decimal=",", format={"decimal": ","}),
+        _style("semicolons", delimiter=";", decimal=",", read={"decimal": ","}),
         _style("tabs", delimiter="\t", ending=".tsv"),
         _style("pipes", delimiter="|", ending=".txt"),
         Animal("carets", plain(Style(delimiter="^")), {"delimiter": "^"}, guessed=False),
-        _style("apostrophes for quotes", quote="'", all_quoted=True, format={"quote": "'"}),
+        _style("apostrophes for quotes", quote="'", all_quoted=True, read={"quote": "'"}),
         _style("all quoted", all_quoted=True),
         Animal("no quotes", plain(Style(quote="")), {"quote": ""}, guessed=False),
-        _style("european numbers", delimiter=";", decimal=",", thousands=".", format=euro),
-        _style("comma for decimals in quotes", decimal=",", format={"decimal": ","}),
-        _style("american numbers", thousands=",", format={"thousands": ","}),
-        _style("swiss numbers", thousands="'", format={"thousands": "'"}),
+        _style("european numbers", delimiter=";", decimal=",", thousands=".", read=euro),
+        _style("comma for decimals in quotes", decimal=",", read={"decimal": ","}),
+        _style("american numbers", thousands=",", read={"thousands": ","}),
+        _style("swiss numbers", thousands="'", read={"thousands": "'"}),
         _style("french spaces", decimal=",", thousands="\u202f", delimiter=";",
-               format={"decimal": ",", "thousands": " "}),
+               read={"decimal": ",", "thousands": " "}),
         _style("hard spaces", decimal=",", thousands="\u00a0", delimiter=";",
-               format={"decimal": ",", "thousands": " "}),
+               read={"decimal": ",", "thousands": " "}),
         Animal(
             "european numbers not declared",
             plain(Style(decimal=",", delimiter=";")),
@@ -230,12 +230,12 @@ def marks() -> list[Animal]:
 
 def days() -> list[Animal]:
     return [
-        _style("german days", day="%d.%m.%Y", format={"date": "%d.%m.%Y"}),
-        _style("american days", day="%m/%d/%Y", format={"date": "%m/%d/%Y"}),
-        _style("short years", day="%d.%m.%y", format={"date": "%d.%m.%y"}),
-        _style("digits only", day="%Y%m%d", format={"date": "%Y%m%d"}),
-        _style("names of months", day="%d %b %Y", format={"date": "%d %b %Y"}),
-        _style("days with times", day="%d.%m.%Y 17:30", format={"date": "%d.%m.%Y %H:%M"}),
+        _style("german days", day="%d.%m.%Y", read={"date": "%d.%m.%Y"}),
+        _style("american days", day="%m/%d/%Y", read={"date": "%m/%d/%Y"}),
+        _style("short years", day="%d.%m.%y", read={"date": "%d.%m.%y"}),
+        _style("digits only", day="%Y%m%d", read={"date": "%Y%m%d"}),
+        _style("names of months", day="%d %b %Y", read={"date": "%d %b %Y"}),
+        _style("days with times", day="%d.%m.%Y 17:30", read={"date": "%d.%m.%Y %H:%M"}),
         Animal(
             "two patterns",
             plain(Style(day="%d.%m.%Y", cells={(5, "day"): truth()[5][4].isoformat()})),
@@ -295,16 +295,16 @@ def lines() -> list[Animal]:
         Animal("windows lines", plain(Style(newline="\r\n"))),
         Animal("old mac lines", plain(Style(newline="\r"))),
         Animal("mixed lines", plain(Style(), change=_lines(
-            lambda all: all.__setitem__(5, all[5] + b"\r")))),
+            lambda them: them.__setitem__(5, them[5] + b"\r")))),
         Animal("no last newline", plain(Style(), change=lambda data: data.rstrip(b"\n"))),
         Animal("blank lines", plain(Style(), change=_lines(
-            lambda all: (all.insert(4, b""), all.insert(9, b"  "), None)[2]))),
+            lambda them: (them.insert(4, b""), them.insert(9, b"  "), None)[2]))),
         Animal("blank lines first", plain(Style(), change=lambda data: b"\n\n" + data)),
         Animal("too few cells", plain(Style(), change=_put(6, b"p5,1")), gone=six, report=(short,)),
         Animal("too many cells", plain(Style(), change=_put(6, b"p5,1,2,north,2024-01-01,9")),
                gone=six, report=(short,)),
         Animal("delimiters at the end", plain(Style(), change=_lines(
-            lambda all: all.__setitem__(slice(1, -1), [each + b"," for each in all[1:-1]])))),
+            lambda them: them.__setitem__(slice(1, -1), [each + b"," for each in them[1:-1]])))),
         Animal("text behind a quote", plain(Style(), change=_put(6, b'"p5"x,1,2,north,2024-01-01')),
                gone=six, report=(short,)),
         Animal("a quote never closed", plain(Style(), change=_put(6, b'"p5,1,2,north,2024-01-01')),
@@ -315,7 +315,7 @@ def lines() -> list[Animal]:
                gone=six, report=(short,)),
         Animal("a zero byte", plain(Style(cells={(5, "id"): "p\x005"}))),
         Animal("other delimiters", plain(Style(), change=_lines(
-            lambda all: all.__setitem__(slice(1, None), [e.replace(b",", b"|") for e in all[1:]]))),
+            lambda them: them.__setitem__(slice(1, 25), [b"a|b|c" for _ in range(24)]))),
             refusal="24 of 24 lines are no records (lines 2, 3, 4, ...). That is 100% of them",
             guessed=False),
         Animal("an empty file", plain(Style(), change=lambda _: b""),
