@@ -89,8 +89,12 @@ def _init(
         Path | None,
         typer.Option("--output", metavar="SCHEMA", help="The schema file; default: beside FILE."),
     ] = None,
+    show_rows: Annotated[
+        bool,
+        typer.Option("--show-rows", help="Show the first rows themselves: exact, NOT FOR RELEASE."),
+    ] = False,
 ) -> None:
-    from discreet.engines.preview import name_of, preview
+    from discreet.engines.preview import name_of, preview, shape
     from discreet.schema.file import FILL_IN
     from discreet.schema.skeleton import skeleton
 
@@ -107,7 +111,7 @@ def _init(
     places = sum(line.partition("#")[0].count(FILL_IN) for line in marks)
     typer.echo(f"Wrote {schema} from the names and types of {len(columns)} columns.")
     if found.rows:
-        _show(found)
+        _show(found, str if show_rows else shape)
     typer.echo(f"Write a value in place of each {FILL_IN} ({places} of them):")
     for line in marks:
         typer.echo(f"  {line.partition('#')[0].strip()}")
@@ -115,16 +119,17 @@ def _init(
     typer.echo(f"Then: discreet add {schema}")
 
 
-def _show(found: "Preview") -> None:
+def _show(found: "Preview", shown: Callable[[str], str]) -> None:
     """The first rows as they would be read, column by column."""
     from discreet.schema.write import format_lines
 
     typer.echo("A text file has no types; these are a guess from its first rows. Check them.")
     for line in format_lines(found.guess.format)[1:]:
         typer.echo(f"  {line}")
-    typer.echo("The first rows as they would be read (exact, for the custodian's eyes only):")
+    exact = "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"
+    typer.echo(f"The first rows as they would be read ({exact}):")
     for place, (column, kind) in enumerate(found.guess.columns[:_MOST_SHOWN]):
-        cells = ", ".join(repr(row[place])[:_WIDEST] for row in found.rows)
+        cells = ", ".join(repr(shown(row[place]))[:_WIDEST] for row in found.rows)
         typer.echo(f"  {column} ({kind}): {cells}")
     if len(found.guess.columns) > _MOST_SHOWN:
         typer.echo(f"  and {len(found.guess.columns) - _MOST_SHOWN} more columns")

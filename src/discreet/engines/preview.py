@@ -15,11 +15,12 @@ from discreet.engines.tidying import FILE, LINE, tidy
 from discreet.schema.format import PLAIN, Format
 from discreet.schema.guess import Guess, guess_columns, guess_marks
 
-__all__ = ["Preview", "name_of", "preview"]
+__all__ = ["Preview", "name_of", "preview", "shape"]
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 1000
 _SHOWN = 3
+_LONGEST_SHAPE = 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,6 +51,17 @@ def name_of(source: str) -> str:
         path = path.with_suffix("")
     plain = path.name.strip("*?[]-_. ")
     return plain or os.path.basename(os.path.abspath(path.parent)) or "table"
+
+
+def shape(cell: str) -> str:
+    """What a cell looks like: a 9 for every digit, an a for every letter, and at most 20 signs.
+
+    Privacy: none, for the custodian; tells how a cell is written rather than what it says.
+    >>> shape("1.234,50"), shape("31 Dec 2024")
+    ('9.999,99', '99 aaa 9999')
+    """
+    shown = "".join("9" if sign.isdigit() else "a" if sign.isalpha() else sign for sign in cell)
+    return shown[:_LONGEST_SHAPE]
 
 
 def preview(source: str) -> Preview:
