@@ -114,7 +114,8 @@ def _written(
     made = Tidied(folder / f"source{TIDY}")
     with made.path.open("x", encoding="utf-8", newline="") as target:
         made.path.chmod(0o600)
-        writer = csv.writer(target, lineterminator="\n")
+        # All in quotes: a lone carriage return would not be, and would end the record.
+        writer = csv.writer(target, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow([FILE, LINE, *names])
         for place in range(count):
             for record in rows(place):
