@@ -6,13 +6,15 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
+import pandas
 import pytest
 
 from discreet import Curator
 from discreet.curator.admission import advised_seconds
+from discreet.curator.intake import take_in
 from discreet.engines.origins import Origin
 from discreet.engines.preview import preview
-from discreet.errors import SchemaError
+from discreet.errors import SchemaError, Unavailable
 from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.prepare import lattice_rows
 from discreet.schema.column import Column
@@ -235,3 +237,70 @@ def test_the_usual_format_changes_no_stored_schema():
     assert read_schema_text(schema_text(replace(odd, unreadable_share=Fraction(1, 4)))) == replace(
         odd, unreadable_share=Fraction(1, 4)
     )
+
+
+def test_places_name_the_file_where_there_are_several(tmp_path):
+    for name, rows in (("one", ["1", "2", "3"]), ("two", ["4", "x", "6"])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["age,b", *(f"{row},0" for row in rows)]))
+    schema = small(tmp_path / "*.csv")
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(schema)
+        told = ["age: 1 of 6 cells cannot be read (two.csv line 3) and count as missing."]
+        assert curator.report("t").sentences() == told
+        version = curator.vault.catalogue.table("t").data_version
+        (tmp_path / "three.csv").write_text("age,b\n7,0\n")
+        with pytest.raises(Unavailable, match="has changed since it was added"):
+            curator._warehouse.current("t")
+        curator.refresh("t")
+        assert curator.inspect("t")["rows kept"] == 7
+        assert curator.vault.catalogue.table("t").data_version == version + 1
+
+
+def test_texts_of_a_frame_are_told_too(tmp_path):
+    frame = pandas.DataFrame({"age": ["1", "n/a", "3"]})
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(small(None), data=frame)
+        assert curator.report("t").sentences() == [
+            "age: 1 of 3 cells cannot be read (row 2) and count as missing."
+        ]
+
+
+def test_a_copy_is_refused_where_a_data_key_is_set(tmp_path):
+    (tmp_path / "t.csv").write_text("age,b\n1,2\n3\n")
+    table = read_schema(small(tmp_path / "t.csv"))
+    origin = Origin.of(table.source)
+    with (
+        pytest.raises(SchemaError, match="a data key is set"),
+        take_in(table, origin, tmp_path, object()),
+    ):
+        pass
+    assert {file.name for file in tmp_path.iterdir()} == {"t.csv"}
+
+
+@pytest.mark.parametrize("engine", ["postgresql", pytest.param("spark", marks=pytest.mark.soak)])
+def test_servers_count_what_they_cannot_read(tmp_path, request, engine):
+    house = request.getfixturevalue(engine)
+    texts = ["1", "n/a", " ", "3", "NaN"]
+    if engine == "postgresql":
+        house.run("DROP TABLE IF EXISTS texts")
+        house.run("CREATE TABLE texts (age TEXT)")
+        for text in texts:
+            house.admin.execute("INSERT INTO texts VALUES (%s)", (text,))
+        house.run("SELECT 1")
+        source = str(house.source.replace("#source", "#texts"))
+    else:
+        file = tmp_path / "texts.parquet"
+        pandas.DataFrame({"age": texts}).to_parquet(file)
+        source = f"spark:{file}"
+    with Curator.open(tmp_path / "vault", time_limit_seconds=300) as curator:
+        curator.add(small(source))
+        assert curator.report("t").sentences() == [
+            "age: 1 of 4 cells cannot be read and count as missing."
+        ]
+
+
+def small(source):
+    table = {"name": "t", "unreadable_share": Decimal("0.5")}
+    table |= {} if source is None else {"source": str(source)}
+    columns = {"age": {"type": "integer", "lower": 0, "upper": 9}}
+    return {"table": table, "columns": columns, "budget": {"epsilon": 1}}
