@@ -44,7 +44,8 @@ def test_describe(folder: Path) -> None:
         ('q"q', "VARCHAR"),
         ("d", "DATE"),
     ]
-    assert describe(str(folder / "t.csv")) == [("a b", "BIGINT"), ('q"q', "VARCHAR"), ("d", "DATE")]
+    texts = [("a b", "VARCHAR"), ('q"q', "VARCHAR"), ("d", "VARCHAR")]
+    assert describe(str(folder / "t.csv")) == texts
     assert describe(str(folder / "one.duckdb")) == [("k", "TINYINT")]
     assert describe(str(folder / "one.duckdb#t")) == [("k", "TINYINT")]
     assert describe(str(folder / "two.db#t")) == [("k", "TINYINT")]
@@ -111,7 +112,7 @@ def failing(source: Path | str) -> str:
 
 def test_errors_name_the_file_and_the_remedy(folder: Path) -> None:
     assert "does not exist" in failing(folder / "absent.parquet")
-    assert "no known kind" in failing(folder / "t.xlsx")
+    assert "no known kind" in failing(folder / "t.xls")
     message = failing(folder / "two.db")
     assert "['t', 's.u#v']" in message
     assert "'#'" in message
@@ -125,7 +126,7 @@ def test_garbage_is_unreadable_without_being_quoted(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"a,,b\n1,2,3\n", b"a,A\n1,2\n", "a,\xe9\n".encode("latin-1")]
+    "content", [b"", b"\n", b",,\n1,2,3\n", b"a,A\n1,2\n", "a,\xe9\n".encode("latin-1")]
 )
 def test_csv_needs_a_header(tmp_path: Path, content: bytes) -> None:
     source = tmp_path / "t.csv"

@@ -24,6 +24,52 @@ def test_init_writes_a_skeleton_without_reading_a_value(desk):
     assert "north" not in text + outcome.out
 
 
+def test_init_guesses_how_a_file_is_written_and_shows_what_it_would_read(tmp_path):
+    rows = [f"p{row};{row % 9}.234,5{row % 9};{row % 28 + 1:02}.12.2023" for row in range(30)]
+    rows[4] = "p4;n/a;05.12.2023"
+    file = tmp_path / "pay.csv"
+    file.write_bytes("\n".join(["id;größe;day", *rows]).encode("cp1252"))
+    outcome = run("init", file, "--unit", "id")
+    assert outcome.status == 0
+    for line in (
+        'delimiter = ";"',
+        'encoding = "cp1252"',
+        'decimal = ","',
+        'thousands = "."',
+        'date = ["%d.%m.%Y"]',
+        'missing = ["n/a"]',
+    ):
+        assert line in outcome.out
+        assert line in (tmp_path / "pay.toml").read_text()
+    assert "day (DATE): '99.99.9999', '99.99.9999', '99.99.9999'" in outcome.out
+    assert "23" not in outcome.out
+    shown = run("init", file, "--show-rows", "--output", tmp_path / "other.toml")
+    assert "day (DATE): '01.12.2023'" in shown.out
+
+
+@pytest.mark.parametrize("how", [[], ["--in-place"]])
+def test_what_cannot_be_read_is_told_and_refused_above_the_share(how, desk):
+    lines = desk.source.read_text().splitlines()
+    place = lines[0].split(",").index("age")
+    cells = lines[2].split(",")
+    cells[place] = "n/a"
+    lines[2] = ",".join(cells)
+    desk.source.write_text("\n".join(lines) + "\n")
+    text = desk.schema.read_text()
+    desk.schema.write_text(text.replace("[table]", "[table]\nunreadable_share = 0"))
+    refused = desk.run("add", desk.schema, *how)
+    assert refused.status == 2
+    assert "column 'age' cannot be read as type integer (line 3)" in " ".join(refused.err.split())
+    assert "unreadable_share" in refused.err
+    desk.schema.write_text(text)
+    added = desk.run("add", desk.schema, *how)
+    assert added.status == 0
+    assert "Not read (exact counts, for the custodian's eyes only, not for release):" in added.out
+    assert "cells cannot be read (line 3) and count as missing." in added.out
+    desk.source.write_text("\n".join([*lines[:3], *lines[4:]]) + "\n")
+    assert "(line 3)" in desk.run("refresh", "visits").out
+
+
 def test_init_says_a_path_that_the_schema_can_follow(desk):
     place = desk.folder / "schemas"
     place.mkdir()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,12 +23,21 @@ from discreet.cli.shared import (
 )
 from discreet.errors import InvalidValue
 
+if TYPE_CHECKING:
+    from discreet.curator.intake import SourceReport
+    from discreet.engines.preview import Preview
+
 __all__ = ["register"]
 
 _WARNING = (
     "These counts are exact and protect nobody: they are for the custodian, not for release. "
     "Bounds, keys or rows_per_unit chosen after looking at them depend on the data, and the "
     "guarantee does not cover that."
+)
+_MOST_SHOWN, _WIDEST = 20, 40
+_FILES = (
+    "A Parquet, CSV (.csv, .tsv, .txt, also .gz or .zst), JSON lines, Excel, Arrow or DuckDB file "
+    "(FILE#TABLE), or a pattern of several in quotes."
 )
 _TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")]
 
@@ -60,16 +69,16 @@ def register(app: typer.Typer) -> None:
 
 def _source(text: str, schema: Path) -> tuple[str, str]:
     """The name and the source of a table as its schema file should say them."""
+    from discreet.engines.preview import name_of
+
     name, mark, table = text.partition("#") if not Path(text).exists() else (text, "", "")
     place = os.path.relpath(name, schema.parent)
-    return (table.rpartition(".")[2] or Path(name).stem), place + mark + table
+    return (table.rpartition(".")[2] or name_of(name)), place + mark + table
 
 
 @refusing
 def _init(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A parquet, CSV or DuckDB file (FILE#TABLE).")
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=_FILES)],
     unit: Annotated[
         str | None,
         typer.Option(
@@ -80,30 +89,52 @@ def _init(
         Path | None,
         typer.Option("--output", metavar="SCHEMA", help="The schema file; default: beside FILE."),
     ] = None,
+    show_rows: Annotated[
+        bool,
+        typer.Option("--show-rows", help="Show the first rows themselves: exact, NOT FOR RELEASE."),
+    ] = False,
 ) -> None:
-    from discreet.engines.sources import describe
+    from discreet.engines.preview import name_of, preview, shape
     from discreet.schema.file import FILL_IN
     from discreet.schema.skeleton import skeleton
 
     plain = Path(file if Path(file).exists() else file.partition("#")[0])
-    schema = output or plain.with_suffix(".toml")
+    schema = output or plain.with_name(f"{name_of(str(plain))}.toml")
     if schema.exists():
         raise InvalidValue(f"{schema} is there already; name another file with --output.")
-    columns = describe(file)
+    found = preview(file)
+    columns = found.guess.columns
     name, source = _source(file, schema)
-    text = skeleton(name, source, columns, unit)
+    text = skeleton(name, source, columns, unit, found.guess.format)
     schema.write_text(text, encoding="utf-8")
     marks = [line for line in text.splitlines() if FILL_IN in line.partition("#")[0]]
     places = sum(line.partition("#")[0].count(FILL_IN) for line in marks)
-    guessed = plain.suffix.lower() in (".csv", ".tsv")
     typer.echo(f"Wrote {schema} from the names and types of {len(columns)} columns.")
-    if guessed:
-        typer.echo("A CSV file has no types; these are a guess from its first rows. Check them.")
+    if found.rows:
+        _show(found, str if show_rows else shape)
     typer.echo(f"Write a value in place of each {FILL_IN} ({places} of them):")
     for line in marks:
         typer.echo(f"  {line.partition('#')[0].strip()}")
     typer.echo("Choose from what is publicly known, not from the data.")
     typer.echo(f"Then: discreet add {schema}")
+
+
+def _show(found: "Preview", shown: Callable[[str], str]) -> None:
+    """The first rows as they would be read, column by column."""
+    from discreet.schema.write import format_lines
+
+    typer.echo("A text file has no types; these are a guess from its first rows. Check them.")
+    for line in format_lines(found.guess.format)[1:]:
+        typer.echo(f"  {line}")
+    exact = "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"
+    typer.echo(f"The first rows as they would be read ({exact}):")
+    for place, (column, kind) in enumerate(found.guess.columns[:_MOST_SHOWN]):
+        cells = ", ".join(repr(shown(row[place]))[:_WIDEST] for row in found.rows)
+        typer.echo(f"  {column} ({kind}): {cells}")
+    if len(found.guess.columns) > _MOST_SHOWN:
+        typer.echo(f"  and {len(found.guess.columns) - _MOST_SHOWN} more columns")
+    for doubt in found.guess.doubts:
+        typer.echo(f"  Check: {doubt}.")
 
 
 @contextmanager
@@ -119,6 +150,23 @@ def _progress(words: str) -> Iterator[Callable[[float], None]]:
     ) as progress:
         task = progress.add_task(words, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+def _say(report: "SourceReport | None") -> None:
+    """What could not be read of a source, and a longer time to declare."""
+    if report is None:
+        return
+    said = report.sentences()
+    if said:
+        typer.echo("Not read (exact counts, for the custodian's eyes only, not for release):")
+    for sentence in said:
+        typer.echo(f"  {sentence}")
+    if report.answer_seconds is not None:
+        typer.echo(
+            "A question over this many rows can take longer than remote answers usually wait. "
+            f"Write answer_seconds = {float(report.answer_seconds):g} in [table] and add the "
+            "schema again, or answers come late."
+        )
 
 
 @refusing
@@ -149,6 +197,7 @@ def _add(
         seconds = time.perf_counter() - start
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
         typer.echo(f"{table.name}: {len(table.columns)} columns, {how}. Vault: {folder}")
+        _say(curator.report(table.name))
         if table.kind == "public":
             typer.echo("Public: it protects nobody, costs nothing, and questions may join it.")
             return
@@ -165,6 +214,7 @@ def _refresh(table: _TableName, folder: VaultFolder = Path("vault")) -> None:
         with _progress(f"preparing {table}") as on_progress:
             curator.refresh(table, on_progress=on_progress)
         typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
+        _say(curator.report(table))
 
 
 @refusing

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.custody import refuse_readable
+from discreet.curator.intake import SourceReport
 from discreet.curator.pacing import Clock, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
@@ -143,34 +144,62 @@ class Curator:
         *,
         data: object | None = None,
         on_progress: Callable[[float], None] | None = None,
+        on_report: Callable[[SourceReport], None] | None = None,
     ) -> Table:
         """Register a table by its schema file; `data` takes a pandas, polars or Arrow table.
 
+        `on_report` gets what could not be read of the source, for the custodian alone; `report`
+        gives it again.
         Privacy: none; opens the population's budget once.
         >>> Curator.add.__name__
         'add'
         """
         _check_schema(schema)
-        return self._warehouse.add(schema, data=data, on_progress=on_progress)
+        return self._warehouse.add(schema, data=data, on_progress=on_progress, on_report=on_report)
 
-    def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
+    def add_in_place(
+        self,
+        schema: str | Path | Mapping[str, Any] | Table,
+        *,
+        on_report: Callable[[SourceReport], None] | None = None,
+    ) -> Table:
         """Register a table whose rows stay where they are; every question reads its source.
+
+        `on_report` gets what could not be read of the source, for the custodian alone.
 
         Privacy: none; opens the population's budget once.
         >>> Curator.add_in_place.__name__
         'add_in_place'
         """
         _check_schema(schema)
-        return self._warehouse.add_in_place(schema)
+        return self._warehouse.add_in_place(schema, on_report=on_report)
 
-    def refresh(self, name: str, *, on_progress: Callable[[float], None] | None = None) -> None:
+    def refresh(
+        self,
+        name: str,
+        *,
+        on_progress: Callable[[float], None] | None = None,
+        on_report: Callable[[SourceReport], None] | None = None,
+    ) -> None:
         """Prepare a table again from its changed source; the budget goes on.
+
+        `on_report` gets what could not be read of the source, for the custodian alone.
 
         Privacy: none; new data is not new budget.
         >>> Curator.refresh.__name__
         'refresh'
         """
-        self._warehouse.refresh(name, on_progress=on_progress)
+        self._warehouse.refresh(name, on_progress=on_progress, on_report=on_report)
+
+    def report(self, name: str) -> SourceReport | None:
+        """What could not be read when this curator last added or refreshed a table.
+
+        None if it did neither.
+        Privacy: NONE: exact, for the custodian alone; kept in memory only.
+        >>> Curator.report.__name__
+        'report'
+        """
+        return self._warehouse.report(name)
 
     def inspect(self, name: str) -> dict[str, Any]:
         """What the bounds drop and clamp: exact, for the custodian, not for release.

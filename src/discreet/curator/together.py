@@ -16,6 +16,7 @@ from discreet.engines.spark import Spark
 from discreet.errors import InvalidValue
 from discreet.ledger.catalogue import Registration
 from discreet.rationals import Number
+from discreet.schema.format import PLAIN, Format
 
 __all__ = ["Holding", "open_together", "relations_together"]
 
@@ -31,6 +32,7 @@ class Holding:
 
     known: Registration
     source: str | None
+    format: Format = PLAIN
 
     @property
     def reader(self) -> str:
@@ -97,6 +99,7 @@ def open_together(
     engine = DuckDB.together(
         prepared=files,
         sources=given,
+        formats={view: views[view].format for view in given},
         time_limit_seconds=time_limit_seconds,
         scratch=folder,
         seal=seal,

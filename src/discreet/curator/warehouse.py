@@ -7,15 +7,17 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.admission import check_in_place, check_missing
+from discreet.curator.admission import advised_seconds, check_in_place, check_missing
 from discreet.curator.custody import sweep_prepared
 from discreet.curator.engine_room import Engines
 from discreet.curator.guarantee import check_same_guarantee
 from discreet.curator.identity import frame_identity, identity_of, refuse_vaults
+from discreet.curator.intake import Intake, SourceReport, take_in, take_in_place
 from discreet.curator.questions import Questions
 from discreet.curator.together import Holding, open_together, relations_together
 from discreet.curator.turns import Turns
@@ -38,7 +40,9 @@ from discreet.schema.table import Table
 __all__ = ["Warehouse"]
 
 Progress = Callable[[float], None]
+Told = Callable[[SourceReport], None]
 _WITH_TOTALS = ".kept.duckdb"
+_MANY_ROWS = 200_000
 
 
 class Warehouse:
@@ -57,6 +61,7 @@ class Warehouse:
         self._schemas: dict[str, Table] = {}
         self.engines = Engines(vault.catalogue, self._folder, self._opened)
         self._relations: dict[str, tuple[int, str]] = {}
+        self._reports: dict[str, SourceReport] = {}
         self._glance = threading.local()
         self.questions = Questions()
         self.turns = Turns()
@@ -67,8 +72,11 @@ class Warehouse:
         *,
         data: object | None = None,
         on_progress: Progress | None = None,
+        on_report: Told | None = None,
     ) -> Table:
         """Register a table: read its schema, prepare its rows, open its population's budget.
+
+        `on_report` gets what could not be read: exact, for the custodian alone.
 
         Privacy: none; the prepared rows stay in the vault.
         >>> Warehouse.add.__name__
@@ -77,18 +85,27 @@ class Warehouse:
         table = schema if isinstance(schema, Table) else read_schema(schema)
         self._folder.mkdir(mode=0o700, exist_ok=True)
         if data is not None:
-            return self._add_frame(table, data, on_progress)
+            return self._add_frame(table, data, on_progress, on_report)
         origin = _origin(table)
         if origin.dialect != "duckdb":
-            return self.add_in_place(table)
+            return self.add_in_place(table, on_report=on_report)
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()  # before it is read: a change meanwhile is noticed
-        prepared = self._prepare(table, origin, on_progress)
-        self._register(table, origin, prepared, stamp, identity_of)
+        with take_in(table, origin, self._folder, self._seal) as intake:
+            prepared = self._prepare(table, intake, on_progress)
+            self._register(table, intake.origin, prepared, stamp, identity_of)
+        self._tell(self._advised(table, intake), on_report)
         return table
 
-    def add_in_place(self, schema: str | Path | Mapping[str, Any] | Table) -> Table:
+    def add_in_place(
+        self,
+        schema: str | Path | Mapping[str, Any] | Table,
+        *,
+        on_report: Told | None = None,
+    ) -> Table:
         """Register a table whose rows stay where they are; every question reads its source.
+
+        `on_report` gets what could not be read: exact, for the custodian alone.
 
         Privacy: none; opens the population's budget.
         >>> Warehouse.add_in_place.__name__
@@ -100,20 +117,52 @@ class Warehouse:
         origin.check()
         refuse_vaults(table.name, origin)
         stamp = origin.stamp()
-        check_in_place(table, origin, self._folder)
+        intake = take_in_place(table, origin, self._folder)
+        check_in_place(table, intake, self._folder)
         self._register(table, origin, None, stamp, identity_of)
+        self._tell(intake.report, on_report)
         return table
 
-    def _add_frame(self, table: Table, data: object, on_progress: Progress | None) -> Table:
+    def _advised(self, table: Table, intake: Intake) -> SourceReport:
+        few = intake.rows <= _MANY_ROWS
+        if few or table.answer_seconds is not None or table.unit is None:
+            return intake.report
+        seconds = advised_seconds(self.engine((table.name,)), ENGINE_SECONDS["prepared"])
+        return replace(intake.report, answer_seconds=seconds)
+
+    def _tell(self, report: SourceReport, on_report: Told | None) -> None:
+        """Keep a report in memory, for this process alone."""
+        self._reports[report.table] = report
+        if on_report is not None:
+            on_report(report)
+
+    def report(self, name: str) -> SourceReport | None:
+        """What could not be read when this curator last added or refreshed a table.
+
+        Privacy: NONE: exact, for the custodian alone; kept in memory only.
+        >>> Warehouse.report.__name__
+        'report'
+        """
+        return self._reports.get(name)
+
+    def _add_frame(
+        self,
+        table: Table,
+        data: object,
+        on_progress: Progress | None,
+        on_report: Told | None,
+    ) -> Table:
         refuse_frame(self._seal, table.name)
         file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
         try:
             write_frame(data, file)
-            origin = Origin.of(str(file))
-            prepared = self._prepare(table, origin, on_progress)
-            self._register(table, origin, prepared, "", frame_identity)
+            origin = Origin.of(str(file), table.format)
+            with take_in(table, origin, self._folder, self._seal) as intake:
+                prepared = self._prepare(table, intake, on_progress)
+                self._register(table, origin, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
+        self._tell(self._advised(table, intake), on_report)
         return table
 
     def _register(
@@ -159,9 +208,16 @@ class Warehouse:
             (self._folder / old).unlink(missing_ok=True)
         self._sweep()
 
-    def refresh(self, name: str, *, on_progress: Progress | None = None) -> Registration:
+    def refresh(
+        self,
+        name: str,
+        *,
+        on_progress: Progress | None = None,
+        on_report: Told | None = None,
+    ) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
 
+        `on_report` gets what could not be read: exact, for the custodian alone.
         Privacy: none; new data is not new budget.
         >>> Warehouse.refresh.__name__
         'refresh'
@@ -172,11 +228,20 @@ class Warehouse:
             raise SchemaError(f"{name} was added from memory; add it again with its new data.")
         origin = _origin(table)
         refuse_vaults(name, origin)
-        stamp, prepared = origin.stamp(), None
-        if known.prepared is not None:
-            prepared = self._prepare(table, origin, on_progress)
+        stamp = origin.stamp()
+        if known.prepared is None:
+            intake = take_in_place(table, origin, self._folder)
+            check_in_place(table, intake, self._folder)
+            made = self._renew(name, origin, None, stamp)
         else:
-            check_in_place(table, origin, self._folder)
+            with take_in(table, origin, self._folder, self._seal) as intake:
+                prepared = self._prepare(table, intake, on_progress)
+                made = self._renew(name, intake.origin, prepared, stamp)
+            intake = replace(intake, report=self._advised(table, intake))
+        self._tell(intake.report, on_report)
+        return made
+
+    def _renew(self, name: str, origin: Origin, prepared: str | None, stamp: str) -> Registration:
         with self._settled(name, prepared) as file:
             return self._vault.catalogue.refresh(
                 name,
@@ -187,13 +252,14 @@ class Warehouse:
                 identity=identity_of(self._vault, origin, file),
             )
 
-    def _prepare(self, table: Table, origin: Origin, on_progress: Progress | None) -> str:
-        types = origin.types()
+    def _prepare(self, table: Table, intake: Intake, on_progress: Progress | None) -> str:
+        origin, types = intake.origin, intake.types
         check_missing(table, origin, types, self._folder)
         mark = f"{SEALED if self._seal is not None else ''}{unit_mark(table, types)}"
         file = f"{_file_name(table)}-{secrets.token_hex(8)}{mark}{_WITH_TOTALS}"
         prepare(
-            source=origin.source,
+            source=origin.read,
+            given=origin.format,
             select_sql=prepared_rows(table, "source", types),
             kept=kept_tables(table, TABLE),
             target=self._folder / file,
@@ -301,7 +367,8 @@ class Warehouse:
 
     def _holdings(self, names: tuple[str, ...]) -> list[Holding]:
         """What is known of several tables that one statement reads."""
-        return [Holding(each, self._schema(each).source) for each in map(self.current, names)]
+        tables = [(each, self._schema(each)) for each in map(self.current, names)]
+        return [Holding(each, table.source, table.format) for each, table in tables]
 
     def dialect(self, name: str) -> str:
         """The dialect of a table's engine.
@@ -366,13 +433,19 @@ class Warehouse:
         table = self._schema(known)
         if table.source is None or known.source is None:
             raise InvalidValue(f"{name} was added from memory; its source is gone.")
-        origin = _origin(table)
-        shown = origin.relation("source")
-        labels, statement = clamp_counts(table, shown, origin.types(), origin.dialect)
         kept = f"SELECT count(*) FROM {self.relation(name)}"
-        with closing(origin.engine(time_limit_seconds=self._time_limit)) as engine:
-            counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
-        return {"rows kept": self.engine((name,)).rows(kept)[0][0], **counts}
+        told = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
+        with take_in(told, _origin(table), self._folder, self._seal) as took:
+            origin = took.origin
+            shown = origin.relation("source")
+            labels, statement = clamp_counts(table, shown, took.types, origin.dialect)
+            with closing(origin.engine(time_limit_seconds=self._time_limit)) as engine:
+                counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
+        return {
+            "rows kept": self.engine((name,)).rows(kept)[0][0],
+            **counts,
+            **took.report.counts(),
+        }
 
     def close(self) -> None:
         """End all engines.
@@ -387,7 +460,7 @@ class Warehouse:
 def _origin(table: Table) -> Origin:
     if table.source is None:
         raise SchemaError(f"{table.name}: no source; name a file in the schema or pass data.")
-    return Origin.of(table.source)
+    return Origin.of(table.source, table.format)
 
 
 def _file_name(table: Table) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 from discreet.engines.child import Child, Failed, Order, text
@@ -16,6 +17,7 @@ from discreet.engines.sealing import Seal, is_sealed, needed
 from discreet.engines.sources import opening, openings
 from discreet.errors import InvalidValue, Unavailable
 from discreet.rationals import Number, positive
+from discreet.schema.format import PLAIN, Format
 
 __all__ = ["DuckDB"]
 
@@ -82,6 +84,7 @@ class DuckDB:
         cls,
         source: str,
         *,
+        given: Format = PLAIN,
         time_limit_seconds: Number,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -98,7 +101,7 @@ class DuckDB:
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
-            statements=opening(source),
+            statements=opening(source, given),
             settings=_settings(memory_limit, threads),
         )
         engine._start(order, time_limit_seconds, scratch)
@@ -110,6 +113,7 @@ class DuckDB:
         *,
         prepared: Mapping[str, Path],
         sources: Mapping[str, str],
+        formats: Mapping[str, Format] = MappingProxyType({}),
         time_limit_seconds: Number,
         scratch: Path | None = None,
         seal: Seal | None = None,
@@ -126,7 +130,7 @@ class DuckDB:
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
-            statements=attached + (openings(sources) if sources else ()),
+            statements=attached + (openings(sources, formats) if sources else ()),
             settings=_settings(None, None),
         )
         if any(map(is_sealed, prepared.values())):

@@ -2,13 +2,15 @@
 reads them, what their columns are, whether they changed, what tells them from others.
 """
 
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.engines.contents import file_end, value_codes
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.files import path_of, source_files
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.postgresql_source import PostgreSQLSource
 from discreet.engines.protocol import Engine
@@ -17,13 +19,16 @@ from discreet.engines.spark import Spark
 from discreet.engines.spark_source import SparkSource
 from discreet.errors import SchemaError
 from discreet.rationals import Number
+from discreet.schema.format import PLAIN, Format
 
 __all__ = ["Origin"]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A source, and the dialect of the engine that reads it.
+    """A source, the dialect of the engine that reads it, and the format of its texts.
+
+    `copy` is a file that the source was rewritten to for one reading, and is read in its place.
 
     Privacy: none (touches no data).
     >>> Origin.of("spark:clinic.visits").dialect, Origin.of("visits.csv").dialect
@@ -32,9 +37,11 @@ class Origin:
 
     source: str
     dialect: str
+    format: Format = PLAIN
+    copy: str | None = None
 
     @classmethod
-    def of(cls, source: str) -> "Origin":
+    def of(cls, source: str, given: Format = PLAIN) -> "Origin":
         """The origin that a schema's source names.
 
         Privacy: none (touches no data).
@@ -43,12 +50,24 @@ class Origin:
         """
         if source.startswith(("postgresql:", "postgres:")):
             PostgreSQLSource.read(source)
-            return cls(source, "postgresql")
-        return cls(source, "spark" if source.startswith("spark:") else "duckdb")
+            return cls(source, "postgresql", given)
+        return cls(source, "spark" if source.startswith("spark:") else "duckdb", given)
+
+    @property
+    def read(self) -> str:
+        """What is read for the source: its copy, where it has one.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("visits.csv").read
+        'visits.csv'
+        """
+        return self.copy or self.source
 
     @property
     def file(self) -> Path | None:
         """The file of a DuckDB source; `file.duckdb#table` names a table in one.
+
+        A pattern of several files stays a pattern.
 
         Privacy: none (touches no data).
         >>> Origin.of("visits.csv").file
@@ -57,7 +76,22 @@ class Origin:
         if self.dialect != "duckdb":
             return None
         before, mark, _ = self.source.rpartition("#")
-        return Path(before) if mark and Path(before).exists() else Path(self.source)
+        known = mark and Path(before).exists()
+        return Path(before) if known else Path(path_of(self.source))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files of a DuckDB source: one, or those of a pattern, in the order of their names.
+
+        Privacy: none (touches no data).
+        >>> Origin.of("visits.csv").files
+        (PosixPath('visits.csv'),)
+        """
+        if self.file is None:
+            return ()
+        if self.file.exists() or not any(sign in str(self.file) for sign in "*?["):
+            return (self.file,)
+        return tuple(map(Path, source_files(self.source).paths))
 
     def check(self) -> None:
         """Refuse an origin that the curator should not be connected to.
@@ -80,10 +114,7 @@ class Origin:
         if self.dialect == "spark":
             with Spark({"source": self.source}, time_limit_seconds=600) as engine:
                 return dict(engine.describe("source"))
-        found = describe(self.source)
-        if self.file is not None and self.file.suffix.lower() in (".csv", ".tsv"):
-            return {name: "VARCHAR" for name, _ in found}
-        return dict(found)
+        return dict(describe(self.read, self.format))
 
     def stamp(self) -> str:
         """What differs after a change; empty where changes cannot be seen from outside.
@@ -95,12 +126,14 @@ class Origin:
         try:
             if self.dialect == "spark":
                 return SparkSource.read(self.source).stamp()
-            if self.file is None:
-                return ""
-            status = os.stat(self.file)
+            files = self.files
+            states = [f"{each.st_size}:{each.st_mtime_ns}" for each in map(os.stat, files)]
         except (OSError, SchemaError):
             return "gone"
-        return f"{status.st_size}:{status.st_mtime_ns}"
+        if len(files) < 2:
+            return "".join(states)
+        named = "\0".join(f"{file}:{state}" for file, state in zip(files, states, strict=True))
+        return f"{len(files)} files:{hashlib.sha256(named.encode()).hexdigest()}"
 
     def content(self) -> Path | Iterable[bytes]:
         """What the fingerprint of the rows is made from.
@@ -113,7 +146,7 @@ class Origin:
             return [PostgreSQLSource.read(self.source).identity()]
         if self.file is None:
             return SparkSource.read(self.source).content()
-        return self.file
+        return self.file if len(self.files) == 1 else _pieces(self.files)
 
     def place(self) -> Path:
         """One path for one origin, however it was written: what a population is tied to.
@@ -138,7 +171,7 @@ class Origin:
         ('/data/visits.csv',)
         """
         if self.file is not None:
-            return (os.path.realpath(self.file),)
+            return tuple(map(os.path.realpath, self.files))
         if self.dialect == "spark":
             with Spark({"source": self.source}, time_limit_seconds=600) as engine:
                 return (str(self.place()), *engine.places("source"))
@@ -163,9 +196,9 @@ class Origin:
         """
         if self.dialect == "postgresql":
             return []
-        files = [self.file] if self.file is not None else SparkSource.read(self.source).files()
+        files = self.files or SparkSource.read(self.source).files()
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
-        values = None if self.file is None else value_codes(self.source)
+        values = None if self.file is None else value_codes(self.read, self.format)
         return found if values is None else [*found, b"values\0" + values]
 
     def relation(self, view: str) -> str:
@@ -191,4 +224,15 @@ class Origin:
             return PostgreSQL(self.source, time_limit_seconds=limit)
         if self.dialect == "spark":
             return Spark({"source": self.source}, time_limit_seconds=limit)
-        return DuckDB.in_place(self.source, time_limit_seconds=limit, scratch=scratch)
+        return DuckDB.in_place(
+            self.read, given=self.format, time_limit_seconds=limit, scratch=scratch
+        )
+
+
+def _pieces(files: Iterable[Path]) -> Iterator[bytes]:
+    """The bytes of several files, each behind its length."""
+    for file in files:
+        yield f"{file.stat().st_size}\0".encode()
+        with file.open("rb") as content:
+            while piece := content.read(1 << 20):
+                yield piece

@@ -14,6 +14,7 @@ from discreet.engines.scratch import Scratch
 from discreet.engines.sealing import Seal
 from discreet.engines.sources import opening
 from discreet.errors import InvalidValue, SchemaError, with_article
+from discreet.schema.format import PLAIN, Format
 
 __all__ = ["TABLE", "prepare", "write_frame"]
 
@@ -63,6 +64,7 @@ def _sealed(order: Order, seal: Seal) -> Order:
 def prepare(
     *,
     source: str,
+    given: Format = PLAIN,
     select_sql: str,
     target: Path,
     kept: Mapping[str, str] = MappingProxyType({}),
@@ -83,7 +85,7 @@ def prepare(
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
-    statements = (*opening(source), *_PROGRESS)
+    statements = (*opening(source, given), *_PROGRESS)
     settings: dict[str, str] = {}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from discreet.errors import SchemaError
 from discreet.plan.prepare_duckdb import DUCKDB_READER
 from discreet.plan.prepare_form import Reader, Reading, ruled
+from discreet.plan.prepare_format import check_format, formatted, present
 from discreet.plan.prepare_postgresql import POSTGRESQL_READER
 from discreet.plan.prepare_spark import SPARK_READER
 from discreet.schema.column import AS_NULL, Column, nearest
@@ -16,6 +17,7 @@ from discreet.schema.table import Table
 
 __all__ = [
     "LONGEST_TEXT",
+    "Raw",
     "Refusal",
     "clamp_counts",
     "lattice_rows",
@@ -32,8 +34,14 @@ _READERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A table's columns in the spelling and the types of its source."""
+class Raw:
+    """A table's columns in the spelling, the types and the format of its source, as SQL.
+
+    Privacy: none (touches no data).
+    >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
+    >>> Raw.of(table, {"Age": "BIGINT"}, "duckdb").value("age")
+    ('"Age"', 'BIGINT')
+    """
 
     table: Table
     types: Mapping[str, str]
@@ -41,7 +49,15 @@ class _Source:
     names: Mapping[str, str]
 
     @classmethod
-    def of(cls, table: Table, types: Mapping[str, str], dialect: str) -> "_Source":
+    def of(cls, table: Table, types: Mapping[str, str], dialect: str) -> "Raw":
+        """The columns of a source of these types; one that is not there is refused.
+
+        Privacy: none (touches no data).
+        >>> Raw.of(Table("t", columns=(Column("age", "boolean"),)), {"sex": "BOOLEAN"}, "duckdb")
+        Traceback (most recent call last):
+        discreet.errors.SchemaError: t: the source has no column 'age'. Known: sex.
+        """
+        check_format(table, dialect)
         if not table.columns:
             raise SchemaError(
                 f"{table.name}: [columns] is empty, so nothing could be asked. Declare a column of "
@@ -54,19 +70,38 @@ class _Source:
         return cls(table, types, _READERS[dialect], names)
 
     def value(self, name: str) -> tuple[str, str]:
-        """A column's quoted name and its type."""
+        """A column of the source as SQL, NULL where it is a word for missing; and its type.
+
+        Privacy: none (touches no data).
+        >>> Raw.of(Table("t", unit="id"), {"ID": "BIGINT"}, "duckdb").value("id")
+        ('"ID"', 'BIGINT')
+        """
         spelt = self.names[name]
-        return '"' + spelt.replace('"', '""') + '"', self.types[spelt].upper()
+        kind = self.types[spelt].upper()
+        return present(self.table.format, '"' + spelt.replace('"', '""') + '"', kind), kind
 
     def reading(self, column: Column) -> Reading:
-        """The raw value as SQL, before any rule."""
+        """The raw value as SQL, before any rule.
+
+        Privacy: none (touches no data).
+        >>> table = Table("t", columns=(Column("age", "boolean"),))
+        >>> Raw.of(table, {"age": "BOOLEAN"}, "duckdb").reading(table.columns[0]).code
+        'CAST("age" AS TINYINT)'
+        """
         value, kind = self.value(column.name)
         if column.private_keys:
             return Reading(self.reader.text(value, kind, f"{self.table.name}.{column.name}"))
+        value, kind = formatted(self.table.format, column.kind, value, kind)
         return self.reader.readings[column.kind](column, value, kind)
 
     def code(self, column: Column) -> str:
-        """One column as a narrow integer or NULL, or a text; never fails, whatever the value."""
+        """One column as a narrow integer or NULL, or a text; never fails, whatever the value.
+
+        Privacy: none (touches no data).
+        >>> table = Table("t", columns=(Column("age", "boolean"),))
+        >>> Raw.of(table, {"age": "BOOLEAN"}, "duckdb").code(table.columns[0])
+        'CAST(CAST("age" AS TINYINT) AS TINYINT)'
+        """
         reading = self.reading(column)
         if column.private_keys:
             return f"CASE WHEN length({reading.code}) <= {LONGEST_TEXT} THEN {reading.code} END"
@@ -78,10 +113,27 @@ class _Source:
 
     @property
     def unit(self) -> str:
-        """The privacy unit, told apart as every engine does."""
+        """The privacy unit, told apart as every engine does.
+
+        Privacy: none (touches no data).
+        >>> Raw.of(Table("t", unit="id"), {"id": "BIGINT"}, "duckdb").unit
+        '"id"'
+        """
         assert self.table.unit is not None
         value, kind = self.value(self.table.unit)
         return self.reader.unit(value, kind, f"{self.table.name}.{self.table.unit}")
+
+    @property
+    def text_unit(self) -> bool:
+        """Whether units are texts, which may be too long.
+
+        Privacy: none (touches no data).
+        >>> Raw.of(Table("t", unit="id"), {"id": "VARCHAR"}, "duckdb").text_unit
+        True
+        """
+        assert self.table.unit is not None
+        kind = self.value(self.table.unit)[1]
+        return any(word in kind for word in ("BLOB", "CHAR", "STRING", "TEXT"))
 
 
 def _spelt(called: str, types: Mapping[str, str], table: str) -> str:
@@ -112,17 +164,16 @@ def lattice_rows(
     >>> lattice_rows(table, "source", {"age": "BIGINT"}).startswith("SELECT CAST(CASE")
     True
     """
-    source = _Source.of(table, types, dialect)
+    source = Raw.of(table, types, dialect)
     columns = [f'{source.code(column)} AS "{column.name}"' for column in table.columns]
     if table.unit is None:
         return f"SELECT {', '.join(columns)} FROM {relation}"
     # On the raw column, which an index or a file's statistics may know.
-    raw, kind = source.value(table.unit)
-    present = f"{raw} IS NOT NULL"
-    if any(word in kind for word in ("BLOB", "CHAR", "STRING", "TEXT")):
-        present += f" AND length({source.unit}) <= {LONGEST_TEXT}"
+    known = f"{source.value(table.unit)[0]} IS NOT NULL"
+    if source.text_unit:
+        known += f" AND length({source.unit}) <= {LONGEST_TEXT}"
     columns = [f'{source.unit} AS "$unit"', *columns]
-    rows = f"SELECT {', '.join(columns)} FROM {relation} WHERE {present}"
+    rows = f"SELECT {', '.join(columns)} FROM {relation} WHERE {known}"
     return _first_rows(source, rows)
 
 
@@ -141,7 +192,7 @@ def prepared_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
     return f"{rows} ORDER BY {order}" if keys else rows
 
 
-def _first_rows(source: _Source, rows: str) -> str:
+def _first_rows(source: Raw, rows: str) -> str:
     """The first rows of each unit in the order of a hash of the unit and the lattice values."""
     dialect, columns = source.reader.dialect, source.table.columns
     texts = [
@@ -187,7 +238,7 @@ def missing_count(
     >>> missing_count(table, "source", {"a": "BOOLEAN"}) is None
     True
     """
-    source = _Source.of(table, types, dialect)
+    source = Raw.of(table, types, dialect)
     found: list[Refusal] = []
     counts: list[str] = []
     for column in table.columns:
@@ -220,7 +271,7 @@ def clamp_counts(
     >>> clamp_counts(table, "source", {"a": "BOOLEAN"})[0]
     ['rows in the source', 'a: missing or undeclared']
     """
-    source = _Source.of(table, types, dialect)
+    source = Raw.of(table, types, dialect)
     labels, counts = ["rows in the source"], ["COUNT(*)"]
     if table.unit is not None:
         labels.append("rows without a unit")

@@ -13,15 +13,17 @@ from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema.column import nearest
 from discreet.schema.entry import known_keys, read_column
+from discreet.schema.format import PLAIN
+from discreet.schema.format_file import read_format
 from discreet.schema.names import any_name
-from discreet.schema.table import JOINED_ROWS, TABLE_KINDS, Budget, Table
+from discreet.schema.table import JOINED_ROWS, TABLE_KINDS, UNREADABLE_SHARE, Budget, Table
 
 __all__ = ["FILL_IN", "read_schema", "read_schema_text"]
 
 FILL_IN = "FILL-IN"
 """The mark a skeleton has where the custodian must write; TOML with a mark left is refused."""
 
-_SECTIONS = ("table", "columns", "budget")
+_SECTIONS = ("table", "format", "columns", "budget")
 _ABOUT_PEOPLE = (
     "population",
     "unit",
@@ -31,7 +33,8 @@ _ABOUT_PEOPLE = (
     "neighbours",
 )
 _LOOKUP = ("key", "rows_per_key")
-_TABLE = ("name", "description", "source", "kind", "answer_seconds", *_ABOUT_PEOPLE, *_LOOKUP)
+_OF_SOURCE = ("source", "unreadable_share", "answer_seconds")
+_TABLE = ("name", "description", "kind", *_OF_SOURCE, *_ABOUT_PEOPLE, *_LOOKUP)
 _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
 
 
@@ -161,6 +164,8 @@ def _table(document: Mapping[str, Any]) -> Table:
         answer_seconds=facts.get("answer_seconds"),
         unit_source_name=facts.get("unit_source_name", ""),
         description=facts.get("description", ""),
+        format=read_format(name, _section(document, "format")) if "format" in document else PLAIN,
+        unreadable_share=facts.get("unreadable_share", UNREADABLE_SHARE),
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from discreet.errors import SchemaError
 from discreet.schema.column import nearest
 from discreet.schema.file import FILL_IN
+from discreet.schema.format import PLAIN, Format
 from discreet.schema.names import population_name, proposed_names, sql_name, text_literal, toml_key
-from discreet.schema.write import table_name
+from discreet.schema.write import format_lines, table_name
 
 __all__ = ["skeleton"]
 
@@ -51,6 +52,10 @@ _COLUMNS = """\
 #   null          "drop" (the default) leaves NULL out of an aggregate, a constant replaces it,
 #                 "error" refuses the source
 """
+_FORMAT = """\
+# How the file is written: a guess from its first rows; check it. Cells of another form count as
+# missing and are told at `discreet add`, which refuses a source with too many of them.
+"""
 _BUDGET = """\
 # What all answers together may cost everybody in the population, for ever. Delete this section
 # if the population already has a budget. Below 1 is strong protection, above 10 little.
@@ -62,7 +67,11 @@ epsilon = {mark}
 
 
 def skeleton(
-    name: str, source: str, columns: Sequence[tuple[str, str]], unit: str | None = None
+    name: str,
+    source: str,
+    columns: Sequence[tuple[str, str]],
+    unit: str | None = None,
+    given: Format = PLAIN,
 ) -> str:
     """The schema file to fill in, from column names and the engine's names of their types.
 
@@ -91,6 +100,7 @@ def skeleton(
         "# number of people public.",
         'neighbours = "add-remove"',
         "",
+        *_format(given),
         "[columns]",
         _COLUMNS + "\n".join(entries),
         "",
@@ -105,6 +115,11 @@ def _unit(called: dict[str, str], unit: str) -> str:
     if called[unit] == unit:
         return name
     return f"{name}\nunit_source_name = {text_literal(unit)}"
+
+
+def _format(given: Format) -> list[str]:
+    lines = format_lines(given)
+    return [lines[0], _FORMAT + lines[1], *lines[2:], ""] if lines else []
 
 
 def _entry(name: str, column: str, type_name: str) -> str:

@@ -13,15 +13,19 @@ from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
 from discreet.schema.column import Column, described, nearest, whole
+from discreet.schema.format import PLAIN, Format
 from discreet.schema.names import any_name, folded, population_name
 
-__all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table"]
+__all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table", "UNREADABLE_SHARE"]
 
 TABLE_KINDS = ("private", "public")
 """What a table can be: about people, or a lookup table that needs no protection."""
 
 JOINED_ROWS = 1000
 """The most rows that a join gives one unit, unless a schema raises it."""
+
+UNREADABLE_SHARE = Fraction(1, 100)
+"""The share of a column's cells that may be unreadable, unless a schema sets another."""
 
 _MOST_ROWS = 10**9
 _MOST_JOINED = 10**6
@@ -90,6 +94,8 @@ class Table:
     which follows when remote answers can be seen. Without it, the table's engine decides.
     `unit_source_name` is what the source calls the unit, where that is another name;
     `description` tells analysts what the table is about.
+    `format` says how the source's texts are written; a source of which more than
+    `unreadable_share` of a column's cells, or of its rows, cannot be read is refused.
     Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
@@ -111,6 +117,8 @@ class Table:
     answer_seconds: Fraction | None = None
     unit_source_name: str = ""
     description: str = ""
+    format: Format = PLAIN
+    unreadable_share: Fraction = UNREADABLE_SHARE
 
     def __post_init__(self) -> None:
         any_name(self.name, "a table's name")
@@ -144,6 +152,7 @@ class Table:
         self._check_unit(seen)
         self._check_key(seen)
         self._check_seconds()
+        self._check_share()
 
     def _check_unit(self, columns: dict[str, str]) -> None:
         called: object = self.unit_source_name
@@ -209,6 +218,20 @@ class Table:
             )
         object.__setattr__(self, "answer_seconds", seconds)
 
+    def _check_share(self) -> None:
+        if not isinstance(self.format, Format):
+            raise SchemaError(f"{self.name}: format is {self.format!r}, not a Format.")
+        try:
+            share = nonnegative(self.unreadable_share, "unreadable_share")
+        except InvalidValue as error:
+            raise SchemaError(f"{self.name}: {error}") from None
+        if share > 1 or share.denominator.bit_length() > _MOST_BITS:
+            raise SchemaError(
+                f"{self.name}: unreadable_share is {float(share):g}; it is a share of a column's "
+                "cells, from 0 to 1."
+            )
+        object.__setattr__(self, "unreadable_share", share)
+
     def _check_public(self) -> None:
         for name, given in (
             ("unit", self.unit is not None),
@@ -262,8 +285,15 @@ class Table:
             relation = Relation(facts.pop("neighbours"))
             key = tuple(facts.pop("key", ()))
             seconds = facts.pop("answer_seconds", None)
+            share = Fraction(facts.pop("unreadable_share", UNREADABLE_SHARE))
+            given: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in facts.pop("format", {}).items()
+            }
             return Table(
                 **facts,
+                format=Format(**given),
+                unreadable_share=share,
                 neighbours=relation,
                 columns=columns,
                 budget=budget,
@@ -304,6 +334,7 @@ class Table:
 
 _NOT_MEANING = frozenset(
     {"answer_seconds", "budget", "description", "joined_rows_per_unit", "source"}
+    | {"unreadable_share"}
 )
 # Facts that schemas did not always have: left out where they say nothing, so that a stored
 # release still names the version of its schema.
@@ -315,6 +346,8 @@ _LATER_ON_TABLES = {
     "answer_seconds": None,
     "unit_source_name": "",
     "description": "",
+    "format": {},
+    "unreadable_share": UNREADABLE_SHARE,
 }
 _LATER_ON_COLUMNS = {
     "private_keys": False,
@@ -335,12 +368,14 @@ def _version(table: Table) -> str:
 
 
 def _facts(table: Table) -> dict[str, Any]:
-    facts = _but_defaults(asdict(table), _LATER_ON_TABLES)
+    facts = _but_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
     facts["columns"] = [_but_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
     for column in facts["columns"]:
         column["step"] = str(column["step"])
     if table.answer_seconds is not None:
         facts["answer_seconds"] = str(table.answer_seconds)
+    if "unreadable_share" in facts:
+        facts["unreadable_share"] = str(table.unreadable_share)
     if table.budget is not None:
         limits = facts["budget"]
         facts["budget"] = {

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 from discreet.errors import SchemaError
 from discreet.schema.column import AS_NULL, Column
+from discreet.schema.format import Format
 from discreet.schema.names import text_literal, toml_key
-from discreet.schema.table import JOINED_ROWS, Budget, Table
+from discreet.schema.table import JOINED_ROWS, UNREADABLE_SHARE, Budget, Table
 
-__all__ = ["decimal_literal", "schema_text", "table_name"]
+__all__ = ["decimal_literal", "format_lines", "schema_text", "table_name"]
 
 _MOST_PLACES = 100
 
@@ -66,7 +67,11 @@ def schema_text(table: Table) -> str:
     if table.answer_seconds is not None:
         where = f"{table.name}: answer_seconds"
         lines.append(f"answer_seconds = {decimal_literal(table.answer_seconds, where)}")
+    if table.unreadable_share != UNREADABLE_SHARE:
+        where = f"{table.name}: unreadable_share"
+        lines.append(f"unreadable_share = {decimal_literal(table.unreadable_share, where)}")
     lines += _lookup(table) if table.kind == "public" else _protection(table)
+    lines += ["", *written] if (written := format_lines(table.format)) else []
     lines += ["", "[columns]"]
     lines += [
         f"{toml_key(column.name)} = {{ {_entry(table, column)} }}" for column in table.columns
@@ -147,3 +152,19 @@ def _value(where: str, column: Column, k: int) -> str:
     if isinstance(value, date):
         return value.isoformat()
     return text_literal(value) if isinstance(value, str) else str(value).lower()
+
+
+def format_lines(given: Format) -> list[str]:
+    """The lines of the section [format]; none for the usual format.
+
+    Privacy: none (touches no data).
+    >>> format_lines(Format(decimal=",", missing=("n/a", "-")))
+    ['[format]', 'decimal = ","', 'missing = ["n/a", "-"]']
+    """
+    lines = [
+        f"{name} = [{', '.join(map(text_literal, value))}]"
+        if isinstance(value, list)
+        else f"{name} = {text_literal(value)}"
+        for name, value in given.facts().items()
+    ]
+    return ["[format]", *lines] if lines else []

@@ -83,7 +83,7 @@ async def _add(request: Request, form: TableForm, who: _Custodian) -> dict[str, 
     def add() -> dict[str, Any]:
         schema = schema_of(desk, form)
         made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
-        return table_values(made)
+        return {**table_values(made), "report": _report(desk, made.name)}
 
     return await desk.gate.run(who.name, add)
 
@@ -93,9 +93,15 @@ async def _refresh(request: Request, name: _Name, who: _Custodian) -> dict[str, 
 
     def refresh() -> dict[str, Any]:
         desk.refresh(name)
-        return {"table": name, "refreshed": True}
+        return {"table": name, "refreshed": True, "report": _report(desk, name)}
 
     return await desk.gate.run(who.name, refresh)
+
+
+def _report(desk: Desk, name: str) -> dict[str, Any] | None:
+    """What could not be read: exact, in the answer to the custodian and nowhere else."""
+    report = desk.curator.report(name)
+    return None if report is None else report.values()
 
 
 async def _inspect(request: Request, name: _Name, who: _Custodian) -> dict[str, Any]:

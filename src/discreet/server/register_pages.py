@@ -19,19 +19,31 @@ from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.words import cost_text, refusal_text
 from discreet.engines.origins import Origin
-from discreet.engines.sources import describe
+from discreet.engines.preview import preview
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.vault import vault_around
 from discreet.schema.column import Column
 from discreet.schema.described import examples_of, protected_text
 from discreet.schema.file import read_schema
+from discreet.schema.format import PLAIN, Format
 from discreet.schema.table import Table
+from discreet.schema.write import format_lines
 from discreet.server.pages import Custodian, Form, Here, form_of
 from discreet.server.settings import Settings
 
 __all__ = ["document_of", "dry_run", "files_of", "register_pages", "words_of"]
 
-_ENDINGS = (".parquet", ".csv", ".tsv")
+_ENDINGS = (
+    ".parquet",
+    ".csv",
+    ".tsv",
+    ".csv.gz",
+    ".jsonl",
+    ".ndjson",
+    ".xlsx",
+    ".feather",
+    ".arrow",
+)
 _MOST_FILES = 200
 _MOST_COLUMNS = 300
 _MADE_UP = 200
@@ -99,13 +111,15 @@ async def _step(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
     source = form.text("other") or form.text("source")
     try:
-        columns = await here.run(lambda: _columns(here.desk.settings, source))
+        columns, given = await here.run(lambda: _columns(here.desk.settings, source))
     except DiscreetError as refusal:
         return await _first(here, refusal_text(refusal), source)
     if form.text("step") == "2":
         return await _second(here, form, source, columns)
     try:
         document = document_of(form, here.desk.settings.source(source))
+        if given.facts():
+            document["format"] = given.facts()
         table = read_schema(document)
         if form.text("step") == "4":
             await here.run(lambda: here.desk.curator.add(document))
@@ -124,10 +138,13 @@ async def _step(request: Request, here: Custodian) -> Response:
     )
 
 
-def _columns(settings: Settings, source: str) -> list[tuple[str, str]]:
+def _columns(settings: Settings, source: str) -> tuple[list[tuple[str, str]], Format]:
+    """Names and types of columns, and how a file seems to be written."""
     place = settings.source(source)
-    found = Origin.of(place).types().items() if "://" in place else describe(place)
-    return list(found)[:_MOST_COLUMNS]
+    if "://" in place:
+        return list(Origin.of(place).types().items())[:_MOST_COLUMNS], PLAIN
+    guess = preview(place).guess
+    return list(guess.columns)[:_MOST_COLUMNS], guess.format
 
 
 async def _second(
@@ -239,6 +256,7 @@ def words_of(table: Table) -> list[str]:
         budget = table.budget
         meaning = explain(epsilon=budget.epsilon, delta=budget.delta, relation=table.neighbours)
         said += [line.strip() for line in meaning.sentences()]
+    said += [f"Guessed from the file: {line}." for line in format_lines(table.format)[1:]]
     for column in table.columns:
         if column.kind not in ("category", "boolean"):
             low, high = column.decode(column.lower), column.decode(column.upper)
@@ -262,7 +280,7 @@ def dry_run(table: Table) -> list[tuple[str, str]]:
         file = Path(folder) / "made_up.csv"
         _write_made_up(table, file)
         with Curator.open(Path(folder) / "vault") as curator:
-            curator.add(replace(table, source=str(file)))
+            curator.add(replace(table, source=str(file), format=PLAIN))
             curator.grant("dry-run", epsilon=10, delta=table.budget.delta if table.budget else 0)
             session = curator.session("dry-run")
             for question in examples_of([table])[:3]:

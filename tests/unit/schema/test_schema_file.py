@@ -13,6 +13,7 @@ from discreet.loss import Relation
 from discreet.schema import KINDS, Budget, Column, Table
 from discreet.schema.entry import KEYS
 from discreet.schema.file import read_schema, read_schema_text
+from discreet.schema.format import Format
 from support.surface import ROOT
 
 VISITS = """
@@ -705,14 +706,17 @@ REFERENCE = (ROOT / "docs" / "schema.md").read_text()
 
 def test_the_examples_in_the_reference_are_schemas():
     examples = [part.split("```")[0] for part in REFERENCE.split("```toml\n")[1:]]
-    visits, regions, sales = map(read_schema_text, examples)
+    visits, regions, payments, sales = map(read_schema_text, examples)
     assert {column.kind for column in visits.columns} == set(KINDS)
     assert visits.column("city").private_keys
     assert (regions.kind, regions.key) == ("public", ("code",))
+    assert payments.format.facts().keys() == {each.name for each in fields(Format)} - {"quote"}
     assert sales.column("net_income").source_name == "Net income (€)"
 
 
-@pytest.mark.parametrize("name", [field.name for kind in (Table, Budget) for field in fields(kind)])
+@pytest.mark.parametrize(
+    "name", [field.name for kind in (Table, Budget, Format) for field in fields(kind)]
+)
 def test_the_reference_explains_every_fact(name):
     assert name == "columns" or f"| `{name}`" in REFERENCE or f"[{name}]" in REFERENCE
 

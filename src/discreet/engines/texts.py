@@ -1,0 +1,346 @@
+"""Reads text files of records as a person would, whatever is in them: encodings, compression, lines
+that are no records. What a line holds is exact data; messages name files and lines, never cells.
+"""
+
+import csv
+import gzip
+import io
+import zlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, cast
+
+from discreet.errors import SchemaError
+from discreet.schema.format import Format
+
+__all__ = [
+    "BROKEN",
+    "Header",
+    "Record",
+    "damaged",
+    "head_bytes",
+    "header",
+    "headers",
+    "lines_of",
+    "open_text",
+    "records",
+    "refuse_twins",
+]
+
+BROKEN = (OSError, EOFError, zlib.error)
+"""What reading a damaged file raises."""
+
+_DELIMITERS = ",;\t|"
+_LONGEST_RECORD = 1 << 18  # characters; a quote that is never closed ends here
+_CHUNK = 1 << 20
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: the number of its first line, and its cells; None where it is no record.
+
+    Privacy: none: the cells are exact.
+    >>> Record(2, ["a", "b"]).line
+    2
+    """
+
+    line: int
+    cells: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The delimiter of a file and the names of its columns; whether they are on its first line.
+
+    Privacy: none (touches no data): names of columns only.
+    >>> Header(",", ("a", "b"), True).names
+    ('a', 'b')
+    """
+
+    delimiter: str
+    names: tuple[str, ...]
+    first: bool
+
+
+@contextmanager
+def _bytes(path: str) -> Iterator[IO[bytes]]:
+    if path.lower().endswith(".gz"):
+        with gzip.open(path, "rb") as packed:
+            yield cast(IO[bytes], packed)
+    elif path.lower().endswith(".zst"):
+        try:
+            arrow = import_module("pyarrow")
+        except ImportError:
+            raise SchemaError(
+                'reading a .zst file needs the package pyarrow: pip install "discreet[arrow]". '
+                "Nothing was added."
+            ) from None
+        with arrow.input_stream(path, compression="zstd", buffer_size=_CHUNK) as stream:
+            yield cast(IO[bytes], stream)
+    else:
+        with open(path, "rb") as plain:
+            yield plain
+
+
+def head_bytes(path: str, size: int) -> bytes:
+    """The first bytes of a file's text, after decompression.
+
+    Privacy: none: exact.
+    >>> head_bytes(__file__, 3)
+    b'\"\"\"'
+    """
+    with _bytes(path) as stream:
+        return stream.read(size)
+
+
+@contextmanager
+def open_text(path: str, encoding: str) -> Iterator[Iterator[str]]:
+    """The lines of a file with their ends; what cannot be decoded is left as marks.
+
+    Privacy: none: exact.
+    >>> with open_text(__file__, "utf-8") as lines:
+    ...     next(lines)[3:8]
+    'Reads'
+    """
+    start = head_bytes(path, 2)
+    name, errors = encoding, "replace"
+    if encoding == "utf-8":
+        name, errors = "utf-8-sig", "surrogateescape"
+    elif encoding == "utf-16" and start not in _MARKS:
+        name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
+    with _bytes(path) as stream:
+        # A view of the stream's own would be closed with it: read in pieces instead.
+        text = io.TextIOWrapper(
+            io.BufferedReader(_Pieces(stream), _CHUNK), encoding=name, errors=errors, newline=""
+        )
+        yield text
+
+
+class _Pieces(io.RawIOBase):
+    """Any object with `read` as a raw stream."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def damaged(text: str, encoding: str) -> bool:
+    """Whether bytes of a text could not be decoded.
+
+    Privacy: none (touches no data).
+    >>> damaged("caf\\udce9", "utf-8"), damaged("caf\\u00e9", "utf-8")
+    (True, False)
+    """
+    if text.isascii():
+        return False
+    if encoding == "utf-8":
+        return any("\ud800" <= sign <= "\udfff" for sign in text)
+    return encoding != "latin-1" and "\ufffd" in text
+
+
+class _Lines:
+    """Lines that can be handed back, and those that the record being read has taken."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self.taken: list[str] = []
+        self.number = 1  # of the first line taken
+
+    def __iter__(self) -> Iterator[str]:
+        size = 0
+        while True:
+            size = size if self.taken else 0
+            line = self._again.popleft() if self._again else next(self._lines, None)
+            if line is None:
+                return
+            if self.taken and size + len(line) > _LONGEST_RECORD:
+                self._again.appendleft(line)
+                return
+            size += len(line)
+            self.taken.append(line)
+            yield line
+
+    def settle(self) -> None:
+        self.number += len(self.taken)
+        self.taken.clear()
+
+    def give_back(self) -> None:
+        """All but the first line are read again."""
+        self._again.extendleft(reversed(self.taken[1:]))
+        self.number += 1
+        self.taken.clear()
+
+
+def records(
+    lines: Iterator[str], given: Format, delimiter: str, width: int | None
+) -> Iterator[Record]:
+    """Every record of a text; a line that begins none is one of its own, and reading goes on
+    behind it. Blank lines are left out where a record has several cells.
+
+    `width` is the number of cells of a record; empty cells behind them are left out.
+    Privacy: none: exact.
+    >>> from discreet.schema.format import PLAIN
+    >>> text = ["1,2\\n", "3\\n", '4,"x\\n', 'y"\\n', '5,"z\\n', "6,7\\n"]
+    >>> [(each.line, each.cells) for each in records(iter(text), PLAIN, ",", 2)]
+    [(1, ['1', '2']), (2, None), (3, ['4', 'x\\ny']), (5, None), (6, ['6', '7'])]
+    """
+    source = _Lines(lines)
+    while True:
+        reader = csv.reader(
+            iter(source),
+            delimiter=delimiter,
+            quotechar=given.quote or None,
+            quoting=csv.QUOTE_MINIMAL if given.quote else csv.QUOTE_NONE,
+            strict=True,
+        )
+        broken = False
+        try:
+            for cells in reader:
+                if _is_blank(cells, width):
+                    if width == 1:
+                        yield Record(source.number, [""])
+                    source.settle()
+                    continue
+                kept = _fitting(cells, width)
+                text = "".join(cells)
+                if kept is None or damaged(text, given.encoding):
+                    broken = True
+                    break
+                yield Record(source.number, kept)
+                source.settle()
+        except csv.Error:
+            broken = True
+        if not broken and not source.taken:
+            return
+        yield Record(source.number, None)
+        source.give_back()
+
+
+def _is_blank(cells: list[str], width: int | None) -> bool:
+    return not cells or (width != 1 and len(cells) == 1 and not cells[0].strip())
+
+
+def _fitting(cells: list[str], width: int | None) -> list[str] | None:
+    if width is None or len(cells) == width:
+        return cells
+    return cells[:width] if len(cells) > width and not any(cells[width:]) else None
+
+
+def header(path: str, given: Format, source: str) -> Header:
+    """The names of a file's columns, from its first line that is not blank.
+
+    A column without a name is called by its place: column_3.
+    Privacy: none: reads that line alone.
+    >>> from discreet.schema.format import PLAIN
+    >>> header("absent.csv", PLAIN, "absent.csv")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'absent.csv': the first line must hold the column names, \
+in utf-8; it cannot be read. Nothing was added.
+    """
+    reason = "it cannot be read"
+    try:
+        with open_text(path, given.encoding) as lines:
+            first = next((line for line in lines if line.strip()), "")
+        mark = head_bytes(path, 2)
+        if not first.strip():
+            reason = "the file is empty"
+        elif (damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
+            reason = 'it is UTF-16: write encoding = "utf-16" in [format]'
+        elif damaged(first, given.encoding) or "\0" in first:
+            reason = 'it is not: write another encoding in [format], such as "cp1252"'
+        else:
+            return _header(path, given, source, first)
+    except BROKEN:
+        pass
+    raise SchemaError(
+        f"source {source!r}: the first line must hold the column names, in {given.encoding}; "
+        f"{reason}. Nothing was added."
+    )
+
+
+def _header(path: str, given: Format, source: str, first: str) -> Header:
+    delimiter = given.delimiter or max(_DELIMITERS, key=first.count)
+    with open_text(path, given.encoding) as lines:
+        record = next(records(lines, given, delimiter, None), Record(1, None))
+        read = record.cells
+    if read is None or not any(name.strip() for name in read):
+        raise SchemaError(
+            f"source {source!r}: the first line must hold the column names; its quotes are never "
+            "closed, or no column has a name. Nothing was added."
+        )
+    names = tuple(name.strip() or f"column_{place}" for place, name in enumerate(read, 1))
+    refuse_twins(names, source)
+    return Header(delimiter, names, record.line == 1)
+
+
+def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
+    """The headers of several files, which must name the same columns in the same order.
+
+    Privacy: none: reads the first lines alone.
+    >>> headers([], Format(), "*.csv")
+    []
+    """
+    found = [header(path, given, source) for path in paths]
+    for path, head in zip(paths, found, strict=True):
+        if head.names != found[0].names:
+            raise SchemaError(
+                f"source {source!r}: {Path(path).name!r} has other columns than "
+                f"{Path(paths[0]).name!r}. Files of one pattern have the same columns in the same "
+                "order. Nothing was added."
+            )
+    return found
+
+
+def refuse_twins(names: tuple[str, ...], source: str) -> None:
+    """Refuse two columns of one name.
+
+    Privacy: none (touches no data).
+    >>> refuse_twins(("age", "Age"), "a.csv")
+    Traceback (most recent call last):
+    discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename one.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise SchemaError(
+                f"source {source!r}: two columns have the same name, {name!r}; rename one."
+            )
+        seen.add(name.lower())
+
+
+def lines_of(
+    paths: Sequence[str], given: Format, source: str, wanted: set[int]
+) -> dict[int, tuple[int, int]]:
+    """File and line on which records begin, by the records' numbers through all files, from 1.
+
+    Privacy: none: exact.
+    >>> lines_of([], Format(), "absent.csv", set())
+    {}
+    """
+    found: dict[int, tuple[int, int]] = {}
+    number = 0
+    for place, path in enumerate(paths):
+        head = header(path, given, source)
+        with open_text(path, given.encoding) as lines:
+            read = records(lines, given, head.delimiter, len(head.names))
+            next(read, None)  # the names
+            for record in read:
+                if len(found) == len(wanted):
+                    return found
+                number += 1
+                if number in wanted:
+                    found[number] = (place, record.line)
+    return found

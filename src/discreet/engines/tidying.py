@@ -1,0 +1,326 @@
+"""Rewrites sources that no engine reads as they are: other encodings, lines that are no records,
+JSON lines, sheets, Arrow files. The copy is exact, lies in a scratch folder and is for one reading.
+"""
+
+import csv
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.files import TIDY, SourceFiles
+from discreet.engines.texts import (
+    BROKEN,
+    Record,
+    damaged,
+    headers,
+    open_text,
+    records,
+    refuse_twins,
+)
+from discreet.errors import SchemaError
+from discreet.schema.format import Format
+
+__all__ = ["FILE", "LINE", "Tidied", "needs_tidying", "tidy"]
+
+FILE, LINE = "$file", "$line"
+"""The columns of a tidy file that say where a row was: which file, and on which line."""
+
+_MOST_LINES = 3
+
+
+@dataclass(slots=True)
+class Tidied:
+    """A rewritten source: the copy, how many of its lines were no records, and the first of them.
+
+    Privacy: none: exact, for the custodian alone.
+    >>> Tidied(Path("copy.tidy")).left_out
+    0
+    """
+
+    path: Path
+    left_out: int = 0
+    lines: list[tuple[int, int]] = field(default_factory=list)
+
+    def leave_out(self, file: int, line: int) -> None:
+        """Note a line that is no record.
+
+        Privacy: none: exact, for the custodian alone.
+        >>> copy = Tidied(Path("copy.tidy"))
+        >>> copy.leave_out(0, 7)
+        >>> copy.left_out, copy.lines
+        (1, [(0, 7)])
+        """
+        self.left_out += 1
+        if len(self.lines) < _MOST_LINES:
+            self.lines.append((file, line))
+
+
+def needs_tidying(files: SourceFiles, given: Format) -> bool:
+    """Whether no engine reads these files as they are, whatever is in them.
+
+    Privacy: none: looks at the header of a CSV file.
+    >>> from discreet.schema.format import PLAIN
+    >>> needs_tidying(SourceFiles("a.xlsx", ("a.xlsx",), "Excel", None), PLAIN)
+    True
+    """
+    if files.kind != "CSV":
+        return files.kind in _WRITERS
+    if given.encoding != "utf-8":
+        return True
+    heads = headers(files.paths, given, files.given)
+    return len({head.delimiter for head in heads}) > 1 or not all(head.first for head in heads)
+
+
+def tidy(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+    """Rewrite a source; what is no record is left out and counted.
+
+    Privacy: none: the copy is exact.
+    >>> tidy.__name__
+    'tidy'
+    """
+    failed = None
+    try:
+        return _WRITERS[files.kind](files, given, folder)
+    except BROKEN as error:
+        failed = type(error).__name__  # its text may quote rows
+    raise SchemaError(
+        f"source {files.given!r} cannot be read as a {files.kind} file ({failed}); check it. "
+        "Nothing was added."
+    )
+
+
+def _tidy_csv(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+    heads = headers(files.paths, given, files.given)
+    names = heads[0].names
+
+    def rows(place: int) -> Iterator[Record]:
+        with open_text(files.paths[place], given.encoding) as lines:
+            found = records(lines, given, heads[place].delimiter, len(names))
+            next(found, None)  # the names
+            yield from found
+
+    return _written(folder, names, len(files.paths), rows)
+
+
+def _written(
+    folder: Path, names: tuple[str, ...], count: int, rows: Callable[[int], Iterator[Record]]
+) -> Tidied:
+    made = Tidied(folder / f"source{TIDY}")
+    with made.path.open("x", encoding="utf-8", newline="") as target:
+        made.path.chmod(0o600)
+        # All in quotes: a lone carriage return would not be, and would end the record.
+        writer = csv.writer(target, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerow([FILE, LINE, *names])
+        for place in range(count):
+            for record in rows(place):
+                if record.cells is None:
+                    made.leave_out(place, record.line)
+                else:
+                    writer.writerow([place, record.line, *record.cells])
+    return made
+
+
+def _tidy_json(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+    names: dict[str, None] = {}
+    for place in range(len(files.paths)):
+        for _, found in _objects(files.paths[place], given):
+            names.update(dict.fromkeys(found or ()))
+    if not names:
+        raise SchemaError(
+            f"source {files.given!r}: no line is a JSON object with a key. Nothing was added."
+        )
+    refuse_twins(tuple(names), files.given)
+
+    def rows(place: int) -> Iterator[Record]:
+        for line, found in _objects(files.paths[place], given):
+            if found is None:
+                yield Record(line, None)
+            else:
+                cells = [_cell(found.get(name), given) for name in names]
+                whole = not any("\ud800" <= sign <= "\udfff" for sign in "".join(cells))
+                yield Record(line, cells if whole else None)
+
+    return _written(folder, tuple(names), len(files.paths), rows)
+
+
+def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """The objects of lines; numbers stay the texts they are."""
+    with open_text(path, given.encoding) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                value = None if damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
+            except (ValueError, RecursionError):
+                value = None
+            known = isinstance(value, dict) and all(name.strip() for name in value)
+            yield number, value if known else None
+
+
+def _number(digits: str) -> Decimal | str:
+    try:
+        return Decimal(digits)
+    except ArithmeticError:  # an exponent beyond all bounds
+        return digits
+
+
+_AS_WRITTEN: dict[str, Any] = {"parse_int": _number, "parse_float": _number, "parse_constant": str}
+
+
+def _cell(value: object, given: Format) -> str:
+    """A value of a typed cell as this format writes it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    if isinstance(value, int | float | Decimal):
+        return str(value).replace(".", given.decimal)
+    if isinstance(value, datetime):
+        at_midnight = value.time() == time()
+        patterns = given.datetime or (given.date if at_midnight else ())
+        if at_midnight and given.date:
+            patterns = given.date
+        if patterns:
+            return value.strftime(patterns[0])
+        return value.date().isoformat() if at_midnight else value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.strftime(given.date[0]) if given.date else value.isoformat()
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str)
+    return str(value)
+
+
+def _tidy_sheet(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+    try:
+        openpyxl = import_module("openpyxl")
+        exceptions = import_module("openpyxl.utils.exceptions")
+    except ImportError:
+        raise SchemaError(
+            'reading an .xlsx file needs the package openpyxl: pip install "discreet[excel]". '
+            "Nothing was added."
+        ) from None
+    failed = None
+    try:
+        book = openpyxl.load_workbook(files.path, read_only=True, data_only=True)
+        try:
+            return _tidy_rows(files, given, folder, _sheet(book, files).iter_rows(values_only=True))
+        finally:
+            book.close()
+    except SchemaError:
+        raise
+    except (*_DAMAGED, exceptions.InvalidFileException) as error:
+        failed = type(error).__name__  # its text may quote rows
+    raise SchemaError(
+        f"source {files.given!r} cannot be read as an Excel file ({failed}); check it. "
+        "Nothing was added."
+    )
+
+
+_DAMAGED = (
+    *BROKEN,
+    AttributeError,
+    KeyError,
+    SyntaxError,  # of XML
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+)
+
+
+def _sheet(book: Any, files: SourceFiles) -> Any:
+    names = book.sheetnames
+    wanted = files.table or (names[0] if len(names) == 1 else None)
+    if wanted not in names:
+        raise SchemaError(
+            f"source {files.given!r}: the file has the sheets {names}; write '#' and one of "
+            "them after the file's name. Nothing was added."
+        )
+    return book[wanted]
+
+
+def _tidy_rows(
+    files: SourceFiles, given: Format, folder: Path, rows: Iterator[tuple[Any, ...]]
+) -> Tidied:
+    numbered = enumerate(rows, 1)
+    first = next((row for _, row in numbered if any(cell is not None for cell in row)), ())
+    heads = [_cell(cell, given).strip() for cell in first]
+    while heads and not heads[-1]:
+        heads.pop()
+    if not heads:
+        raise SchemaError(
+            f"source {files.given!r}: the first row must hold the column names; the sheet is "
+            "empty. Nothing was added."
+        )
+    names = tuple(name or f"column_{place}" for place, name in enumerate(heads, 1))
+    refuse_twins(names, files.given)
+
+    def found(_: int) -> Iterator[Record]:
+        for number, row in numbered:
+            cells = [_cell(cell, given) for cell in row]
+            if not any(cells):
+                continue
+            cells += [""] * (len(names) - len(cells))
+            yield Record(number, None if any(cells[len(names) :]) else cells[: len(names)])
+
+    return _written(folder, names, 1, found)
+
+
+def _tidy_arrow(files: SourceFiles, _: Format, folder: Path) -> Tidied:
+    """Arrow keeps its types, so its copy is a Parquet file."""
+    try:
+        arrow, ipc = import_module("pyarrow"), import_module("pyarrow.ipc")
+        parquet = import_module("pyarrow.parquet")
+    except ImportError:
+        raise SchemaError(
+            'reading an Arrow file needs the package pyarrow: pip install "discreet[arrow]". '
+            "Nothing was added."
+        ) from None
+    made = Tidied(folder / "source.parquet")
+    failed, writer = None, None
+    try:
+        for path in files.paths:
+            for batch in _batches(path, arrow, ipc):
+                if writer is None:
+                    writer = parquet.ParquetWriter(str(made.path), batch.schema)
+                writer.write_batch(batch)
+    except (arrow.ArrowException, ValueError, TypeError, OSError) as error:
+        failed = type(error).__name__  # its text may quote rows
+    finally:
+        if writer is not None:
+            writer.close()
+    if failed is not None or writer is None:
+        raise SchemaError(
+            f"source {files.given!r} cannot be read as an Arrow file ({failed or 'no rows'}); "
+            "check it. Nothing was added."
+        )
+    made.path.chmod(0o600)
+    return made
+
+
+def _batches(path: str, arrow: Any, ipc: Any) -> Iterator[Any]:
+    """An empty batch for the types, then those of a file or of a stream."""
+    with arrow.memory_map(path) as mapped:
+        try:
+            opened = ipc.open_file(mapped)
+            found = (opened.get_batch(place) for place in range(opened.num_record_batches))
+        except arrow.ArrowInvalid:
+            mapped.seek(0)
+            opened = found = ipc.open_stream(mapped)
+        yield arrow.RecordBatch.from_pylist([], schema=opened.schema)
+        yield from found
+
+
+_WRITERS: dict[str, Callable[[SourceFiles, Format, Path], Tidied]] = {
+    "Arrow": _tidy_arrow,
+    "CSV": _tidy_csv,
+    "Excel": _tidy_sheet,
+    "JSON lines": _tidy_json,
+}

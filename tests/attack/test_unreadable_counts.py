@@ -1,0 +1,122 @@
+"""How much of a source cannot be read is exact: the custodian is told, and nobody else. A planted
+count and planted lines are in no answer to an analyst, no log, no entry and no file of the vault.
+"""
+
+import logging
+import re
+import struct
+
+import pytest
+
+from discreet.errors import SchemaError
+from support.server_house import house_of
+
+GOOD, BAD = 9_000, 1_234_567
+WORDS = (
+    b"cannot be read",
+    b"no records",
+    b"not_for_release",
+    b"lines_left_out",
+    f"line {GOOD + 2}".encode(),
+    f"lines {GOOD + 2}".encode(),
+)
+SCHEMA = """
+[table]
+name = "ages"
+unreadable_share = 0.995
+[columns]
+age = { type = "integer", lower = 0, upper = 9 }
+[budget]
+epsilon = 9
+"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    yield from house_of(tmp_path_factory.mktemp("house"))
+
+
+def shows(data: bytes) -> list[str]:
+    """What of the report is in some bytes; digits inside of longer words are hashes and keys."""
+    found = [word.decode() for word in WORDS if word in data]
+    spelt = rf"(?<![0-9A-Za-z])({BAD}|{BAD:,})(?![0-9A-Za-z])"
+    if re.search(spelt.encode(), data) or struct.pack("<q", BAD) in data:
+        found.append(str(BAD))
+    return found
+
+
+def outside(house) -> dict[str, bytes]:
+    """Every file around the prepared rows."""
+    folder = house.curator.vault.folder
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file() and "prepared" not in file.relative_to(folder).parts
+    }
+
+
+def seen_by_ana(house) -> list[tuple[int, bytes]]:
+    """What an analyst gets to see without paying."""
+    question = {"sql": "SELECT COUNT(*) AS n, AVG(age) AS a FROM ages", "epsilon": 0.01}
+    asked = [
+        house.call("ana", "GET", "/tables"),
+        house.call("ana", "GET", "/tables/ages"),
+        house.call("ana", "POST", "/explain", json=question),
+        house.call("ana", "GET", "/budget"),
+        house.call("ana", "GET", "/answers"),
+        house.call("ana", "POST", "/custodian/tables/ages/refresh"),
+        house.call("ana", "GET", "/custodian/tables/ages/inspect"),
+        house.call("ana", "GET", "/custodian/ledger"),
+    ]
+    return [(each.status_code, each.content) for each in asked]
+
+
+def test_nobody_but_the_custodian_is_told(house, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    file = house.folder / "ages.csv"
+    file.write_text("age\n" + "5\n" * GOOD + "x\n" * BAD)
+    form = {"schema_text": SCHEMA, "source": "ages.csv"}
+    added = house.call("cora", "POST", "/custodian/tables", json=form)
+    assert added.status_code == 201, added.text
+    assert added.json()["report"]["columns"] == [
+        {
+            "column": "age",
+            "fault": "unreadable",
+            "cells": GOOD + BAD,
+            "count": BAD,
+            "places": [f"line {GOOD + 2}", f"line {GOOD + 3}", f"line {GOOD + 4}"],
+        }
+    ]
+    before = seen_by_ana(house)
+
+    # A refresh that is refused looks like none.
+    file.write_text("age\n" + "x\n" * BAD)
+    changed = seen_by_ana(house)
+    versions = [each.data_version for each in house.curator.vault.catalogue.tables()]
+    entries = [each.hash for each in house.curator.ledger.entries()]
+    refused = house.call("cora", "POST", "/custodian/tables/ages/refresh")
+    assert refused.status_code == 400
+    assert f"{BAD} of {BAD} cells" in refused.text  # the custodian's eyes
+    assert seen_by_ana(house) == changed
+    assert [each.data_version for each in house.curator.vault.catalogue.tables()] == versions
+    assert [each.hash for each in house.curator.ledger.entries()] == entries
+
+    for _, body in (*before, *changed):
+        assert not shows(body)
+    assert {name: shows(data) for name, data in outside(house).items() if shows(data)} == {}
+    assert not shows("\n".join(record.getMessage() for record in caplog.records).encode())
+    assert not shows("".join(capfd.readouterr()).encode())
+
+
+def test_the_search_finds_what_is_planted():
+    assert shows(f"count={BAD}".encode()) == [str(BAD)]
+    assert shows(struct.pack("<q", BAD)) == [str(BAD)]
+    assert shows(b"age: 3 of 4 cells cannot be read (line 2)") == ["cannot be read"]
+    assert not shows(f"a{BAD}f".encode())
+
+
+def test_a_refusal_in_python_is_not_kept(house):
+    with pytest.raises(SchemaError) as refused:
+        house.curator.refresh("ages")
+    assert str(BAD) in str(refused.value)
+    assert {name for name, data in outside(house).items() if shows(data)} == set()

@@ -1,0 +1,51 @@
+"""The section [format]: what is refused, and with which words."""
+
+import pytest
+
+from discreet.errors import SchemaError
+from discreet.schema.file import read_schema
+
+
+def read(**given):
+    column = {"a": {"type": "boolean"}}
+    return read_schema({"table": {"name": "t"}, "format": given, "columns": column}).format
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"delimiter": "ab"}, "one sign that stands between cells"),
+        ({"delimiter": "a"}, "one sign that stands between cells"),
+        ({"delimiter": 1}, "must be text"),
+        ({"quote": "x"}, "quote is 'x'; write one of"),
+        ({"encoding": "ebcdic"}, "encoding is 'ebcdic'; write one of 'utf-8'"),
+        ({"decimal": ";"}, "decimal is ';'"),
+        ({"thousands": "x"}, "thousands is 'x'"),
+        ({"decimal": ",", "thousands": ","}, "they must differ"),
+        ({"date": "%d.%m.%Q"}, "'%Q' is not known"),
+        ({"date": "%d.%m."}, "a pattern without a year"),
+        ({"date": "%d.%m.%Y%"}, "'%' is not known"),
+        ({"date": [1]}, "write a list of texts"),
+        ({"missing": [""]}, "an empty cell is missing anyway"),
+        ({"missing": ["x" * 101]}, "1 to 100 characters"),
+        ({"missing": 7}, "write a list of texts"),
+        ({"decimel": ","}, "Did you mean 'decimal'?"),
+    ],
+)
+def test_a_wrong_format_is_named(given, message):
+    with pytest.raises(SchemaError) as refused:
+        read(**given)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("t: ")
+
+
+def test_other_names_of_encodings_are_known():
+    for name, known in (("UTF8", "utf-8"), ("ISO-8859-1", "latin-1"), ("Windows-1252", "cp1252")):
+        assert read(encoding=name).encoding == known
+
+
+@pytest.mark.parametrize("share", [-1, 2, "much", True])
+def test_a_share_is_between_0_and_1(share):
+    table = {"name": "t", "unreadable_share": share}
+    with pytest.raises(SchemaError, match="unreadable_share"):
+        read_schema({"table": table, "columns": {"a": {"type": "boolean"}}})
