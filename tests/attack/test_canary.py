@@ -18,6 +18,7 @@ import pytest
 from discreet.curator import running
 from discreet.curator.service import Curator
 from discreet.errors import DiscreetError, Unavailable
+from discreet.ledger.history import Outcome
 from support.command_line import run
 
 VALUE = 7_318_507_264_913_551
@@ -189,7 +190,9 @@ def test_failures_that_quote_rows_show_no_canary(tmp_path, monkeypatch, caplog, 
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None
         assert not leaks(texts_of(caught.value))
-        assert session.transcript == []
+        (charged,) = session.transcript
+        assert charged.outcome is Outcome.FAILURE
+        assert not leaks(repr(charged))
         if how == "engine":  # the custodian's alone, and in no repr
             engine = curator._warehouse.engine(("visits",))
             assert TEXT in engine.last_failure

@@ -13,6 +13,7 @@ import pytest
 from discreet.curator.running import run_plan
 from discreet.curator.service import Curator
 from discreet.errors import DiscreetError, Unavailable
+from discreet.ledger.history import Outcome
 from discreet.noise.bits import SeededBits
 from support.vaults import curator_of, people, write_schema, write_source
 
@@ -185,7 +186,7 @@ def test_an_engine_failure_keeps_the_charge_and_says_one_fixed_thing(tmp_path):
             assert caught.value.__cause__ is None
             assert caught.value.__context__ is None
             assert session.remaining.epsilon == 0.75
-            assert session.transcript == []
+            assert [each.outcome for each in session.transcript] == [Outcome.FAILURE]
             messages.append(str(caught.value))
     assert messages[0] == messages[1]
 
