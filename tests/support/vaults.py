@@ -16,6 +16,7 @@ name = "visits"
 source = "visits.parquet"
 population = "patients"
 unit = "patient"
+unreadable_share = 1
 rows_per_unit = 2
 neighbours = "{neighbours}"
 [columns]
