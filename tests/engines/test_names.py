@@ -184,7 +184,10 @@ def test_source_names_of_every_kind_of_source(kind, title, tmp_path):
     with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         source = None if kind == "frame" else (f"{file}#data" if kind == "duckdb" else file)
         known = tmp_path / "schema.toml"
-        known.write_text(schema(source, title))
+        text = schema(source, title)
+        if kind == "csv":  # one of its headings holds the end of a line
+            text = text.replace("[columns]", "[format]\nmultiline = true\n[columns]", 1)
+        known.write_text(text)
         curator.add(known, **({"data": data} if kind == "frame" else {}))
         curator.grant("ann", epsilon=90000)
         session = curator.session("ann")

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.files import source_files
+from discreet.engines.sources import relation
 from discreet.engines.texts import records
-from discreet.engines.tidying import tidy
+from discreet.engines.tidying import needs_tidying, tidy
 from discreet.schema.format import Format
 
 signs = st.sampled_from(list("ab1 ,;|\t\"'\n\r\x00é€"))
@@ -51,15 +52,14 @@ def lines_of(text):
 )
 def test_what_was_written_is_read(rows, delimiter, quote, ends):
     text = written(rows, (delimiter, quote), ends)
-    found = list(records(lines_of(text), Format(quote=quote), delimiter, 2))
+    given = Format(quote=quote, multiline=True)
+    found = list(records(lines_of(text), given, delimiter, 2))
     assert [each.cells for each in found] == rows
     starts = [each.line for each in found]
     assert starts == sorted(set(starts))
     for record in found:
         rest = "".join(list(lines_of(text))[record.line - 1 :])
-        assert (
-            next(records(lines_of(rest), Format(quote=quote), delimiter, 2)).cells == record.cells
-        )
+        assert next(records(lines_of(rest), given, delimiter, 2)).cells == record.cells
 
 
 @settings(max_examples=25)
@@ -68,7 +68,9 @@ def test_a_copy_holds_every_cell(rows):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.csv"
         file.write_bytes(("a,b\n" + written(rows, (",", '"'), "\n")).encode("cp1252"))
-        copy = tidy(source_files(str(file)), Format(encoding="cp1252"), Path(folder))
+        copy = tidy(
+            source_files(str(file)), Format(encoding="cp1252", multiline=True), Path(folder)
+        )
         assert copy.left_out == 0
         names = "{'$file': 'VARCHAR', '$line': 'VARCHAR', a: 'VARCHAR', b: 'VARCHAR'}"
         with duckdb.connect() as connection:
@@ -88,3 +90,54 @@ def test_a_line_that_is_no_record_costs_itself_alone(rows, ends):
     assert [(each.line, each.cells) for each in found] == [
         (line, None if isinstance(row, str) else list(row)) for line, row in enumerate(rows, 1)
     ]
+
+
+LINES = st.text(st.sampled_from(list("ab1 ,;\t\"'\x00é€\r")), max_size=12)
+
+
+def alone(line, quote, delimiter):
+    found = list(records(iter([f"{line}\n"]), Format(quote=quote), delimiter, 2))
+    return [each.cells for each in found]
+
+
+@given(
+    lines=st.lists(LINES, max_size=10),
+    quote=st.sampled_from(['"', "'", ""]),
+    delimiter=st.sampled_from([",", ";", "\t"]),
+)
+def test_every_line_is_read_as_if_it_stood_alone(lines, quote, delimiter):
+    text = (f"{line}\n" for line in lines)
+    found = [each.cells for each in records(text, Format(quote=quote), delimiter, 2)]
+    assert found == [cells for line in lines for cells in alone(line, quote, delimiter)]
+
+
+@settings(max_examples=150)
+@given(
+    lines=st.lists(LINES, min_size=1, max_size=8),
+    quote=st.sampled_from(['"', "'", ""]),
+    ends=st.sampled_from(["\n", "\r\n"]),
+    last=st.booleans(),
+)
+def test_the_engine_reads_a_clean_file_as_we_do(lines, quote, ends, last):
+    kept = [line for line in lines if alone(line, quote, ",") not in ([], [None])]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.csv"
+        text = ends.join(["a,b", *kept]) + (ends if last else "")
+        file.write_bytes(text.encode())
+        form = Format(quote=quote)
+        if needs_tidying(source_files(str(file)), form):
+            return
+        with duckdb.connect() as connection:
+            found = connection.sql(f"SELECT a, b FROM {relation(str(file), form)}").fetchall()
+    read = [alone(line, quote, ",")[0] for line in kept]
+    assert found == [tuple(cell or None for cell in row) for row in read]
+
+
+def test_clean_files_are_left_to_the_engine_and_others_are_not(tmp_path):
+    file = tmp_path / "rows.csv"
+    clean = ["1,x", '"1","x ""y"" , z"', "1,", ",", " 1 , x ", "1,é", "1,'"]
+    other = ['1, "x"', '"1" ,x', '1,"x', "1", "1,2,3", "", "1,\rx", "1,\udcff", "1,\0", '1,x"y']
+    for lines, wanted in ((clean, False), *(([*clean, line], True) for line in other)):
+        data = "\n".join(["a,b", *lines, ""]).encode("utf-8", "surrogateescape")
+        file.write_bytes(data)
+        assert needs_tidying(source_files(str(file)), Format()) is wanted, lines[-1]

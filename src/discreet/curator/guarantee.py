@@ -23,11 +23,12 @@ visits protects patient. Keep the unit; another one needs another vault. Nothing
         same_rows = known.name == table.name or (
             known.source is not None and known.source == table.source
         )
-        if same_rows and known.unit != table.unit:
+        if same_rows and known.unit_column != table.unit_column:
+            now, before = (each.unit_column or "the row" for each in (table, known))
             raise SchemaError(
-                f"{table.name}: the unit is {table.unit or 'the row'}, but what was charged so "
-                f"far for {known.name} protects {known.unit or 'the row'}. Keep the unit; "
-                "another one needs another vault. Nothing was added."
+                f"{table.name}: the unit is {now}, but what was charged so far for {known.name} "
+                f"protects {before}. Keep the unit; another one needs another vault. "
+                "Nothing was added."
             )
         same_people = known.name != table.name and known.population == table.population
         if same_people and known.kind != table.kind:

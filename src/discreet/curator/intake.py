@@ -203,7 +203,7 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
         )
         if found is None and files.kind in ("CSV", "Arrow", "Excel", "JSON lines"):
             _refuse_sealed(table, files, seal)
-            copy = tidy(files, origin.format, scratch.path)
+            copy = tidy(files, origin.format, scratch.path, _source_names(table))
             origin = replace(origin, copy=str(copy.path))
             found = _counted(table, origin, scratch.path)
         if found is None:
@@ -267,6 +267,13 @@ def _refuse_sealed(table: Table, files: SourceFiles, seal: Seal | None) -> None:
             "file that is not encrypted before it can be read. Name a Parquet file, or CSV in "
             "UTF-8 whose lines are all records. Nothing was added."
         )
+
+
+def _source_names(table: Table) -> tuple[str, ...]:
+    names = [column.source_name or column.name for column in table.columns]
+    if table.unit is not None:
+        names.append(table.unit_source_name or table.unit)
+    return tuple(names)
 
 
 _Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...]]
@@ -345,14 +352,15 @@ def refuse_unreadable(table: Table, report: SourceReport, rows: int) -> None:
     >>> refuse_unreadable(Table("t"), SourceReport("t", left_out=2), 98)
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: 2 of 100 lines are no records. That is 2% of them, and at most \
-1% may be. Say in [format] how they are written (delimiter, quote, encoding), mend the source, or \
-raise unreadable_share in [table]. Nothing was added or changed.
+1% may be. Say in [format] how they are written (delimiter, quote, encoding; multiline = true \
+where cells hold ends of lines), mend the source, or raise unreadable_share in [table]. Nothing \
+was added or changed.
     """
     if report.left_out > table.unreadable_share * (rows + report.left_out):
         lines = rows + report.left_out
         what = f"{report.left_out} of {lines} lines are no records"
         what += _where(report.lines, report.left_out)
-        way = "delimiter, quote, encoding"
+        way = "delimiter, quote, encoding; multiline = true where cells hold ends of lines"
         raise _refusal(table, what, Fraction(report.left_out, lines), way)
     kinds = {column.name: column.kind for column in table.columns}
     for each in report.findings:

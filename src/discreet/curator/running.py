@@ -274,6 +274,7 @@ def run_plan(
     """
     vault.ledger.check()  # a record that was tampered with answers nothing
     versions = data_versions(warehouse, plan)
+    _check_paid(paid, versions)
     key = release_key(plan, versions)
     payer = paying(plan.tables)
     sharing = payer.budget is not None and payer.budget.sharing
@@ -334,6 +335,15 @@ def run_plan(
         if earlier is not None:
             return recall(earlier)
         return Answer(released, receipt_of(plan, receipt, versions), free=False)
+
+
+def _check_paid(paid: Charge | None, versions: tuple[int, ...]) -> None:
+    """Refuse to finish from other data than was charged for."""
+    if paid is not None and paid.memo.get("data_version") != ", ".join(map(str, versions)):
+        raise Unavailable(
+            "the data changed while a request was being finished; ask again with its key. Nothing "
+            "more was charged."
+        )
 
 
 def _rehearse(plan: Plan, grid: Grid | None) -> None:

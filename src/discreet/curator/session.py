@@ -324,9 +324,10 @@ class Session:
             if first is not None:
                 return recall(first)
             raise Unanswered(unanswered_text(paid, str(cut)))
-        found = run_plan(
-            self._vault, self._warehouse, self.name, made, system, None, self._grid, paid
-        )
+        with finishing():
+            found = run_plan(
+                self._vault, self._warehouse, self.name, made, system, None, self._grid, paid
+            )
         found.bought = bought
         return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.origins import Origin
 from discreet.errors import Unavailable
 from discreet.ledger.catalogue import Registration
-from discreet.schema.names import folded
+from discreet.plan.prepare import source_column
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_units", "integer_units", "unit_mark"]
 
-_MARK = "-integers"  # no table's name has a hyphen
+_MARK = "-integers"  # of a file's name, whose first part has no hyphen
 _TEXTS = "-texts"
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "HUGEINT",
@@ -37,10 +37,8 @@ def unit_mark(table: Table, types: Mapping[str, str]) -> str:
     return _MARK if _kind(table, types) in _INTEGERS else _TEXTS
 
 
-def _kind(table: Table, types: Mapping[str, str]) -> str | None:
-    called = folded((table.unit_source_name or str(table.unit)).strip())
-    known = {folded(name.strip()): kind.upper() for name, kind in types.items()}
-    return known.get(called)
+def _kind(table: Table, types: Mapping[str, str]) -> str:
+    return types[source_column(str(table.unit_column), types, table.name)].upper()
 
 
 def check_units(known: Registration, table: Table) -> None:

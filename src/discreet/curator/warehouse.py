@@ -155,7 +155,7 @@ class Warehouse:
         refuse_frame(self._seal, table.name)
         file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
         try:
-            write_frame(data, file)
+            write_frame(data, file, table.format)
             origin = Origin.of(str(file), table.format)
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
@@ -188,7 +188,7 @@ class Warehouse:
                 source=None if look is frame_identity else origin.place(),
                 prepared=prepared,
                 stamp=stamp,
-                unit=table.unit,
+                unit=table.unit_column,
                 identity=look(self._vault, origin, file),
                 check=check,
             )

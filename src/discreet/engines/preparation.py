@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from discreet.engines import sealing
 from discreet.engines.child import Child, Failed, Order, quoted
 from discreet.engines.scratch import Scratch
 from discreet.engines.sealing import Seal
 from discreet.engines.sources import opening
+from discreet.engines.tidying import written_cell
 from discreet.errors import InvalidValue, SchemaError, with_article
 from discreet.schema.format import PLAIN, Format
 
@@ -121,8 +123,10 @@ def _kind(reason: str) -> str:
     return name if name.isidentifier() else "the child process was lost"
 
 
-def write_frame(frame: object, target: Path) -> None:
+def write_frame(frame: object, target: Path, given: Format = PLAIN) -> None:
     """Write a pandas, polars or Arrow table to a Parquet file of mode 0600.
+
+    Where the schema has a format, columns of objects become texts as it writes them.
 
     Privacy: none: the file is exact.
     >>> write_frame([1, 2], Path("x.parquet"))
@@ -139,7 +143,7 @@ def write_frame(frame: object, target: Path) -> None:
     with Scratch(target.parent) as scratch:
         made = scratch.path / "made.parquet"
         try:
-            _copy(frame, made)
+            _copy(_as_written(frame, given), made)
         except ImportError as error:
             missing = error.name or "pyarrow"
         except _errors(library) as error:
@@ -162,6 +166,20 @@ def _errors(library: str) -> tuple[type[Exception], ...]:
     import duckdb
 
     return (*common, duckdb.Error)
+
+
+def _as_written(frame: Any, given: Format) -> Any:
+    """A pandas frame whose object columns are texts, cell by cell, as the format writes values:
+    what one cell holds does not decide how others are read.
+    """
+    kinds: Any = getattr(frame, "dtypes", None)
+    if given.is_plain or not hasattr(kinds, "items"):
+        return frame
+    made = frame.copy()
+    for name, kind in kinds.items():
+        if str(kind) == "object":
+            made[name] = [written_cell(each, given) for each in frame[name]]
+    return made
 
 
 def _copy(frame: object, made: Path) -> None:

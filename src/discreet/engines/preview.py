@@ -81,8 +81,11 @@ def preview(source: str) -> Preview:
         copy = str(tidy(files, _marks(files), Path(folder)).path)
         if not copy.endswith(TIDY):
             return Preview(Guess(PLAIN, tuple(describe(copy))), ())
-        shown = _texts(SourceFiles(source, (copy,), "tidy", None), Format(delimiter=","))
-        made = replace(shown.guess.format, delimiter="", encoding=_marks(files).encoding)
+        tidied = SourceFiles(source, (copy,), "tidy", None)
+        shown = _texts(tidied, Format(delimiter=",", multiline=True))
+        made = replace(
+            shown.guess.format, delimiter="", encoding=_marks(files).encoding, multiline=False
+        )
         return replace(shown, guess=replace(shown.guess, format=made))
 
 

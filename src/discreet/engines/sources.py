@@ -19,7 +19,7 @@ __all__ = ["ask_rows", "describe", "numbered", "opening", "openings", "relation"
 _ORIGIN = "origin"
 _LIMIT_SECONDS = 60.0
 _IN_PLACE = ("CSV", "DuckDB", "Parquet", "tidy")
-_TIDY = Format(delimiter=",")
+_TIDY = Format(delimiter=",", multiline=True)
 
 
 def _ask(order: Order, command: str, argument: str) -> Any | None:

@@ -5,11 +5,13 @@ that are no records. What a line holds is exact data; messages name files and li
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, cast
@@ -25,6 +27,7 @@ __all__ = [
     "head_bytes",
     "header",
     "headers",
+    "is_clean",
     "lines_of",
     "open_text",
     "records",
@@ -35,7 +38,7 @@ BROKEN = (OSError, EOFError, zlib.error)
 """What reading a damaged file raises."""
 
 _DELIMITERS = ",;\t|"
-_LONGEST_RECORD = 1 << 18  # characters; a quote that is never closed ends here
+_LONGEST_RECORD = 1 << 18  # characters of a line, or of a quote that is never closed
 _CHUNK = 1 << 20
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -115,10 +118,15 @@ def open_text(path: str, encoding: str) -> Iterator[Iterator[str]]:
         name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
     with _bytes(path) as stream:
         # A view of the stream's own would be closed with it: read in pieces instead.
-        text = io.TextIOWrapper(
-            io.BufferedReader(_Pieces(stream), _CHUNK), encoding=name, errors=errors, newline=""
-        )
-        yield text
+        pieces = io.BufferedReader(_Pieces(stream), _CHUNK)
+        end = _end(head_bytes(path, _CHUNK).decode(name, "replace"))
+        yield io.TextIOWrapper(pieces, encoding=name, errors=errors, newline=end)
+
+
+def _end(start: str) -> str:
+    """What ends the lines of a text: the sign after its first line, of all lines alike."""
+    found = re.search(r"[^\r\n](\r\n|\r|\n)", start)
+    return "\r" if found is not None and found[1] == "\r" else "\n"
 
 
 class _Pieces(io.RawIOBase):
@@ -187,16 +195,114 @@ class _Lines:
 def records(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
-    """Every record of a text; a line that begins none is one of its own, and reading goes on
-    behind it. Blank lines are left out where a record has several cells.
+    """Every record of a text: each line by itself, so that none changes how another is read.
+    Blank lines are left out where a record has several cells.
 
-    `width` is the number of cells of a record; empty cells behind them are left out.
+    `width` is the number of cells of a record; empty cells behind them are left out. Where the
+    format is multiline, a quote goes on until it is closed, and a line that begins no record is
+    one of its own: reading goes on behind it.
     Privacy: none: exact.
-    >>> from discreet.schema.format import PLAIN
     >>> text = ["1,2\\n", "3\\n", '4,"x\\n', 'y"\\n', '5,"z\\n', "6,7\\n"]
-    >>> [(each.line, each.cells) for each in records(iter(text), PLAIN, ",", 2)]
-    [(1, ['1', '2']), (2, None), (3, ['4', 'x\\ny']), (5, None), (6, ['6', '7'])]
+    >>> [each.cells for each in records(iter(text), Format(), ",", 2)]
+    [['1', '2'], None, None, None, None, ['6', '7']]
+    >>> [each.cells for each in records(iter(text), Format(multiline=True), ",", 2)]
+    [['1', '2'], None, ['4', 'x\\ny'], None, ['6', '7']]
     """
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * _LONGEST_RECORD))
+    return (
+        _spanning(lines, given, delimiter, width)
+        if given.multiline
+        else _single(lines, given, delimiter, width)
+    )
+
+
+def _single(
+    lines: Iterator[str], given: Format, delimiter: str, width: int | None
+) -> Iterator[Record]:
+    """The records of a text whose records are lines."""
+    for number, line in enumerate(lines, 1):
+        body = line.removesuffix("\n").removesuffix("\r")
+        cells = _cells(body, given, delimiter)
+        if cells is not None and _is_blank(cells, width):
+            if width == 1:
+                yield Record(number, [""])
+            continue
+        kept = None if cells is None else _fitting(cells, width)
+        yield Record(number, None if kept is None or damaged(body, given.encoding) else kept)
+
+
+def _cells(body: str, given: Format, delimiter: str) -> list[str] | None:
+    """The cells of one line; None where it is no record."""
+    if len(body) > _LONGEST_RECORD or "\r" in body or "\n" in body:
+        return None
+    if not given.quote or given.quote not in body:
+        return body.split(delimiter) if body else []
+    cell, found, place = _cell(given.quote, delimiter), [], 0
+    while True:
+        part = cell.match(body, place)
+        if part is None:  # a quote that is not around a whole cell
+            return None
+        quoted, plain, end = part.groups()
+        found.append(plain if quoted is None else quoted.replace(given.quote * 2, given.quote))
+        if not end:
+            return found
+        place = part.end()
+
+
+@lru_cache(maxsize=32)
+def _cell(quote: str, delimiter: str) -> "re.Pattern[str]":
+    mark, sign = re.escape(quote), re.escape(delimiter)
+    blanks = "" if delimiter == " " else " *"
+    inside = rf"{blanks}{mark}((?:[^{mark}]|{mark}{mark})*+){mark}{blanks}"
+    return re.compile(rf"(?:{inside}|([^{mark}{sign}]*+))({sign}|\Z)")
+
+
+def is_clean(path: str, given: Format, head: Header) -> bool:
+    """Whether every line of a file is written so that no two readers could differ on it: UTF-8,
+    as many cells as there are names, quotes around whole cells or nowhere, one end of lines.
+
+    What is clean is read by the engine; what is not is rewritten by `records`. Both read a clean
+    line the same, so that one line never decides how others are read.
+    Privacy: none: exact.
+    >>> is_clean("absent.csv", Format(), Header(",", ("a",), True))
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'absent.csv'
+    """
+    line = _clean_line(given.quote, head.delimiter, len(head.names))
+    ends: set[bytes] = set()
+    with _bytes(path) as stream:
+        for number, text in enumerate(io.BufferedReader(_Pieces(stream), _CHUNK)):
+            body = text.removeprefix(b"\xef\xbb\xbf") if number == 0 else text
+            found = line.fullmatch(body) if len(body) <= _LONGEST_RECORD else None
+            if found is None or not body.strip() or not _is_utf8(body):
+                return False
+            if found["end"]:
+                ends.add(found["end"])
+    return len(ends) < 2
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+def _clean_line(quote: str, delimiter: str, width: int) -> "re.Pattern[bytes]":
+    mark, sign = re.escape(quote.encode()), re.escape(delimiter.encode())
+    cell = rb"[^%s%s\r\n\0]*+" % (mark, sign)
+    if quote:
+        cell = rb"(?:%s[^%s\r\n\0]*+(?:%s%s[^%s\r\n\0]*+)*+%s|%s)" % (
+            (mark, mark, mark, mark, mark, mark, cell)
+        )
+    more = rb"(?:%s%s){%d}" % (sign, cell, width - 1)
+    return re.compile(cell + more + rb"(?P<end>\r?\n|)")
+
+
+def _spanning(
+    lines: Iterator[str], given: Format, delimiter: str, width: int | None
+) -> Iterator[Record]:
+    """The records of a text whose quoted cells may hold ends of lines."""
     source = _Lines(lines)
     while True:
         reader = csv.reader(

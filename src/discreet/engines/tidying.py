@@ -19,14 +19,16 @@ from discreet.engines.texts import (
     Record,
     damaged,
     headers,
+    is_clean,
     open_text,
     records,
     refuse_twins,
 )
 from discreet.errors import SchemaError
 from discreet.schema.format import Format
+from discreet.schema.names import folded
 
-__all__ = ["FILE", "LINE", "Tidied", "needs_tidying", "tidy"]
+__all__ = ["FILE", "LINE", "Tidied", "needs_tidying", "tidy", "written_cell"]
 
 FILE, LINE = "$file", "$line"
 """The columns of a tidy file that say where a row was: which file, and on which line."""
@@ -62,23 +64,32 @@ class Tidied:
 
 
 def needs_tidying(files: SourceFiles, given: Format) -> bool:
-    """Whether no engine reads these files as they are, whatever is in them.
+    """Whether these files are rewritten before an engine reads them.
 
-    Privacy: none: looks at the header of a CSV file.
+    Privacy: none: exact; whatever the outcome, a clean line is read the same.
     >>> from discreet.schema.format import PLAIN
     >>> needs_tidying(SourceFiles("a.xlsx", ("a.xlsx",), "Excel", None), PLAIN)
     True
     """
     if files.kind != "CSV":
-        return files.kind in _WRITERS
-    if given.encoding != "utf-8":
+        return files.kind in ("JSON lines", *_WRITERS)
+    if given.encoding != "utf-8" or given.multiline:
         return True
     heads = headers(files.paths, given, files.given)
-    return len({head.delimiter for head in heads}) > 1 or not all(head.first for head in heads)
+    if len({head.delimiter for head in heads}) > 1 or not all(head.first for head in heads):
+        return True
+    try:
+        pairs = zip(files.paths, heads, strict=True)
+        return not all(is_clean(path, given, head) for path, head in pairs)
+    except BROKEN:
+        return True
 
 
-def tidy(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+def tidy(files: SourceFiles, given: Format, folder: Path, wanted: tuple[str, ...] = ()) -> Tidied:
     """Rewrite a source; what is no record is left out and counted.
+
+    `wanted` names the columns of JSON lines, which have no header; without it they are all keys
+    that there are, for a look before there is a schema.
 
     Privacy: none: the copy is exact.
     >>> tidy.__name__
@@ -86,6 +97,8 @@ def tidy(files: SourceFiles, given: Format, folder: Path) -> Tidied:
     """
     failed = None
     try:
+        if files.kind == "JSON lines":
+            return _tidy_json(files, given, folder, wanted or _keys(files, given))
         return _WRITERS[files.kind](files, given, folder)
     except BROKEN as error:
         failed = type(error).__name__  # its text may quote rows
@@ -126,27 +139,39 @@ def _written(
     return made
 
 
-def _tidy_json(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+def _keys(files: SourceFiles, given: Format) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    for place in range(len(files.paths)):
-        for _, found in _objects(files.paths[place], given):
+    for path in files.paths:
+        for _, found in _objects(path, given):
             names.update(dict.fromkeys(found or ()))
     if not names:
         raise SchemaError(
             f"source {files.given!r}: no line is a JSON object with a key. Nothing was added."
         )
-    refuse_twins(tuple(names), files.given)
+    return tuple(names)
+
+
+def _tidy_json(files: SourceFiles, given: Format, folder: Path, names: tuple[str, ...]) -> Tidied:
+    """The values of these names in every object by itself: its own key, or the only one like it."""
+    refuse_twins(names, files.given)
 
     def rows(place: int) -> Iterator[Record]:
         for line, found in _objects(files.paths[place], given):
             if found is None:
                 yield Record(line, None)
             else:
-                cells = [_cell(found.get(name), given) for name in names]
+                cells = [written_cell(_value(found, name), given) for name in names]
                 whole = not any("\ud800" <= sign <= "\udfff" for sign in "".join(cells))
                 yield Record(line, cells if whole else None)
 
-    return _written(folder, tuple(names), len(files.paths), rows)
+    return _written(folder, names, len(files.paths), rows)
+
+
+def _value(found: dict[str, Any], name: str) -> object:
+    if name in found:
+        return found[name]
+    like = [key for key in found if folded(key.strip()) == folded(name.strip())]
+    return found[like[0]] if len(like) == 1 else None
 
 
 def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | None]]:
@@ -159,13 +184,14 @@ def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | N
                 value = None if damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
             except (ValueError, RecursionError):
                 value = None
-            known = isinstance(value, dict) and all(name.strip() for name in value)
-            yield number, value if known else None
+            yield number, value if isinstance(value, dict) else None
 
 
-def _number(digits: str) -> Decimal | str:
+def _number(digits: str) -> Decimal | int | str:
+    """A number as written, but for zeros behind its point: 1.0 and 1 are one number."""
     try:
-        return Decimal(digits)
+        value = Decimal(digits)
+        return int(value) if value == value.to_integral_value() and abs(value) < 2**63 else value
     except ArithmeticError:  # an exponent beyond all bounds
         return digits
 
@@ -173,9 +199,14 @@ def _number(digits: str) -> Decimal | str:
 _AS_WRITTEN: dict[str, Any] = {"parse_int": _number, "parse_float": _number, "parse_constant": str}
 
 
-def _cell(value: object, given: Format) -> str:
-    """A value of a typed cell as this format writes it."""
-    if value is None:
+def written_cell(value: object, given: Format) -> str:
+    """A value of a typed cell as this format writes it; nothing for one that is missing.
+
+    Privacy: none: exact.
+    >>> written_cell(1.5, Format(decimal=",")), written_cell(float("nan"), Format())
+    ('1,5', '')
+    """
+    if value is None or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -251,7 +282,7 @@ def _tidy_rows(
 ) -> Tidied:
     numbered = enumerate(rows, 1)
     first = next((row for _, row in numbered if any(cell is not None for cell in row)), ())
-    heads = [_cell(cell, given).strip() for cell in first]
+    heads = [written_cell(cell, given).strip() for cell in first]
     while heads and not heads[-1]:
         heads.pop()
     if not heads:
@@ -264,7 +295,7 @@ def _tidy_rows(
 
     def found(_: int) -> Iterator[Record]:
         for number, row in numbered:
-            cells = [_cell(cell, given) for cell in row]
+            cells = [written_cell(cell, given) for cell in row]
             if not any(cells):
                 continue
             cells += [""] * (len(names) - len(cells))
@@ -322,5 +353,4 @@ _WRITERS: dict[str, Callable[[SourceFiles, Format, Path], Tidied]] = {
     "Arrow": _tidy_arrow,
     "CSV": _tidy_csv,
     "Excel": _tidy_sheet,
-    "JSON lines": _tidy_json,
 }

@@ -352,7 +352,8 @@ def _own(known: Registration) -> list[_Key]:
 
 
 def _unit(known: Registration) -> str | None:
-    unit: str | None = json.loads(known.schema).get("unit")
+    facts = json.loads(known.schema)
+    unit: str | None = facts.get("unit_source_name") or facts.get("unit")
     return unit
 
 

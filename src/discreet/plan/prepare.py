@@ -23,6 +23,7 @@ __all__ = [
     "lattice_rows",
     "missing_count",
     "prepared_rows",
+    "source_column",
 ]
 
 LONGEST_TEXT = 1000
@@ -58,15 +59,10 @@ class Raw:
         discreet.errors.SchemaError: t: the source has no column 'age'. Known: sex.
         """
         check_format(table, dialect)
-        if not table.columns:
-            raise SchemaError(
-                f"{table.name}: [columns] is empty, so nothing could be asked. Declare a column of "
-                "the source."
-            )
         wanted = {column.name: column.source_name or column.name for column in table.columns}
         if table.unit is not None:
             wanted[table.unit] = table.unit_source_name or table.unit
-        names = {name: _spelt(called, types, table.name) for name, called in wanted.items()}
+        names = {name: source_column(called, types, table.name) for name, called in wanted.items()}
         return cls(table, types, _READERS[dialect], names)
 
     def value(self, name: str) -> tuple[str, str]:
@@ -136,8 +132,13 @@ class Raw:
         return any(word in kind for word in ("BLOB", "CHAR", "STRING", "TEXT"))
 
 
-def _spelt(called: str, types: Mapping[str, str], table: str) -> str:
-    """A column's name as the source spells it: the very name, or the only one that is like it."""
+def source_column(called: str, types: Mapping[str, str], table: str) -> str:
+    """A column's name as the source spells it: the very name, or the only one that is like it.
+
+    Privacy: none (touches no data).
+    >>> source_column("Age", {" age": "BIGINT"}, "visits")
+    ' age'
+    """
     if called in types:
         return called
     found = [name for name in types if folded(name.strip()) == folded(called.strip())]
@@ -164,6 +165,11 @@ def lattice_rows(
     >>> lattice_rows(table, "source", {"age": "BIGINT"}).startswith("SELECT CAST(CASE")
     True
     """
+    if not table.columns:
+        raise SchemaError(
+            f"{table.name}: [columns] is empty, so nothing could be asked. Declare a column of "
+            "the source."
+        )
     source = Raw.of(table, types, dialect)
     columns = [f'{source.code(column)} AS "{column.name}"' for column in table.columns]
     if table.unit is None:

@@ -29,7 +29,9 @@ class Format:
 
     An empty delimiter is the one of , ; | and the tab that the first line has most of. Patterns
     of dates and times are those of strptime, tried in order; without one a date is written
-    2024-12-31. A cell that is one of the words in `missing`, or empty, is missing.
+    2024-12-31. A cell that is one of the words in `missing`, or empty, is missing. A record of
+    a text file is one line, unless `multiline` says that quoted cells may hold ends of lines:
+    then a quote that is never closed takes the lines after it with it.
     Privacy: none (touches no data).
     >>> Format(decimal=",", thousands=".").decimal
     ','
@@ -46,6 +48,7 @@ class Format:
     date: tuple[str, ...] = ()
     datetime: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    multiline: bool = False
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "encoding", "decimal", "thousands"):
@@ -53,6 +56,9 @@ class Format:
                 raise SchemaError(
                     f"format: {name} is {getattr(self, name)!r}; it must be text, in quotes."
                 )
+        given: object = self.multiline
+        if not isinstance(given, bool):
+            raise SchemaError(f"format: multiline is {given!r}; write true or false.")
         self._one_of("quote", _QUOTES)
         self._one_of("encoding", ENCODINGS)
         self._one_of("decimal", _DECIMALS)

@@ -3,6 +3,7 @@ have. For the custodian, who checks the guess; a schema holds it only once it is
 """
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -59,16 +60,31 @@ def guess_marks(start: bytes) -> Format:
     Privacy: none; looks at the bytes for the custodian.
     >>> guess_marks("name;größe\\nx;1\\n".encode("latin-1"))
     Format(delimiter=';', quote='"', encoding='cp1252', decimal='.', thousands='', date=(), \
-datetime=(), missing=())
+datetime=(), missing=(), multiline=False)
     """
     encoding = _encoding(start)
     text = start.decode(_DECODERS.get(encoding, encoding), errors="replace")
     lines = [line for line in text.splitlines() if line.strip()][:200]
     delimiter = _delimiter(lines)
+    quote = _quote(lines, delimiter)
     return Format(
         delimiter="" if delimiter == "," else delimiter,
-        quote=_quote(lines, delimiter),
+        quote=quote,
         encoding=encoding,
+        multiline=_multiline(text, delimiter, quote),
+    )
+
+
+def _multiline(text: str, delimiter: str, quote: str) -> bool:
+    """Whether cells in quotes hold ends of lines, and all records are of one width with them."""
+    if quote not in text:
+        return False
+    whole = text[: text.rfind("\n") + 1] if "\n" in text else text
+    found = csv.reader(io.StringIO(whole), delimiter=delimiter, quotechar=quote)
+    rows = [row for row in found if row][:-1]  # the sample may end inside of the last
+    return bool(rows) and (
+        any("\n" in cell for row in rows for cell in row)
+        and all(len(row) == len(rows[0]) for row in rows)
     )
 
 
@@ -119,8 +135,8 @@ def guess_columns(marks: Format, names: Sequence[str], rows: Iterable[Sequence[s
     Privacy: none; looks at the cells for the custodian.
     >>> guess_columns(Format(), ["day", "paid"], [["31.12.2024", "1.234,50"], ["n/a", "7,00"]])
     Guess(format=Format(delimiter='', quote='"', encoding='utf-8', decimal=',', thousands='.', \
-date=('%d.%m.%Y',), datetime=(), missing=('n/a',)), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), \
-doubts=())
+date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False), columns=(('day', 'DATE'), \
+('paid', 'DOUBLE')), doubts=())
     """
     listed = [[cell.strip() for cell in row] for row in rows]
     cells = {
@@ -146,6 +162,7 @@ doubts=())
         date=days,
         datetime=moments,
         missing=tuple(word for word in missing if not _is_code(word)),
+        multiline=marks.multiline,
     )
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
     columns = tuple((name, _type(left[name], made)) for name in names)

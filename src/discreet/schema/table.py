@@ -317,6 +317,16 @@ class Table:
         """
         return replace(self, source=None, budget=None)
 
+    @property
+    def unit_column(self) -> str | None:
+        """What the source calls the column that tells people apart; None if each row is one.
+
+        Privacy: none (touches no data).
+        >>> Table("visits", unit="patient", unit_source_name="Patient No.").unit_column
+        'Patient No.'
+        """
+        return self.unit_source_name or self.unit
+
     def column(self, name: str) -> Column:
         """The column of that name; capitals do not count.
 

@@ -1,0 +1,135 @@
+"""One person's line, cell or key never changes how the rows of others are read, whatever it holds;
+and what tells people apart cannot be exchanged behind their budget.
+"""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pandas
+import pytest
+
+from discreet.curator.service import Curator
+from discreet.errors import SchemaError
+
+REGIONS = ("north", "south")
+PEOPLE = 300
+
+
+def schema(folder: Path, source: Path | None, **facts: str) -> Path:
+    lines = ["[table]", 'name = "v"', "unreadable_share = 1", f'unit = "{facts.pop("unit", "id")}"']
+    if source is not None:
+        lines.append(f'source = "{source}"')
+    lines += [facts.pop("table", ""), "rows_per_unit = 2", facts.pop("format", "")]
+    lines += [
+        "[columns]",
+        facts.pop("column", 'region = { type = "category", keys = ["north", "south"] }'),
+    ]
+    lines += ["[budget]", "epsilon = 9"]
+    file = folder / "v.toml"
+    file.write_text("\n".join(lines))
+    return file
+
+
+def prepared(folder: Path, file: Path, data: object = None) -> list[tuple[object, ...]]:
+    """The prepared rows of all but the odd person, in order."""
+    with Curator.open(folder / "vault") as curator:
+        curator.add(file, data=data)
+        (made,) = (folder / "vault" / "prepared").glob("*.duckdb")
+    with duckdb.connect(str(made), read_only=True) as connection:
+        rows = connection.sql("SELECT * FROM prepared").fetchall()
+    return sorted((row for row in rows if not str(row[0]).startswith("odd")), key=str)
+
+
+STYLES = {
+    "plain": "{id},{region}",
+    "quoted": '"{id}","{region}"',
+    "a blank before a quote": '{id}, "{region}"',
+    "a blank after a quote": '"{id}" ,{region}',
+}
+ODD = [
+    "odd", "odd,north,east", 'odd,"', 'odd,"north', 'odd,nor"th', 'odd,north"', '"odd',
+    'odd, "north"', '"odd" ,north', "odd,a\rb\rc,d", "odd,\x00", "",
+    "odd," + "x" * 140_000, "odd," + "x" * 300_000,
+    'odd,"\nodd,"', "odd,\udcff",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_one_line_of_a_text_file(style, tmp_path):
+    lines = [
+        STYLES[style].format(id=number, region=REGIONS[number % 2]) for number in range(PEOPLE)
+    ]
+    seen = []
+    for place, odd in enumerate([None, *ODD]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        text = "\n".join(["id,region", *lines[:100], *([] if odd is None else [odd]), *lines[100:]])
+        (folder / "v.csv").write_bytes(f"{text}\n".encode("utf-8", "surrogateescape"))
+        seen.append(prepared(folder, schema(folder, folder / "v.csv")))
+    assert len(seen[0]) == PEOPLE
+    assert [place for place, rows in enumerate(seen) if rows != seen[0]] == []
+
+
+KEYS = ["STRASSE", "Id", "$line", "$file", "straße ", " id", "x", ""]
+
+
+@pytest.mark.parametrize("name", ["straße", "id"])
+def test_one_key_of_json_lines(name, tmp_path):
+    rows = [{"id": number, "STRASSE": REGIONS[number % 2]} for number in range(PEOPLE)]
+    column = 'r = { type = "category", keys = ["north", "south"], source_name = "straße" }'
+    seen = []
+    for place, key in enumerate([None, *KEYS, name]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        odd = [] if key is None else [{"id": "odd", key: "odd"}]
+        text = "\n".join(json.dumps(row) for row in [*rows, *odd])
+        (folder / "v.jsonl").write_text(text, encoding="utf-8")
+        seen.append(prepared(folder, schema(folder, folder / "v.jsonl", column=column)))
+    assert [row[1] for row in seen[0]].count(0) == PEOPLE // 2
+    assert [place for place, found in enumerate(seen) if found != seen[0]] == []
+
+
+def test_json_numbers_that_are_equal_are_one_person(tmp_path):
+    rows = (f'{{"id": {number}, "region": "north"}}\n' for number in ("1", "1.0", "1e0"))
+    text = "".join(rows)
+    (tmp_path / "v.jsonl").write_text(text)
+    assert len(prepared(tmp_path, schema(tmp_path, tmp_path / "v.jsonl"))) == 2
+
+
+@pytest.mark.parametrize("odd", ["x", None, 3, 2.5, pandas.Timestamp("2024-01-01")])
+def test_one_cell_of_a_frame(odd, tmp_path):
+    column = 'paid = { type = "number", lower = 0, upper = 99, step = 0.5 }'
+    seen = []
+    for place, more in enumerate(([], [odd])):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        paid = pandas.Series([1.5, 2.0] * 50 + more, dtype=object)
+        ids = [*(str(number) for number in range(100)), *(["odd"] * len(more))]
+        file = schema(folder, None, column=column, format='[format]\ndecimal = ","')
+        seen.append(prepared(folder, file, pandas.DataFrame({"id": ids, "paid": paid})))
+    assert seen[0] == seen[1]
+    assert [row[1] for row in seen[0]].count(3) == 50
+
+
+def test_the_unit_cannot_be_exchanged_by_its_source_name(tmp_path):
+    source = tmp_path / "v.csv"
+    source.write_text("id,visit,region\n" + "".join(f"{n // 10},{n},north\n" for n in range(50)))
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(schema(tmp_path, source))
+        for facts in (
+            {"unit": "visit"},
+            {"unit": "id", "table": 'unit_source_name = "visit"'},
+            {"unit": "other", "table": 'unit_source_name = "visit"'},
+        ):
+            with pytest.raises(SchemaError, match="the unit is visit, but what was charged"):
+                curator.add(schema(tmp_path, source, **facts))
+        curator.add(schema(tmp_path, source, unit="person", table='unit_source_name = "id"'))
+
+
+def test_the_type_of_a_unit_is_that_of_the_column_that_is_read(tmp_path):
+    frame = pandas.DataFrame({"id": ["1", "01"], "id ": [1, 2], "region": ["north", "south"]})
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(schema(tmp_path, None), data=frame)
+        (made,) = (tmp_path / "vault" / "prepared").glob("*.duckdb")
+    assert "-texts" in made.name
