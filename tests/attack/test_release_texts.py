@@ -254,7 +254,7 @@ def test_one_person_moves_a_count_by_no_more_than_was_paid_for(session):
 
 def test_refusals_name_the_text():
     with pytest.raises(DiscreetError, match="FROM singles"):
-        Declared("quantiles", "mid", {"column": "age FROM singles"}).needs()
+        Declared("quantiles", "mid", {"column": 'age" FROM singles'}).needs()
 
 
 def test_a_coarse_step_with_missing_values_fails_for_nobody(tmp_path, monkeypatch):

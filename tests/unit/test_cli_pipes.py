@@ -58,6 +58,10 @@ RUNS = [  # in order, in one folder; the status each has with a reader
     (("ledger",), 0),
     (("ledger", "--json"), 0),
     (("ledger", "adopt", "--why", "a test"), 2),  # it is sound
+    (("ledger", "amend", "analyst", "ana", "--epsilon", "9", "--why", "a test"), 0),
+    (("tables",), 0),
+    (("describe", "visits"), 0),
+    (("transcript", *ANA), 0),
     (("no-such-command",), 2),
 ]  # fmt: skip
 

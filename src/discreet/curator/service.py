@@ -10,7 +10,7 @@ from discreet.curator.intake import SourceReport
 from discreet.curator.pacing import Clock, Grid
 from discreet.curator.session import Session
 from discreet.curator.warehouse import Warehouse
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.account import Holder
 from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.sqlite import Ledger
@@ -265,6 +265,7 @@ class Curator:
 def _check_schema(given: object) -> None:
     if not isinstance(given, str | Path | Mapping | Table):
         raise InvalidValue(
-            f"the schema is a {type(given).__name__}; write its file, add('visits.toml'), and hand "
-            "over a data frame beside it, add('visits.toml', data=frame)."
+            f"the schema is {with_article(type(given).__name__)}; write its file, "
+            "add('visits.toml'), and hand over a data frame beside it, "
+            "add('visits.toml', data=frame)."
         )

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import SchemaError
+from discreet.errors import SchemaError, with_article
 
 __all__ = ["SourceFiles", "TIDY", "path_of", "source_files"]
 
@@ -66,7 +66,9 @@ class SourceFiles:
         >>> print(SourceFiles("a.csv", ("/data/a.csv",), "CSV", None).unreadable())
         source 'a.csv' cannot be read as a CSV file; check it.
         """
-        return SchemaError(f"source {self.given!r} cannot be read as a {self.kind} file; check it.")
+        return SchemaError(
+            f"source {self.given!r} cannot be read as {with_article(self.kind)} file; check it."
+        )
 
 
 def _kind(name: str) -> str | None:
@@ -135,7 +137,8 @@ check the path.
 def _matching(source: str, pattern: str, kind: str) -> list[str]:
     if kind in _HOLDS_SEVERAL:
         raise SchemaError(
-            f"source {source!r}: a {kind} file is named by itself, not by a pattern; name one."
+            f"source {source!r}: {with_article(kind)} file is named by itself, not by a pattern; "
+            "name one."
         )
     names = sorted(each for each in glob.glob(pattern) if os.path.isfile(each))
     if not names:

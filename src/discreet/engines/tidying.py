@@ -24,7 +24,7 @@ from discreet.engines.texts import (
     records,
     refuse_twins,
 )
-from discreet.errors import SchemaError
+from discreet.errors import SchemaError, with_article
 from discreet.schema.format import Format
 from discreet.schema.names import folded
 
@@ -103,7 +103,8 @@ def tidy(files: SourceFiles, given: Format, folder: Path, wanted: tuple[str, ...
     except BROKEN as error:
         failed = type(error).__name__  # its text may quote rows
     raise SchemaError(
-        f"source {files.given!r} cannot be read as a {files.kind} file ({failed}); check it. "
+        f"source {files.given!r} cannot be read as {with_article(files.kind)} file ({failed}); "
+        "check it. "
         "Nothing was added."
     )
 

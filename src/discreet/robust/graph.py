@@ -117,7 +117,7 @@ class Graph:
         >>> Graph.from_networkx(3)
         Traceback (most recent call last):
         ...
-        discreet.errors.InvalidValue: a int is not a networkx graph: it has no nodes and edges.
+        discreet.errors.InvalidValue: an int is not a networkx graph: it has no nodes and edges.
         """
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
             raise InvalidValue(

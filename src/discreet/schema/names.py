@@ -52,7 +52,7 @@ def _can_be_quoted(name: str) -> bool:
     return (
         name.isprintable()
         and 1 <= len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
-        and any(each.isalnum() for each in name)
+        and any(each.isalnum() or each == "_" for each in name)
         and not any(each in '"`\\' for each in name)
         and not name.startswith("$")
         and name.strip() == name

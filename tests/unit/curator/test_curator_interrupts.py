@@ -13,7 +13,7 @@ from discreet.curator.interrupts import Interrupted, charging, finishing
 from discreet.curator.service import Curator
 from discreet.engines import duckdb
 from discreet.errors import BudgetExceeded
-from discreet.ledger import releases, sqlite
+from discreet.ledger import releases, requests, sqlite
 from support.command_line import run, write_desk
 
 QUESTION = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
@@ -60,8 +60,8 @@ LATER = [
     (sqlite.Ledger, "charge", True),
     (duckdb.DuckDB, "rows", False),
     (duckdb.DuckDB, "rows", True),
-    (releases.Releases, "store", False),
-    (releases.Releases, "store", True),
+    (requests.Requests, "settle", False),
+    (requests.Requests, "settle", True),
 ]
 
 

@@ -126,7 +126,7 @@ def test_an_answer_without_rows_has_the_same_columns_everywhere(session):
     assert str(none.notes[0].text) in none._repr_html_().replace("&#x27;", "'")
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name[0].isupper()])
 def test_a_notebook_shows_a_refusal_in_one_line(name):
     """Notebooks ask an exception for the lines to show instead of its traceback."""
     kind = getattr(errors, name)

@@ -197,7 +197,7 @@ GOOD = {"kind": "marginals", "name": "n", "columns": ["a"]}
         ({"release": {"table": "t"}, "tables": [GOOD]}, "one price"),
         ({"release": {"table": "t", "epsilon": 1, "rho": 1}, "tables": [GOOD]}, "one price"),
         ({"release": {"table": "t", "epsilon": -1}, "tables": [GOOD]}, "above 0"),
-        ({"release": {"table": "t t", "epsilon": 1}, "tables": [GOOD]}, "a release's table"),
+        ({"release": {"table": "t`t", "epsilon": 1}, "tables": [GOOD]}, "a release's table"),
         ({"release": {"table": "t", "epsilon": 1, "titel": 1}, "tables": [GOOD]}, "'title'"),
         ({"relese": {}, "tables": []}, "Did you mean 'release'"),
         ({"release": {"table": "t", "epsilon": 1}, "tables": [{}]}, "no kind and name"),
