@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from discreet.cli.shared import (
-    Delta,
     Epsilon,
     Json,
     VaultFolder,
@@ -164,16 +163,25 @@ def _amend(
     why: Annotated[
         str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
     ],
-    delta: Delta = Decimal(0),
+    delta: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--delta",
+            parser=number,
+            metavar="D",
+            help="The most delta; without it the account keeps its own.",
+        ),
+    ] = None,
     share: Annotated[
-        Decimal,
+        Decimal | None,
         typer.Option(
             "--delta-for-conversion",
             parser=number,
             metavar="S",
-            help="The share of delta that turning rho into epsilon takes.",
+            help="The share of delta that turning rho into epsilon takes; without it the account "
+            "keeps its own.",
         ),
-    ] = Decimal("0.5"),
+    ] = None,
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.display.words import left_text
@@ -183,8 +191,8 @@ def _amend(
         known = curator.ledger.account(holder, name)
         budget = Budget(
             epsilon=epsilon,
-            delta=delta,
-            delta_for_conversion=share,
+            delta=known.budget.delta if delta is None else delta,
+            delta_for_conversion=known.budget.delta_for_conversion if share is None else share,
             sharing=known.budget.sharing,
         )
         curator.ledger.amend(holder, name, budget, {"why": why})
