@@ -155,9 +155,9 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 
     @functools.wraps(command)
     def to_its_end(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        from discreet.curator.interrupts import finishing
+        from discreet.curator.interrupts import STORED, finishing
 
-        with finishing():
+        with finishing(words=STORED):
             return command(*arguments, **options)
 
     return to_its_end
