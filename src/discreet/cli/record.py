@@ -45,7 +45,10 @@ def register(app: typer.Typer) -> None:
     ['ledger']
     """
     ledger = typer.Typer(invoke_without_command=True)
-    ledger.callback(help="Show every budget, what is left of it, and every charge so far.")(_ledger)
+    ledger.callback(
+        help="Show every budget, what is left of it, every charge so far, and why questions "
+        "failed lately (for the custodian, not for release)."
+    )(_ledger)
     ledger.command(
         "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
     )(_adopt)
@@ -83,7 +86,7 @@ def _ledger(
             {
                 "accounts": [account_values(account) for account in accounts],
                 "entries": [entry_values(entry) for entry in entries],
-                "failures": [asdict(failure) for failure in failures],
+                "failures": [{"not_for_release": True, **asdict(each)} for each in failures],
             }
         )
         return

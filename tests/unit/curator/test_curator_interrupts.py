@@ -165,6 +165,13 @@ def test_a_deleted_vault_can_be_started_anew(desk):
     import shutil
 
     shutil.rmtree(desk.vault)
+    for words in (("verify",), ("ledger", "adopt", "--why", "begun anew"), ("ledger",)):
+        missing = desk.run(*words)
+        assert missing.status == 2
+        assert f"but {desk.vault}.seal holds the seal of one" in missing.err
+        assert "`discreet add SCHEMA` makes an empty vault and is refused" in missing.err
+        assert "`discreet ledger adopt --why TEXT` then starts anew" in missing.err
+        assert not desk.vault.exists()
     refused = desk.run("add", desk.schema)
     assert refused.status == 1
     assert "the folder 'vault.seal' holds the seal of one with 2 entries" in refused.err

@@ -1,4 +1,6 @@
-"""`discreet ledger amend` changes what it is told to change, and nothing else."""
+"""`discreet ledger amend` changes what it is told to change, and nothing else; why questions failed
+is shown to the custodian, marked as not for release.
+"""
 
 from fractions import Fraction
 
@@ -22,3 +24,13 @@ def test_an_amended_account_keeps_its_delta_and_its_share(tmp_path):
     assert desk.run(*words, "4", "--delta", "1e-7").status == 0
     with Curator.open(desk.vault) as curator:
         assert curator.ledger.account("analyst", "ann").budget.delta == Fraction(1, 10**7)
+
+
+def test_why_a_question_failed_is_marked_as_not_for_release(tmp_path):
+    desk = write_desk(tmp_path)
+    assert desk.run("add", desk.schema).status == 0
+    with Curator.open(desk.vault) as curator:
+        curator.vault.causes.add("ann", None, "The question", "it took too long")
+    (failure,) = desk.run("ledger", "--json").json["failures"]
+    assert failure["not_for_release"] is True
+    assert failure["cause"] == "it took too long"
