@@ -50,7 +50,7 @@ def test_no_arguments_print_every_command():
     proofs = {"attack", "audit"}
     services = {"monitor", "release", "survey", "synopsis", "synth", "verify-release"}
     server = {"account", "serve"}
-    asked = {"demo", "describe", "explain", "ledger", "query", "tables", "verify"}
+    asked = {"demo", "describe", "explain", "ledger", "query", "tables", "transcript", "verify"}
     assert set(names) == custodian | proofs | services | server | asked
     assert [name for name in names if name not in printed] == []
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["STORED", "Interrupted", "charging", "finishing"]
+__all__ = ["Interrupted", "STORED", "charging", "finishing"]
 
 STORED = "interrupted after the charge: what it paid for is finished and stored."
 """What is said of work that was finished although Ctrl-C was pressed."""
