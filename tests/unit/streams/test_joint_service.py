@@ -249,7 +249,7 @@ def test_parameters_are_checked(kept):
         opened(kept, "x", columns=("agee",))
     with pytest.raises(UnsafeQuery, match="cells; the limit is"):
         opened(kept, "x", columns=("big",))
-    with pytest.raises(SchemaError, match="table is"):
+    with pytest.raises(UnsafeQuery, match="there is no table 'visits v'"):
         Joint.open(kept, table="visits v", name="x", epsilon=1, sensitivity=1)
     assert states_of(kept).newest("x", analyst="ana") is None
 
