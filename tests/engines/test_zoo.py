@@ -11,6 +11,7 @@ import pytest
 
 from discreet import Curator
 from discreet.curator.admission import advised_seconds
+from discreet.curator.identity import _links
 from discreet.curator.intake import take_in
 from discreet.engines.origins import Origin
 from discreet.engines.preview import preview
@@ -237,6 +238,28 @@ def test_the_usual_format_changes_no_stored_schema():
     assert read_schema_text(schema_text(replace(odd, unreadable_share=Fraction(1, 4)))) == replace(
         odd, unreadable_share=Fraction(1, 4)
     )
+
+
+def test_a_pattern_may_match_one_file(tmp_path):
+    (tmp_path / "x-1.csv").write_text("age,b\n1,0\n2,0\n")
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(small(tmp_path / "x-*.csv"))
+        assert curator.inspect("t")["rows kept"] == 2
+        (tmp_path / "x-1.csv").write_text("age,b\n1,0\n2,0\n3,0\n")
+        curator.refresh("t")
+        assert curator.inspect("t")["rows kept"] == 3
+
+
+def test_files_of_a_pattern_are_known_by_their_other_names(tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"x-{number}.csv").write_text(f"age,b\n{number},0\n2,0\n")
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(small(tmp_path / "x-*.csv"))
+        link = tmp_path / "linked.csv"
+        link.hardlink_to(tmp_path / "x-2.csv")
+        places = (str(link),)
+        found = _links(places, curator.vault.catalogue.tables())
+        assert found == (str(tmp_path / "x-2.csv"),)
 
 
 def test_places_name_the_file_where_there_are_several(tmp_path):

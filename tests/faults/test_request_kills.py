@@ -116,7 +116,7 @@ def kill_at_each(tmp_path, cuts):
         assert status == again
         assert retry is None
         if status == 200:
-            assert same["receipt"] == body["receipt"]
+            assert {**same, "free": None} == {**body, "free": None}  # the rows too: one draw
         else:  # where this machine was too slow after all, it says so for good
             assert "stays charged, there is no answer" in body["detail"]
             assert same == body

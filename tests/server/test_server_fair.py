@@ -172,8 +172,10 @@ STORING = {  # every way in which an analyst leaves something in the record
     "a key for an old answer": ("/queries", {"sql": SQL, "epsilon": 0.5, "key": "k"}),
     "a monitor": ("/monitors", {**MONITOR, "name": "other"}),
     "a check": ("/monitors/fever/checks", {}),
-    "a counter": ("/counters", COUNTER),
-    "a synopsis": ("/synopses", SYNOPSIS),
+    "a counter": ("/counters", {**COUNTER, "name": "other-counter"}),
+    "a point of a counter": (f"/counters/{COUNTER['name']}/points", {"upto": "2024-03-31"}),
+    "a synopsis": ("/synopses", {**SYNOPSIS, "name": "other-synopsis"}),
+    "the end of a synopsis": (f"/synopses/{SYNOPSIS['name']}/end", {}),
     "a release": ("/releases", {"name": "r1", "specification": SPECIFICATION}),
 }
 
@@ -193,7 +195,9 @@ def test_an_account_that_is_full_stores_nothing_more(tmp_path):
             budget = Budget(epsilon=100, delta=1e-5)  # for Gaussian noise
             house.curator.ledger.amend(holder, name, budget, {"why": "all services"})
         first = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5, "key": "o"})
-        assert house.call("ana", "POST", "/monitors", json=MONITOR).status_code == 201
+        begun = {"/monitors": MONITOR, "/counters": COUNTER, "/synopses": SYNOPSIS}
+        for path, body in begun.items():
+            assert house.call("ana", "POST", path, json=body).status_code == 201
         house.curator.ledger.quota = Quota(most=5000)
         before, told = written(house), {}
         for name, (path, body) in STORING.items():

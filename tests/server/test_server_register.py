@@ -2,6 +2,7 @@
 was typed."""
 
 import re
+from html import unescape
 
 import psycopg
 import pytest
@@ -66,3 +67,31 @@ def test_a_refusal_keeps_what_was_typed(house):
     assert custodian.send(step="2", source="/etc/passwd").status_code == 400
     assert custodian.send(step="4", source="visits.parquet", **wrong).status_code == 400
     assert list(house.curator.tables) == ["visits"]
+
+
+def test_the_custodian_sees_what_could_not_be_read(tmp_path):
+    for house in house_of(tmp_path / "h"):
+        file = house.folder / "stays.csv"
+        file.write_text("guest,nights,city\n" + "1,4,Graz\n2,5,Linz\n" * 100 + "3,many,Linz\n")
+        custodian = Custodian(house)
+        sent = custodian.send(step="4", source="stays.csv", **TYPED)
+        assert sent.status_code == 303, sent.text
+        place = sent.headers["location"]
+        assert place == "/custodian/tables/stays"
+        said = house.curator.report("stays").sentences()
+        assert said
+        shown = unescape(house.client.get(place).text)
+        assert "What could not be read: NOT FOR RELEASE" in shown
+        assert all(sentence in shown for sentence in said)
+        assert said[0] not in unescape(house.client.get("/custodian").text)
+        file.write_text("guest,nights,city\n1,4,Graz\n2,4,Linz\n")
+        body = {"csrf": custodian.csrf}
+        again = house.client.post(f"{place}/refresh", data=body, follow_redirects=False)
+        assert (again.status_code, again.headers["location"]) == (303, place)
+        assert "all of it could be read" in house.client.get(place).text
+
+
+def test_of_a_table_that_this_server_did_not_read_nothing_is_said(house):
+    Custodian(house)
+    house.curator._warehouse._reports.clear()  # as after a start
+    assert "What could not be read" not in house.client.get("/custodian/tables/visits").text

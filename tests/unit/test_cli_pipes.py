@@ -55,6 +55,10 @@ RUNS = [  # in order, in one folder; the status each has with a reader
     (("serve", "--port", "-1"), 2),
     (("demo", "--output", "visits.csv"), 2),
     (("verify",), 0),
+    (("tables",), 0),
+    (("describe", "visits"), 0),
+    (("transcript", *ANA), 0),
+    (("ledger", "amend", "analyst", "absent", "--epsilon", "1", "--why", "a test"), 2),
     (("ledger",), 0),
     (("ledger", "--json"), 0),
     (("ledger", "adopt", "--why", "a test"), 2),  # it is sound
@@ -147,7 +151,7 @@ def test_every_command_ends_as_with_a_reader(folder):
     ]
     assert found == []
     with Curator.open(folder / "vault", price_floor=0) as curator:  # and its work is done
-        assert len(curator.session("ana").transcript) == 3
+        assert len(curator.session("ana").transcript) == 4  # a monitor is one
         assert float(curator.ledger.account("analyst", "ana").spent) == 2.25
     assert (folder / "survey.toml").exists()
 

@@ -212,6 +212,7 @@ def _run(
     ] = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
+    from discreet.curator.interrupts import STORED, finishing
     from discreet.streams.monitor import Monitor
 
     if not 0 <= every < float("inf"):
@@ -222,12 +223,14 @@ def _run(
         while monitor.alarms_left and (most is None or done < most):
             if done or failures:
                 time.sleep(every)
-            check = _attempt(curator, monitor, refresh, failures)
+            with finishing(words=STORED):
+                check = _attempt(curator, monitor, refresh, failures)
+                if check is not None:
+                    typer.echo(json.dumps(check.values()) if as_json else _line(check))
             if check is None:
                 failures += 1
                 continue
             failures, done = 0, done + 1
-            typer.echo(json.dumps(check.values()) if as_json else _line(check))
             if reader_left():  # alarms that nobody sees are not spent
                 break
         used = not monitor.alarms_left

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from discreet.cli.shared import (
-    Delta,
     Epsilon,
     Json,
     VaultFolder,
@@ -46,7 +45,10 @@ def register(app: typer.Typer) -> None:
     ['ledger']
     """
     ledger = typer.Typer(invoke_without_command=True)
-    ledger.callback(help="Show every budget, what is left of it, and every charge so far.")(_ledger)
+    ledger.callback(
+        help="Show every budget, what is left of it, every charge so far, and why questions "
+        "failed lately (for the custodian, not for release)."
+    )(_ledger)
     ledger.command(
         "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
     )(_adopt)
@@ -84,7 +86,7 @@ def _ledger(
             {
                 "accounts": [account_values(account) for account in accounts],
                 "entries": [entry_values(entry) for entry in entries],
-                "failures": [asdict(failure) for failure in failures],
+                "failures": [{"not_for_release": True, **asdict(each)} for each in failures],
             }
         )
         return
@@ -164,16 +166,25 @@ def _amend(
     why: Annotated[
         str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
     ],
-    delta: Delta = Decimal(0),
+    delta: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--delta",
+            parser=number,
+            metavar="D",
+            help="The most delta; without it the account keeps its own.",
+        ),
+    ] = None,
     share: Annotated[
-        Decimal,
+        Decimal | None,
         typer.Option(
             "--delta-for-conversion",
             parser=number,
             metavar="S",
-            help="The share of delta that turning rho into epsilon takes.",
+            help="The share of delta that turning rho into epsilon takes; without it the account "
+            "keeps its own.",
         ),
-    ] = Decimal("0.5"),
+    ] = None,
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.display.words import left_text
@@ -183,8 +194,8 @@ def _amend(
         known = curator.ledger.account(holder, name)
         budget = Budget(
             epsilon=epsilon,
-            delta=delta,
-            delta_for_conversion=share,
+            delta=known.budget.delta if delta is None else delta,
+            delta_for_conversion=known.budget.delta_for_conversion if share is None else share,
             sharing=known.budget.sharing,
         )
         curator.ledger.amend(holder, name, budget, {"why": why})

@@ -12,6 +12,7 @@ from discreet.cli.shared import (
     Json,
     VaultFolder,
     existing_vault,
+    finished,
     new_console,
     print_json,
     refusing,
@@ -42,6 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@finished
 def _release(
     specification: Annotated[
         Path, typer.Argument(metavar="SPEC", help="The declared tables, as a TOML file.")

@@ -135,9 +135,18 @@ def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Cu
     discreet.errors.InvalidValue: there is no vault in no-such-folder. Name its folder with \
 --vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
     """
-    from discreet.ledger.vault import is_vault
+    from discreet.ledger.vault import is_vault, seal_beside
 
     if not is_vault(folder):
+        beside = seal_beside(folder)
+        if beside is not None:
+            raise InvalidValue(
+                f"there is no vault in {folder}, but {beside} holds the seal of one. Put that "
+                "vault back, or name its folder with --vault or DISCREET_VAULT. If it was deleted "
+                "on purpose and its charges may be forgotten: `discreet add SCHEMA` makes an empty "
+                "vault and is refused, `discreet ledger adopt --why TEXT` then starts anew, and "
+                "`discreet add SCHEMA` works again."
+            )
         raise InvalidValue(
             f"there is no vault in {folder}. Name its folder with --vault or DISCREET_VAULT; "
             "`discreet add SCHEMA` makes one."
@@ -155,9 +164,9 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 
     @functools.wraps(command)
     def to_its_end(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        from discreet.curator.interrupts import finishing
+        from discreet.curator.interrupts import STORED, finishing
 
-        with finishing():
+        with finishing(words=STORED):
             return command(*arguments, **options)
 
     return to_its_end

@@ -70,7 +70,16 @@ def _contents(vault: Vault, origin: Origin, prepared: Path | None) -> tuple[byte
 def _links(places: Iterable[str], tables: Iterable[Registration]) -> tuple[str, ...]:
     """Other names under which these files are sources: hard links, another mount."""
     known = {each.source for each in tables if each.source is not None}
-    return tuple(each for each in sorted(known) if any(_same(each, place) for place in places))
+    files = {file for each in known for file in _files(each)}
+    return tuple(each for each in sorted(files) if any(_same(each, place) for place in places))
+
+
+def _files(source: str) -> tuple[str, ...]:
+    """A source that was registered, and the files that it stands for, where it is a pattern."""
+    try:
+        return (source, *map(str, Origin.of(source).files))
+    except (SchemaError, OSError):
+        return (source,)
 
 
 def _same(one: str, other: str) -> bool:

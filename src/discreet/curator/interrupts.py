@@ -2,27 +2,29 @@
 and stored first, so that asking again is free. A second Ctrl-C stops all the same.
 """
 
+import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["Interrupted", "charging", "finishing"]
+__all__ = ["Interrupted", "STORED", "charging", "finishing"]
+
+STORED = "interrupted after the charge: what it paid for is finished and stored."
+"""What is said of work that was finished although Ctrl-C was pressed."""
+
+_STDERR = 2  # written to directly: a stream may be closed, or in the middle of a write
 
 _NOTICE = (
     "\ndiscreet: a charge has begun, so what it pays for is finished and stored first. "
     "Ctrl-C again stops it unfinished; a charge stays.\n"
 )
-_FINISHED = (
-    "interrupted after the charge: what it paid for is finished and stored. The same question "
-    "again is free."
-)
+_FREE = f"{STORED} The same question again is free."
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came after the charge: all is stored, and asking again is free.
+    """Ctrl-C came after the charge: all is stored, and the same question again is free.
 
     Privacy: none (touches no data).
     >>> issubclass(Interrupted, KeyboardInterrupt)
@@ -41,15 +43,16 @@ class _Turn:
         if not self.charging or self.pressed:
             raise KeyboardInterrupt
         self.pressed += 1
-        sys.stderr.write(_NOTICE)
+        with suppress(OSError):
+            os.write(_STDERR, _NOTICE.encode())
 
 
 _turns: list[_Turn] = []  # of the main thread, where signals arrive
 
 
 @contextmanager
-def finishing() -> Iterator[None]:
-    """Within it, Ctrl-C waits for the end once something is being charged.
+def finishing(*, words: str = _FREE) -> Iterator[None]:
+    """Within it, Ctrl-C waits for the end once something is being charged; `words` say so then.
 
     Does nothing in other threads, and where a program handles Ctrl-C itself.
     Privacy: none (touches no data).
@@ -61,15 +64,15 @@ def finishing() -> Iterator[None]:
         yield
         return
     turn = _Turn()
-    _turns.append(turn)
-    signal.signal(signal.SIGINT, turn.press)
     try:
+        _turns.append(turn)
+        signal.signal(signal.SIGINT, turn.press)
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _turns.clear()
     if turn.pressed:
-        raise Interrupted(_FINISHED)
+        raise Interrupted(words)
 
 
 def charging() -> None:

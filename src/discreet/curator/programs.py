@@ -36,6 +36,7 @@ __all__ = [
     "Exact",
     "Program",
     "begin",
+    "check_room",
     "perform",
     "planned",
     "price",
@@ -167,6 +168,16 @@ def states_of(session: Session) -> States:
     'states_of'
     """
     return session._vault.states
+
+
+def check_room(session: Session) -> None:
+    """Refuse an analyst whose account is full, before a state moves on that nothing is charged for.
+
+    Privacy: none (touches no data): depends on what is stored for the analyst.
+    >>> check_room.__name__
+    'check_room'
+    """
+    session._vault.ledger.check_quota(session.name)
 
 
 def begin(

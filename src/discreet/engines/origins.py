@@ -146,7 +146,8 @@ class Origin:
             return [PostgreSQLSource.read(self.source).identity()]
         if self.file is None:
             return SparkSource.read(self.source).content()
-        return self.file if len(self.files) == 1 else _pieces(self.files)
+        files = self.files
+        return files[0] if len(files) == 1 else _pieces(files)  # of a pattern: the real file
 
     def place(self) -> Path:
         """One path for one origin, however it was written: what a population is tied to.

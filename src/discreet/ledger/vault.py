@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger._place import put_file
+from discreet.ledger._place import Place, put_file
 from discreet.ledger._server import is_server, server_url
 from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
@@ -18,7 +18,7 @@ from discreet.ledger.requests import Requests
 from discreet.ledger.sqlite import Ledger
 from discreet.ledger.states import States
 
-__all__ = ["FILE", "Vault", "folder_of", "is_vault", "vault_around"]
+__all__ = ["FILE", "Vault", "folder_of", "is_vault", "seal_beside", "vault_around"]
 
 FILE = "vault.db"
 """The name of the file inside the folder."""
@@ -35,6 +35,17 @@ def is_vault(folder: Path) -> bool:
     False
     """
     return (folder / FILE).is_file() or (folder / _ADDRESS).is_file()
+
+
+def seal_beside(folder: Path) -> Path | None:
+    """The folder with the seal of a vault that is, or was, in a folder; None if there is none.
+
+    Privacy: none (touches no data).
+    >>> seal_beside(Path("no such folder")) is None
+    True
+    """
+    anchor = Place.of(folder.absolute()).anchor_file
+    return anchor.parent if anchor.is_file() else None
 
 
 def vault_around(path: Path) -> Path | None:

@@ -33,6 +33,7 @@ __all__ = ["refuse_unknown_values"]
 
 _MOST_COMPARED = 1000  # keys whose likeness to a text is computed
 _LONGEST = 60
+_PATTERN = "LIKE"
 
 _Columns = Mapping[str, Column]
 
@@ -119,19 +120,24 @@ class _Known:
     def _refuse(self, operator: str, column: Column, value: object) -> None:
         if column.kind == "category":
             if not column.private_keys and isinstance(value, str):
-                self._refuse_key(column, value)
+                self._refuse_key(operator, column, value)
         elif column.kind != "boolean":
             _refuse_outside(operator, column, value)
 
-    def _refuse_key(self, column: Column, value: str) -> None:
+    def _refuse_key(self, operator: str, column: Column, value: str) -> None:
         if id(column) not in self.keys:
             self.keys[id(column)] = frozenset(column.keys)
         if value in self.keys[id(column)] or (column.other and value == OTHER):
             return
         keys = (*column.keys, OTHER) if column.other else column.keys
+        shown, near = value[:_LONGEST], value[:_LONGEST]
+        said = f"{column.name} has no declared key {shown!r}"
+        if operator == _PATTERN and set(value) & set("%_"):
+            said = f"{column.name} has no declared key that matches the pattern {shown!r}"
+            near = near.replace("%", "").replace("_", "")
         raise UnsafeQuery(
-            f"{column.name} has no declared key {value[:_LONGEST]!r}; the nearest is "
-            f"{_nearest(value[:_LONGEST], keys)[:_LONGEST]!r}. Nothing was run or charged."
+            f"{said}; the nearest is {_nearest(near, keys)[:_LONGEST]!r}. "
+            "Nothing was run or charged."
         )
 
 
@@ -145,8 +151,9 @@ def _comparisons(expression: object) -> Iterator[tuple[str, Field, Literal]]:
         case Compare(operator, Literal() as literal, Field() as field):
             yield operator, field, literal  # of CASE x WHEN: only = stands so
         case Member(Field() as field, values):
+            alone = len(values) == 1 and isinstance(values[0].value, str)
             for literal in values:
-                yield "=", field, literal
+                yield _PATTERN if alone else "=", field, literal  # LIKE that fits no key is this
         case _:
             for part in _parts(expression):
                 yield from _comparisons(part)

@@ -4,6 +4,7 @@ audits and attacks. Exact counts are shown only where they are marked not for re
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -109,8 +110,13 @@ async def _shown_table(name: str, here: Here, counts: dict[str, Any] | None) -> 
     table = (await here.run(lambda: here.desk.curator.tables)).get(name)
     if table is None:
         raise Problem("not-found")
+    report = here.desk.curator.report(name)
     return await here.page(
-        "custodian_table.html", title=name, table=table_values(table), counts=counts
+        "custodian_table.html",
+        title=name,
+        table=table_values(table),
+        counts=counts,
+        unread=None if report is None else report.sentences(),
     )
 
 
@@ -122,7 +128,7 @@ async def _inspect(request: Request, name: str, here: Custodian) -> Response:
 async def _refresh(request: Request, name: str, here: Custodian) -> Response:
     await form_of(request, here)
     await here.run(lambda: here.desk.refresh(name))
-    return RedirectResponse("/custodian", 303)
+    return RedirectResponse(f"/custodian/tables/{quote(name, safe='')}", 303)
 
 
 async def _accounts(here: Custodian) -> Response:

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -123,7 +124,7 @@ async def _step(request: Request, here: Custodian) -> Response:
         table = read_schema(document)
         if form.text("step") == "4":
             await here.run(lambda: here.desk.curator.add(document))
-            return RedirectResponse("/custodian", 303)
+            return RedirectResponse(f"/custodian/tables/{quote(table.name, safe='')}", 303)
         dry = await here.run(lambda: dry_run(table))
     except DiscreetError as refusal:
         return await _second(here, form, source, columns, refusal_text(refusal))

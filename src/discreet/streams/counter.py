@@ -5,7 +5,15 @@ A point is drawn once, and it is durable before anything of it is said.
 from collections.abc import Callable
 from datetime import date
 
-from discreet.curator.programs import Exact, Program, begin, perform, states_of, versions_of
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_room,
+    perform,
+    states_of,
+    versions_of,
+)
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
@@ -159,6 +167,7 @@ class Counter:
         wanted = self.design.buckets_upto(upto)
         if wanted <= kept.done:
             return ()
+        check_room(self._session)
         now = versions_of(self._session, self.design.plan)
         stretch = kept.stretch(now, self.name)
         most = self.design.running.factorisation.steps

@@ -10,6 +10,7 @@ from fractions import Fraction
 from discreet.curator.programs import (
     Exact,
     Program,
+    check_room,
     perform,
     planned,
     price,
@@ -217,6 +218,7 @@ class Holdout:
         state, stand = self._stand()
         if stand.standing.used >= self.settings.overfits:
             raise finished(self.settings.overfits)
+        check_room(self._session)
         plan = planned(self._session, sql)
         refuse_unknown_values(plan.query, plan.tables)
         factor = self._checked(plan, stand)

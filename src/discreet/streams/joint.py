@@ -12,6 +12,7 @@ from discreet.curator.programs import (
     Exact,
     Program,
     begin,
+    check_room,
     perform,
     planned,
     states_of,
@@ -253,6 +254,7 @@ class Joint:
             body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
         if found is None:
             try:
+                check_room(self._session)
                 found = self._measured(plan, state, body, place)
             except BaseException:
                 self._forget()  # what is durable counts; it is read again with the next question

@@ -9,7 +9,15 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.curator.programs import Exact, Program, begin, perform, states_of, versions_of
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_room,
+    perform,
+    states_of,
+    versions_of,
+)
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
@@ -245,6 +253,7 @@ class Monitor:
             )
 
     def _said(self, state: State, watch: Watch, watched: Watched, threshold: Fraction) -> Check:
+        check_room(self._session)
         level = watched.level(threshold)
 
         def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, Standing]:

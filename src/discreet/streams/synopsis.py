@@ -12,7 +12,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.programs import Exact, Program, begin, perform, planned, states_of
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_room,
+    perform,
+    planned,
+    states_of,
+)
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger.states import State
@@ -191,7 +199,10 @@ class Synopsis:
         if found.source == "hypothesis":
             self._follow()
             found = self.snapshot.answer(predicate)
-        if found.source != "hypothesis" or not self._ready():
+        if found.source != "hypothesis":
+            return found
+        check_room(self._session)
+        if not self._ready():
             return found
         return self._compared(sql, predicate, found)
 
@@ -206,6 +217,7 @@ class Synopsis:
         with self._lock:
             self._follow()
             if not self._body.finished:
+                check_room(self._session)
                 rest = self._body.rho - self._body.spent
                 body = replace(self._body, standing=None, finished="yes")
                 if rest > 0:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator import interrupts
 from discreet.curator.interrupts import Interrupted, charging, finishing
 from discreet.curator.service import Curator
 from discreet.engines import duckdb
@@ -164,6 +165,13 @@ def test_a_deleted_vault_can_be_started_anew(desk):
     import shutil
 
     shutil.rmtree(desk.vault)
+    for words in (("verify",), ("ledger", "adopt", "--why", "begun anew"), ("ledger",)):
+        missing = desk.run(*words)
+        assert missing.status == 2
+        assert f"but {desk.vault}.seal holds the seal of one" in missing.err
+        assert "`discreet add SCHEMA` makes an empty vault and is refused" in missing.err
+        assert "`discreet ledger adopt --why TEXT` then starts anew" in missing.err
+        assert not desk.vault.exists()
     refused = desk.run("add", desk.schema)
     assert refused.status == 1
     assert "the folder 'vault.seal' holds the seal of one with 2 entries" in refused.err
@@ -174,3 +182,58 @@ def test_a_deleted_vault_can_be_started_anew(desk):
     asked = desk.run("query", QUESTION, "--as", "ann", "--epsilon", "1", "--json")
     assert (asked.status, asked.json["free"]) == (0, False)
     assert desk.run("verify").status == 0
+
+
+RELEASE = """
+[release]
+table = "visits"
+title = "Visits by region"
+epsilon = 1
+[[tables]]
+kind = "marginals"
+name = "by"
+columns = ["region"]
+orders = [1]
+"""
+
+
+def test_a_release_is_written_although_it_was_interrupted(desk, monkeypatch, tmp_path):
+    (tmp_path / "release.toml").write_text(RELEASE)
+    words = ("release", tmp_path / "release.toml", "--as", "ann", "--output", tmp_path / "out")
+    pressing(monkeypatch, duckdb.DuckDB, "rows", after=True)
+    stopped = desk.run(*words)
+    assert stopped.status == 130, stopped.err
+    assert "what it paid for is finished and stored.\n" in stopped.err
+    assert "is free" not in stopped.err
+    assert run("verify-release", tmp_path / "out").status == 0
+
+
+def test_ctrl_c_as_it_begins_leaves_nothing_behind(monkeypatch):
+    real = signal.signal
+
+    def pressed(number, handler):
+        found = real(number, handler)
+        if handler is not signal.default_int_handler:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", pressed)
+        with pytest.raises(KeyboardInterrupt), finishing():
+            raise AssertionError("it did not begin")
+    assert interrupts._turns == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_notice_never_fails(monkeypatch):
+    def gone(*_):
+        raise BrokenPipeError
+
+    def work():
+        with finishing():
+            charging()
+            press()
+
+    monkeypatch.setattr(os, "write", gone)
+    with pytest.raises(Interrupted):
+        work()

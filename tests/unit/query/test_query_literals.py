@@ -156,7 +156,19 @@ def test_other_is_a_key_where_it_is_declared():
 
 @pytest.mark.parametrize(("pattern", "fits"), [("n%", True), ("%th", True), ("z%", False)])
 def test_a_pattern_that_fits_no_key_is_refused(pattern, fits):
-    assert bool(refusal(PLACES["where"].format(f"region LIKE '{pattern}'"))) != fits
+    for like in ("LIKE", "NOT LIKE", "ILIKE"):
+        said = refusal(PLACES["where"].format(f"region {like} '{pattern}'"))
+        assert bool(said) != fits
+        if said:
+            words = f"region has no declared key that matches the pattern '{pattern}'; the nearest"
+            assert said.startswith(words)
+
+
+def test_a_pattern_without_a_key_names_the_nearest():
+    said = refusal(PLACES["where"].format("region LIKE 'nroth%'"))
+    assert said.endswith("the nearest is 'north'. Nothing was run or charged.")
+    said = refusal(PLACES["where"].format("region LIKE 'nroth'"))
+    assert said.startswith("region has no declared key 'nroth'; the nearest is 'north'")
 
 
 @pytest.mark.parametrize("place", PLACES)
