@@ -201,6 +201,7 @@ def test_a_missing_source_name_is_named(tmp_path):
     file = tmp_path / "data.csv"
     frame().to_csv(file, index=False)
     made = schema(file, "t").replace("Net income (€)", "Net income (EUR)")
+    made = made.replace("[columns]", "[format]\nmultiline = true\n[columns]", 1)
     (tmp_path / "schema.toml").write_text(made)
     with (
         Curator.open(tmp_path / "vault") as curator,

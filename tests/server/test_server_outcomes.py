@@ -57,7 +57,7 @@ class Asked:
 )
 def test_the_state_and_the_detail_of_a_job_agree(house, monkeypatch, fault, detail):
     """Waiting, running, failed by a refusal and by a fault: each says of itself what it is."""
-    monkeypatch.setattr(jobs_module, "_RUNNING", 1)
+    monkeypatch.setattr(jobs_module, "_RUNNING", 2)  # one of an account
     desk, jobs = house.client.app.state.desk, jobs_module.Jobs()
     who = house.accounts.identify(house.tokens["ana"])
     asked = Asked(fault)

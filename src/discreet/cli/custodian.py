@@ -95,7 +95,7 @@ def _init(
     ] = False,
 ) -> None:
     from discreet.engines.preview import name_of, preview, shape
-    from discreet.schema.file import FILL_IN
+    from discreet.schema.file import FILL_IN, marks_in
     from discreet.schema.skeleton import skeleton
 
     plain = Path(file if Path(file).exists() else file.partition("#")[0])
@@ -107,8 +107,8 @@ def _init(
     name, source = _source(file, schema)
     text = skeleton(name, source, columns, unit, found.guess.format)
     schema.write_text(text, encoding="utf-8")
-    marks = [line for line in text.splitlines() if FILL_IN in line.partition("#")[0]]
-    places = sum(line.partition("#")[0].count(FILL_IN) for line in marks)
+    marks = [line for line in text.splitlines() if marks_in(line)]
+    places = sum(map(marks_in, marks))
     typer.echo(f"Wrote {schema} from the names and types of {len(columns)} columns.")
     if found.rows:
         _show(found, str if show_rows else shape)

@@ -37,7 +37,7 @@ def _import(
         ),
     ] = Path(),
 ) -> None:
-    from discreet.schema.file import FILL_IN
+    from discreet.schema.file import FILL_IN, marks_in
     from discreet.schema.smartnoise import read_metadata
 
     tables = read_metadata(metadata)
@@ -51,11 +51,7 @@ def _import(
         typer.echo(f"Wrote {files[table.name]}.")
         for note in table.notes:
             typer.echo(f"  {note}")
-    marks = sum(
-        line.partition("#")[0].count(FILL_IN)
-        for table in tables
-        for line in table.text.splitlines()
-    )
+    marks = sum(marks_in(line) for table in tables for line in table.text.splitlines())
     typer.echo(f"Write a value in place of each {FILL_IN} ({marks} of them).")
     typer.echo("Choose from what is publicly known, not from the data.")
     typer.echo(f"Then: discreet add {files[tables[0].name]}")

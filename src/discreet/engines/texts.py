@@ -384,8 +384,9 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
         read = record.cells
     if read is None or not any(name.strip() for name in read):
         raise SchemaError(
-            f"source {source!r}: the first line must hold the column names; its quotes are never "
-            "closed, or no column has a name. Nothing was added."
+            f"source {source!r}: the first line must hold the column names; its quotes are not "
+            "closed there (write multiline = true in [format] if a name holds the end of a line), "
+            "or no column has a name. Nothing was added."
         )
     names = tuple(name.strip() or f"column_{place}" for place, name in enumerate(read, 1))
     refuse_twins(names, source)

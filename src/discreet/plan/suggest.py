@@ -98,6 +98,8 @@ def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
         if other is None or len(other.measures) != len(made.measures):
             continue
         share = _share(made, other)
+        if not share:  # nothing to gain: the noise is almost surely none as it is
+            continue
         known = any(each.value == value and each.share <= share for each in found)
         if share <= _HELPFUL and not known:  # fewer groups leave out less than as many rows
             found.append(

@@ -134,11 +134,16 @@ def proposed_names(headings: Sequence[str]) -> list[str]:
 
     Privacy: none (touches no data).
     >>> proposed_names(["age", "Net income (€)", "2024", "net_income", "%"])
-    ['age', 'Net_income', 'c_2024', 'net_income_2', 'column_5']
+    ['age', 'Net_income_2', 'c_2024', 'net_income', 'column_5']
     """
+    own = {folded(each) for each in headings if _is_word(each)}
     taken: set[str] = set()
     found = []
     for place, heading in enumerate(headings, 1):
+        if _is_word(heading) and folded(heading) not in taken:
+            taken.add(folded(heading))
+            found.append(heading)
+            continue
         words = re.sub(r"\W+", "_", unicodedata.normalize("NFC", heading))
         plain = _cut(words if words == heading else words.strip("_"))
         if not any(each.isalnum() for each in plain):
@@ -146,12 +151,20 @@ def proposed_names(headings: Sequence[str]) -> list[str]:
         if plain[0].isdigit():
             plain = _cut(f"c_{plain}")
         name, number = plain, 1
-        while folded(name) in taken:
+        while folded(name) in taken | own:
             number += 1
             name = f"{_cut(plain, 5 + len(str(number)))}_{number}"
         taken.add(folded(name))
         found.append(name)
     return found
+
+
+def _is_word(heading: str) -> bool:
+    return (
+        re.fullmatch(r"[^\W\d]\w*", heading) is not None
+        and _cut(heading) == heading
+        and any(each.isalnum() for each in heading)
+    )
 
 
 def _cut(name: str, room: int = 0) -> str:

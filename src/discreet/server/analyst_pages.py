@@ -154,7 +154,10 @@ def _previewed(
 def _curve(session: Session, made: Plan, shown: str, epsilon: Fraction, count: int | None) -> str:
     points = []
     for factor in _FACTORS:
-        other = session.explain(made.question, epsilon=epsilon * Fraction(factor), count=count)
+        try:
+            other = session.explain(made.question, epsilon=epsilon * Fraction(factor), count=count)
+        except DiscreetError:  # below the least price: it is not on the curve
+            continue
         points.append((float(epsilon) * factor, error_of(other, count)[shown] or 0.0))
     chosen = float(epsilon), error_of(made, count)[shown] or 0.0
     title = f"Error of {shown} against epsilon; now {chosen[1]:.4g} at {chosen[0]:g}"

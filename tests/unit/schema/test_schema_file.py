@@ -710,7 +710,10 @@ def test_the_examples_in_the_reference_are_schemas():
     assert {column.kind for column in visits.columns} == set(KINDS)
     assert visits.column("city").private_keys
     assert (regions.kind, regions.key) == ("public", ("code",))
-    assert payments.format.facts().keys() == {each.name for each in fields(Format)} - {"quote"}
+    assert payments.format.facts().keys() == {each.name for each in fields(Format)} - {
+        "quote",
+        "multiline",
+    }
     assert sales.column("net_income").source_name == "Net income (€)"
 
 
