@@ -100,7 +100,7 @@ def test_an_analyst_from_login_to_export(visit, site):
     before = site.curator.session("ana").remaining.epsilon
     assert before == 5  # previews cost nothing
     page.get_by_role("button", name="Ask and pay").click()
-    page.get_by_role("heading", name="Answer").wait_for()
+    page.get_by_role("heading", name="Answer", exact=True).wait_for()
     visitor.look("answer")
     assert site.curator.session("ana").remaining.epsilon == before - 0.5
     assert page.locator("svg rect.bar").count() == 4
