@@ -105,7 +105,7 @@ def test_an_analyst_from_login_to_export(visit, site):
     assert site.curator.session("ana").remaining.epsilon == before - 0.5
     assert page.locator("svg rect.bar").count() == 4
     rows = list(csv.reader(io.StringIO(downloaded(page, "CSV").decode())))
-    assert rows[0] == ["region", "n", "n_low", "n_high"]
+    assert rows[0] == ["region", "n", "n_low", "n_high", "notes"]
     (answer,) = site.curator.session("ana").transcript
     assert [row[1] for row in rows[1:]] == [str(row["n"]) for row in answer]
     assert downloaded(page, "PNG").startswith(b"\x89PNG")
