@@ -1,6 +1,7 @@
 """The custodian's commands: init, add, refresh, grant, inspect."""
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -116,7 +117,7 @@ def _init(
     for line in marks:
         typer.echo(f"  {line.partition('#')[0].strip()}")
     typer.echo("Choose from what is publicly known, not from the data.")
-    typer.echo(f"Then: discreet add {schema}")
+    typer.echo(f"Then: discreet add {shlex.quote(str(schema))}")
 
 
 def _show(found: "Preview", shown: Callable[[str], str]) -> None:

@@ -19,6 +19,8 @@ _MISSING = (
     "#N/A", "#NV", "missing", "unknown", "k.A.", "s/d", "-99", "-999", "-9999",
 )  # fmt: skip
 _WHOLE = re.compile(r"[+-]?\d+")
+_EIGHT_DIGITS = re.compile(r"\d{8}")
+_THREE_DIGITS = re.compile(r"[+-]?[0-9]{1,3}[.,][0-9]{3}")
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)")
 _GROUPED = {
@@ -164,6 +166,7 @@ date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False), columns=(('
         missing=tuple(word for word in missing if not _is_code(word)),
         multiline=marks.multiline,
     )
+    doubts += _marks_in_doubt(left, made)
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
     columns = tuple((name, _type(left[name], made)) for name in names)
     return Guess(made, columns, tuple(doubts))
@@ -221,6 +224,21 @@ def _number_marks(columns: Iterable[Sequence[str]]) -> tuple[str, str]:
     return next(marks for marks, score in scores.items() if score == best)
 
 
+def _marks_in_doubt(columns: dict[str, list[str]], made: Format) -> list[str]:
+    """Numbers whose only mark stands before three digits, and those that begin with a zero."""
+    said = []
+    for name, cells in columns.items():
+        marked = [cell for cell in cells if "." in cell or "," in cell]
+        if marked and _most(marked, _THREE_DIGITS):
+            said.append(
+                f"{name}: the mark before three digits may be of thousands or of decimals; "
+                f"decimal = {made.decimal!r} and thousands = {made.thousands!r} are a guess"
+            )
+        if _most(cells, _WHOLE) and any(len(cell) > 1 and cell[0] == "0" for cell in cells):
+            said.append(f"{name}: numbers that begin with 0 may be codes; a category keeps the 0")
+    return said
+
+
 def _all_moments() -> list[str]:
     days = ("%Y-%m-%d", *_DATES)
     return [f"{day}{gap}{time}" for day in days for gap in (" ", "T") for time in _TIMES]
@@ -255,6 +273,8 @@ def _patterns(
     doubts: list[str] = []
     for name, cells in columns.items():
         if _most(cells, _ISO_DAY) or _most(cells, _ISO_MOMENT):
+            continue
+        if _most(cells, _WHOLE) and not _most(cells, _EIGHT_DIGITS):
             continue
         for patterns, found in ((_DATES, days), (_all_moments(), moments)):
             fitting = _fitting(cells, patterns)
