@@ -172,11 +172,10 @@ def _as_written(frame: Any, given: Format) -> Any:
     """A pandas frame whose object columns are texts, cell by cell, as the format writes values:
     what one cell holds does not decide how others are read.
     """
-    kinds: Any = getattr(frame, "dtypes", None)
-    if given.is_plain or not hasattr(kinds, "items"):
+    if given.is_plain or type(frame).__module__.partition(".")[0] != "pandas":
         return frame
     made = frame.copy()
-    for name, kind in kinds.items():
+    for name, kind in frame.dtypes.items():
         if str(kind) == "object":
             made[name] = [written_cell(each, given) for each in frame[name]]
     return made
