@@ -4,9 +4,11 @@ as one person's rows may make it. And every route of the application.
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from discreet.curator.lanes import Lanes
 from discreet.curator.service import Curator
 from discreet.engines.protocol import MESSAGE
 from discreet.errors import Unavailable
+from discreet.ledger.entry import MOMENT
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.logins import COOKIE
@@ -144,6 +147,10 @@ def base_of(folder: Path) -> dict[str, Any]:
             post("/counters", COUNTER)
             post("/synopses", SYNOPSIS)
             post("/releases", {"name": "r0", "specification": SPECIFICATION})
+    with Curator.open(folder / "vault", price_floor=0) as curator:
+        last = max(entry.visible_from or "" for entry in curator.ledger.entries())
+    while datetime.now(UTC).strftime(MOMENT) <= last:  # no clock of ours: history asks the real one
+        time.sleep(0.01)
     return {"folder": folder, "tokens": tokens, "receipt": old["receipt"]["id"]}
 
 
