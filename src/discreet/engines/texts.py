@@ -43,7 +43,7 @@ _CHUNK = 1 << 20
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Record:
     """One record: the number of its first line, and its cells; None where it is no record.
 

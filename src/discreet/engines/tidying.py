@@ -36,7 +36,7 @@ FILE, LINE = "$file", "$line"
 _MOST_LINES = 3
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Tidied:
     """A rewritten source: the copy, how many of its lines were no records, and the first of them.
 

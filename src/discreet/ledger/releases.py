@@ -25,7 +25,6 @@ _LIST = """
 SELECT r.number, e.sequence, e.time, e.act, e.population, e.analyst, e.event, e.memo, e.previous
 FROM releases r JOIN entries e ON e.sequence = r.entry WHERE r.analyst = ?
 """
-_BEYOND = (1 << 63) - 1  # later than every release
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +162,6 @@ class Releases:
         ()
         """
         return self._listed("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
-
-    def listed_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Listed, ...]:
-        """The last so many before one, or of all, newest first, without their bodies.
-
-        Privacy: post-processing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").releases.listed_before(None, analyst="ana", limit=10)
-        ()
-        """
-        first = _BEYOND if number is None else number
-        return self._listed("AND r.number < ? ORDER BY r.number DESC", (analyst, first, limit))
 
     def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
         with self._store.reading() as connection:

@@ -3,7 +3,7 @@ Knows expressions, sources and schemas; never data.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import cast
@@ -25,6 +25,7 @@ from discreet.query.algebra import (
     Source,
     Statistic,
 )
+from discreet.query.literals import parts_of
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -81,15 +82,8 @@ def fields_of(expression: object) -> Iterator[str]:
     """
     if isinstance(expression, Field):
         yield expression.name
-    for part in _parts(expression):
+    for part in parts_of(expression):
         yield from fields_of(part)
-
-
-def _parts(expression: object) -> Iterator[object]:
-    if isinstance(expression, tuple):
-        yield from expression
-    elif is_dataclass(expression):
-        yield from (getattr(expression, each.name) for each in fields(expression))
 
 
 def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
@@ -148,7 +142,7 @@ def _mark(expression: object, names: _Names, read: Read) -> None:
         case Member(Field(name), values) if all(_inside(names, name, each) for each in values):
             pass
         case _:
-            for part in _parts(expression):
+            for part in parts_of(expression):
                 _mark(part, names, read)
 
 
