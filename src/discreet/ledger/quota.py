@@ -11,12 +11,15 @@ from discreet.errors import QuotaExceeded
 from discreet.ledger._connection import Connection
 from discreet.schema.column import whole
 
-__all__ = ["LARGEST_QUOTA", "NO_QUOTA", "Quota"]
+__all__ = ["LARGEST_QUOTA", "MARK", "NO_QUOTA", "Quota"]
 
 LARGEST_QUOTA = 1 << 50
 """The most bytes that a limit may be."""
 
-_STATE = 4096  # what a state of a service counts: its true length may tell what it keeps
+MARK = b" " * 8
+"""The end of a state whose length tells nothing of the secrets in it."""
+
+_STATE = 4096  # what a state counts that an earlier version wrote: its length may tell of secrets
 _REQUEST = 512  # a key, what it stands for, and their seal
 # Rows after a number: whose, how many bytes, and the numbers go up, so each is looked at once.
 _ROWS = {
@@ -24,8 +27,9 @@ _ROWS = {
     "WHERE sequence > ? AND act = 'charge' ORDER BY sequence",
     "releases": "SELECT analyst, length(body), number FROM releases "
     "WHERE number > ? ORDER BY number",
-    "states": "SELECT analyst, CASE WHEN kind = 'published' THEN length(body) "
-    f"ELSE {_STATE} END, number FROM states WHERE number > ? ORDER BY number",
+    "states": "SELECT analyst, CASE WHEN kind IN ('monitor', 'counter', 'holdout', 'synopsis') "
+    f"AND substr(body, length(body) - {len(MARK) - 1}) <> ? THEN {_STATE} ELSE length(body) END, "
+    "number FROM states WHERE number > ? ORDER BY number",
     "seals": f"SELECT reference, {_REQUEST}, number FROM seals "
     "WHERE number > ? AND kind = 'request' ORDER BY number",
 }
@@ -58,7 +62,8 @@ class Quota:
         """
         with self._lock, reading() as connection:
             for table, query in _ROWS.items():
-                for name, size, number in connection.execute(query, (self._seen[table],)):
+                known = (MARK,) * (table == "states") + (self._seen[table],)
+                for name, size, number in connection.execute(query, known):
                     self._used[name.partition(":")[0]] += size  # of a request: whose, and its key
                     self._seen[table] = number
             return self._used[analyst]

@@ -4,12 +4,13 @@ threshold run that is under way.
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import Change, State
+from discreet.streams.body import of_one_width
 from discreet.streams.snapshot import Update
 
 KIND = "synopsis"
@@ -58,13 +59,13 @@ class Body:
         )
 
     def to_bytes(self) -> bytes:
-        """As it is kept."""
-        facts = asdict(self)
+        """As it is kept: what is secret stands behind the rest, which alone is made shorter."""
+        facts = asdict(replace(self, standing=None))
         for name in _NUMBERS:
             facts[name] = str(facts[name])
         for each in facts["releases"]:
             each["rho"] = str(each["rho"])
-        return zlib.compress(json.dumps(facts).encode())
+        return zlib.compress(json.dumps(facts).encode()) + of_one_width(self.standing).encode()
 
     @staticmethod
     def of(state: State) -> "Body":
@@ -75,7 +76,10 @@ class Body:
                 "Nothing was run or "
                 "charged."
             )
-        facts: dict[str, Any] = json.loads(zlib.decompress(state.body))
+        packed = zlib.decompressobj()
+        facts: dict[str, Any] = json.loads(packed.decompress(state.body))
+        if packed.unused_data:  # earlier versions kept it among the facts
+            facts["standing"] = json.loads(packed.unused_data)
         for name in _NUMBERS:
             facts[name] = Fraction(facts[name])
         for name in ("columns", "versions"):

@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, Unavailable, with_article
 from discreet.ledger.states import State
+from discreet.streams.body import body_of, of_one_width
 from discreet.streams.counter_design import Design, Reach
 from discreet.streams.running_sums import Track
 
@@ -146,12 +147,12 @@ class Kept:
                     "versions": each.versions,
                     "first": each.first,
                     "noisy": [str(value) for value in each.track.noisy],
-                    "noise": [str(value) for value in each.track.noise],
+                    "noise": [of_one_width(value) for value in each.track.noise],
                 }
                 for each in self.stretches
             ],
         }
-        return json.dumps(facts).encode()
+        return body_of(facts)
 
     @staticmethod
     def of(state: State) -> "Kept":

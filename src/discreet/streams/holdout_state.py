@@ -13,6 +13,7 @@ from discreet.loss import ZCDP, Loss, Pure, Sensitivity
 from discreet.plan.draft import Plan
 from discreet.plan.measures import noticeable
 from discreet.plan.price import Noise, Price, choose, paid, shared
+from discreet.streams.body import body_of, of_one_width
 from discreet.streams.run import Standing
 from discreet.streams.thresholdout import Thresholdout
 
@@ -127,10 +128,10 @@ class Stand:
             "schema_version": self.schema_version,
             "versions": self.versions,
             "size": self.size,
-            "noise": str(self.standing.noise),
+            "noise": of_one_width(self.standing.noise),
             "used": self.standing.used,
         }
-        return json.dumps(facts).encode()
+        return body_of(facts)
 
     @staticmethod
     def of(state: State) -> "Stand":

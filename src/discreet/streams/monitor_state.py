@@ -13,6 +13,7 @@ from discreet.ledger.states import State
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.explain import cost_of
 from discreet.plan.price import Price
+from discreet.streams.body import body_of, of_one_width
 from discreet.streams.monitor_design import Design, Form, Technique
 from discreet.streams.numeric_sparse import NumericSparse
 from discreet.streams.run import Standing
@@ -245,12 +246,12 @@ class Watch:
             "run": self.run,
             "checks": self.checks,
             "alarms_in_all": self.alarms_in_all,
-            "noise": str(self.standing.noise),
+            "noise": of_one_width(self.standing.noise),
             "used": self.standing.used,
             "said": [_kept(check) for check in self.alarms],
             "last": None if self.last is None else _kept(self.last),
         }
-        return json.dumps(facts).encode()
+        return body_of(facts)
 
     @staticmethod
     def of(state: State) -> "Watch":
