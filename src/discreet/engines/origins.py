@@ -190,7 +190,7 @@ class Origin:
     def marks(self) -> list[bytes]:
         """By what a copy of the rows is known again, besides `content`.
 
-        The end of each Parquet file; for files that DuckDB reads, the values.
+        The end of each Parquet file; for files that DuckDB reads, the values, of all and of each.
         Privacy: exact functions of the data: to be keyed, and kept in the vault.
         >>> Origin.of("spark:clinic.visits").marks()
         []
@@ -199,8 +199,10 @@ class Origin:
             return []
         files = self.files or SparkSource.read(self.source).files()
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
-        values = None if self.file is None else value_codes(self.read, self.format)
-        return found if values is None else [*found, b"values\0" + values]
+        parts = [] if self.file is None else [self.read]
+        parts += map(str, files) if parts and len(files) > 1 else []
+        codes = (value_codes(each, self.format) for each in parts)
+        return found + [b"values\0" + each for each in codes if each is not None]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

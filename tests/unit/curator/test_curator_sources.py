@@ -224,6 +224,25 @@ def test_known_rows_of_a_frame_in_a_file(house, reached):
     check_second(house, "in place", SOURCES[reached](house.folder))
 
 
+@pytest.mark.parametrize("reached", ["itself", "byte_copy", "other_order", "csv", "database"])
+def test_a_copy_of_one_file_of_a_pattern_is_known(house, reached):
+    """Both ways: the file after the pattern, and the pattern after the file."""
+    for month in (1, 2):
+        rows = f"SELECT patient + {100 * month} AS patient, * EXCLUDE (patient) FROM ({QUERY})"
+        write(rows, house.folder / f"visits-{month}.parquet")
+    shutil.copy(house.folder / "visits.parquet", house.folder / "visits-3.parquet")
+    add(house, schema(source="visits-*.parquet"))
+    check_second(house, "prepared", SOURCES[reached](house.folder))
+
+
+def test_a_pattern_with_known_rows_is_known(house):
+    add(house, schema(source="visits.parquet"))
+    rows = f"SELECT patient + 100 AS patient, * EXCLUDE (patient) FROM ({QUERY})"
+    write(rows, house.folder / "part-1.parquet")
+    duckdb.sql(f"COPY ({QUERY}) TO '{house.folder}/part-2.parquet' (FORMAT parquet)")
+    check_second(house, "prepared", "part-*.parquet")
+
+
 def test_rows_that_were_refreshed_away_are_known_still(house):
     add(house, schema(source="visits.parquet"))
     copy = house.folder / byte_copy(house.folder)
