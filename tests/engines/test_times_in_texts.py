@@ -4,7 +4,7 @@ import csv
 import json
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
-from itertools import product
+from itertools import combinations, product
 
 import duckdb
 import pandas
@@ -13,7 +13,12 @@ import pyarrow
 import pytest
 
 from discreet import Curator
+from discreet.engines.preview import preview
+from discreet.errors import SchemaError
+from discreet.plan import prepare_duckdb
 from discreet.plan.prepare_times import patterned_day, patterned_moment
+from discreet.schema.file import read_schema_text
+from discreet.schema.skeleton import skeleton
 from support.written_times import (
     CLOCKS,
     DAYS,
@@ -275,3 +280,99 @@ def test_a_pattern_is_matched_as_a_whole():
                     assert day == (moment and moment.date()), (pattern, text, day)
                 else:
                     assert day is None or day == python.date() == moment.date(), (pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [("%d.%m.%Y %m", "month"), ("%Y %y-%j", "year"), ("%d.%j.%Y", "day"), ("%Y %H %I", "hour")],
+)
+def test_a_pattern_that_names_a_part_twice_is_refused(tmp_path, pattern, part):
+    """The engine kept the last of two, without a word about the first."""
+    (tmp_path / "t.csv").write_text("seen\n")
+    with Curator.open(tmp_path / "vault") as curator:
+        made = schema(tmp_path / "t.csv", {"datetime": pattern}, {"seen": MOMENTS})
+        with pytest.raises(SchemaError, match=f"names the {part} twice. Name it once. Nothing"):
+            curator.add(made)
+        assert not curator.tables
+
+
+def test_json_cells_of_a_database_are_read_like_texts(tmp_path):
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (seen JSON)")
+        for cell in ('"2024-01-01T10:00:00+02:00"', '"2024-01-01 10:00 PM"', "5", "null"):
+            connection.execute("INSERT INTO t VALUES (?)", [cell])
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(schema(tmp_path / "t.duckdb", columns={"seen": MOMENTS}))
+        found = [code and as_datetime(code) for (code,) in prepared(curator, "seen")]
+        assert found == [datetime(2024, 1, 1, 8), None, None, None]
+
+
+def test_one_key_of_a_join_whatever_its_offset(tmp_path):
+    """Moments are compared as the integers that they became, so keys of tables agree."""
+    (tmp_path / "t.csv").write_text("seen,n\n" + "2024-01-01 10:00:00+02:00,1\n" * 50)
+    (tmp_path / "hours.csv").write_text("hour,label\n2024-01-01T08:00:00Z,x\n")
+    private = {**schema(tmp_path / "t.csv"), "columns": {"seen": MOMENTS}}
+    public = {
+        "table": {"name": "hours", "source": str(tmp_path / "hours.csv"), "kind": "public"}
+        | {"key": "hour"},
+        "columns": {"hour": MOMENTS, "label": {"type": "category", "keys": ["x"]}},
+    }
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(private)
+        curator.add(public)
+        curator.grant("ana", epsilon=10**6)
+        answer = curator.session("ana").sql(
+            "SELECT COUNT(*) AS n FROM t JOIN hours ON seen = hour WHERE label = 'x'", epsilon=0.9
+        )
+        assert abs(int(answer.to_pandas().n[0]) - 50) <= 45
+
+
+def test_a_table_that_was_read_in_the_old_way_replays_and_is_read_anew_at_its_refresh(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "t.csv").write_text("seen\n" + "2024-01-01 10:00:00+02:00\n" * 50)
+    question = "SELECT COUNT(*) AS n FROM t WHERE seen < '2024-01-01 09:00:00'"
+    with monkeypatch.context() as before, Curator.open(tmp_path / "vault") as curator:
+        before.setattr(prepare_duckdb, "_is_text", lambda _: False)  # TRY_CAST, as it was
+        curator.add(schema(tmp_path / "t.csv", columns={"seen": MOMENTS}))
+        curator.grant("ana", epsilon=1)
+        first = curator.session("ana").sql(question, epsilon=0.25)
+        assert {as_datetime(code).hour for (code,) in prepared(curator, "seen")} == {10}
+    with Curator.open(tmp_path / "vault") as curator:
+        session = curator.session("ana")
+        left = session.remaining
+        again = session.sql(question, epsilon=0.25)
+        assert (again.to_pandas().n[0], session.remaining) == (first.to_pandas().n[0], left)
+        curator.refresh("t")
+        assert {as_datetime(code).hour for (code,) in prepared(curator, "seen")} == {8}
+        assert curator.report("t").sentences() == []
+
+
+WRITTEN = {
+    "day": "2024-01-05",
+    "plain": "2024-01-05 10:20:00",
+    "ahead": "2024-01-05T10:20:00+02:00",
+    "utc": "2024-01-05T10:20:00.25Z",
+    "short": "2024-1-5 9:30",
+    "german": "05.01.2024 10:20",
+    "german_day": "25.01.2024",
+}
+
+
+@pytest.mark.parametrize("names", list(combinations(WRITTEN, 2)), ids="-".join)
+def test_what_init_proposes_for_a_file_reads_its_times(tmp_path, names):
+    """Patterns are guessed where they are needed, and a column of offsets is no column of days."""
+    source = tmp_path / "t.csv"
+    lines = [",".join(names), *([",".join(WRITTEN[name] for name in names)] * 20)]
+    source.write_text("\n".join(lines) + "\n")
+    guess = preview(str(source)).guess
+    filled = []
+    for line in skeleton("t", str(source), guess.columns, given=guess.format).splitlines():
+        clock = "T00:00:00" if 'type = "datetime"' in line else ""
+        assert bool(clock) or not line.startswith("ahead"), line
+        line = line.replace("epsilon = FILL-IN", "epsilon = 1")
+        line = line.replace("FILL-IN", f"2020-01-01{clock}", 1)
+        filled.append(line.replace("FILL-IN", f"2030-01-01{clock}"))
+    with Curator.open(tmp_path / "vault") as curator:
+        curator.add(read_schema_text("\n".join(filled)))
+        assert curator.report("t").sentences() == []
