@@ -16,8 +16,9 @@ from discreet import Curator
 from discreet.engines.preview import preview
 from discreet.errors import SchemaError
 from discreet.plan import prepare_duckdb
-from discreet.plan.prepare_times import patterned_day, patterned_moment
+from discreet.plan.prepare_format import formatted
 from discreet.schema.file import read_schema_text
+from discreet.schema.format import Format
 from discreet.schema.skeleton import skeleton
 from support.written_times import (
     CLOCKS,
@@ -267,10 +268,9 @@ def test_a_pattern_is_matched_as_a_whole():
             mine = [(text, wanted) for each, text, wanted in cases if each == pattern]
             texts = pyarrow.table({"n": list(range(len(mine))), "x": [text for text, _ in mine]})
             connection.register("texts", texts)
-            rows = connection.execute(
-                f"SELECT {patterned_moment('x', [pattern])}, {patterned_day('x', [pattern])} "
-                "FROM texts ORDER BY n"
-            ).fetchall()
+            moment, _ = formatted(Format(datetime=(pattern,)), "datetime", "x", "VARCHAR")
+            day, _ = formatted(Format(date=(pattern,)), "date", "x", "VARCHAR")
+            rows = connection.execute(f"SELECT {moment}, {day} FROM texts ORDER BY n").fetchall()
             for (text, wanted), (moment, day) in zip(mine, rows, strict=True):
                 python = _read_by_python(text, pattern)
                 if wanted is not _SHORTER:
