@@ -70,7 +70,7 @@ def told(name: str, texts: list[str], codes: list, places: str, first: int) -> s
     return f"{name}: {count} cells cannot be read ({places} {shown}, ...) and count as missing."
 
 
-def check(curator: Curator, texts: list[str], places: str = "rows", first: int = 1) -> None:
+def check_cells(curator: Curator, texts: list[str], places: str = "rows", first: int = 1) -> None:
     """Every cell is what the oracle says or counted, and nothing else is."""
     found, wanted = prepared(curator), expected(texts)
     wrong = [(texts[a[0]], a, b) for a, b in zip(found, wanted, strict=True) if a != b]
@@ -128,7 +128,7 @@ def test_every_combination_in_a_frame(tmp_path, monkeypatch, zone):
     frame = polars.DataFrame({"row": range(len(texts)), "seen": texts, "day": texts})
     with Curator.open(tmp_path / "vault") as curator:
         curator.add(schema(), data=frame)
-        check(curator, texts)
+        check_cells(curator, texts)
 
 
 def _csv(folder, texts) -> tuple:
@@ -150,7 +150,7 @@ def test_cells_of_files(tmp_path, write):
     source, first = write(tmp_path, texts)
     with Curator.open(tmp_path / "vault") as curator:
         curator.add(schema(source))
-        check(curator, texts, "lines", first)
+        check_cells(curator, texts, "lines", first)
 
 
 FRAMES = {
@@ -167,7 +167,7 @@ def test_texts_of_frames(tmp_path, kind):
     table = {"row": list(range(len(texts))), "seen": texts, "day": texts}
     with Curator.open(tmp_path / "vault") as curator:
         curator.add(schema(), data=FRAMES[kind](table))
-        check(curator, texts)
+        check_cells(curator, texts)
 
 
 ZONE = timezone(timedelta(hours=2))

@@ -199,8 +199,8 @@ class Origin:
             return []
         files = self.files or SparkSource.read(self.source).files()
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
-        values = None if self.file is None else value_codes(self.read, self.format)
-        return found if values is None else [*found, b"values\0" + values]
+        values = [] if self.file is None else value_codes(self.read, self.format)
+        return [*found, *(b"values\0" + each for each in values)]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.
