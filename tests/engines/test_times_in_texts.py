@@ -192,7 +192,7 @@ TYPED = [
 )
 def test_moments_among_texts_keep_their_offsets_and_their_seconds(tmp_path, written):
     """By the first pattern they lost both; a pattern that keeps all of a value writes it."""
-    column = ["n/a", *TYPED]
+    column = ["n/a", pandas.NaT, *TYPED]
     with Curator.open(tmp_path / "vault") as curator:
         frame = pandas.DataFrame({"seen": column}, dtype=object)
         curator.add(schema(written=written, columns={"seen": MOMENTS}), data=frame)
