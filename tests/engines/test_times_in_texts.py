@@ -202,6 +202,18 @@ def test_moments_among_texts_keep_their_offsets_and_their_seconds(tmp_path, writ
     assert [at for at in found if at is not None] == sorted(whole)
 
 
+@pytest.mark.parametrize("written", [None, {"missing": "n/a"}])
+@pytest.mark.parametrize("column", ["seen", "day"])
+def test_a_text_among_moments_changes_how_no_other_is_read(tmp_path, written, column):
+    found = []
+    for name, other in (("one", TYPED[1]), ("two", "n/a")):
+        with Curator.open(tmp_path / name) as curator:
+            frame = pandas.DataFrame({column: [TYPED[0], other]}, dtype=object)
+            curator.add(schema(written=written, columns={column: COLUMNS[column]}), data=frame)
+            found.append(prepared(curator, column))
+    assert max(found[0]) in found[1]
+
+
 def test_a_moment_that_no_pattern_keeps_is_told(tmp_path):
     frame = pandas.DataFrame({"seen": [datetime(2024, 1, 1, 10, 20, 30), "01.01.2024 10:20"]})
     with Curator.open(tmp_path / "vault") as curator:
