@@ -106,7 +106,7 @@ def _is_text(kind: str) -> bool:
 def _written(value: str, kind: str) -> str:
     if kind == "JSON":  # a text in quotes, of which a day or a moment needs no escapes
         return f"regexp_extract(CAST({value} AS VARCHAR), '^\\s*\"(.*)\"\\s*$', 1)"
-    return value if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    return _text(value, kind, "")
 
 
 def _number(column: Column, value: str, kind: str) -> Reading:
