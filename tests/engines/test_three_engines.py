@@ -35,6 +35,7 @@ from discreet.schema.table import Table
 from support.engine_houses import House, planned
 from support.plan_cases import queries, raw_rows, tables
 from support.plan_reference import code_of
+from support.written_times import day_code, some_cells
 
 SLOW = [
     HealthCheck.too_slow,
@@ -311,6 +312,12 @@ def test_days_and_days_in_texts(houses):
         *("0001-01-01", "9999-12-31", " 2024-01-05 ", "yesterday", "", "2024", "20240105", None),
     ]
     check_codes(houses, columns, "VARCHAR", texts)
+
+
+def test_texts_are_days_as_a_whole_in_every_engine(houses):
+    texts = some_cells(5003)
+    whole = Column("a", "date", lower=-719_162, upper=2_932_896)
+    check_codes(houses, (whole,), "VARCHAR", texts, lambda _, text: day_code(text))
 
 
 def test_times_are_taken_down_to_their_step(houses):

@@ -243,6 +243,44 @@ def days() -> list[Animal]:
             guessed=False,
         ),
         _cell("no such day", "day", "2024-02-30", _unread("day")),
+        _style("midnights", day="%Y-%m-%dT00:00:00"),
+        _style("times in UTC", day="%Y-%m-%d 23:59:59.999Z"),
+        _style("days without zeros", day="%Y-%-m-%-d", read={"date": "%Y-%m-%d"}),
+        Animal(
+            "times with an offset of nothing",
+            plain(Style(day="%d.%m.%Y 17:30 +0000")),
+            {"date": "%d.%m.%Y %H:%M %z"},
+            guessed=False,
+        ),
+        *(
+            _cell(name, "day", text, _unread("day"), guessed=False)
+            for name, text in (
+                ("a day that an offset changes", "2024-05-01T00:30:00+02:00"),
+                ("a half of the day", "2024-05-01 10:00 PM"),
+                ("a name of a zone", "2024-05-01 10:00 Europe/Berlin"),
+                ("two digits of a year", "24-05-01"),
+                ("five digits of a year", "12024-05-01"),
+                ("a year before the first", "2024-05-01 (BC)"),
+                ("a leap second", "2016-12-31T23:59:60Z"),
+                ("the epoch", "epoch"),
+                ("an infinite day", "-infinity"),
+            )
+        ),
+        *(
+            Animal(
+                f"{name} by a pattern",
+                plain(Style(day="%d.%m.%Y", cells={(5, "day"): text})),
+                {"date": "%d.%m.%Y"},
+                missing=frozenset({(5, "day")}),
+                report=(_unread("day"),),
+                guessed=False,
+            )
+            for name, text in (
+                ("two digits of a year", "01.05.24"),
+                ("a time", "01.05.2024 10:00"),
+                ("the epoch", "epoch"),
+            )
+        ),
         Animal(
             "german days not declared",
             plain(Style(day="%d.%m.%Y")),

@@ -36,7 +36,7 @@ _LIMIT_SECONDS = 3600
 _WAYS = {
     "integer": 'decimal = ",", thousands = "." or missing = ["n/a"]',
     "number": 'decimal = ",", thousands = "." or missing = ["n/a"]',
-    "date": 'date = "%d.%m.%Y" or missing = ["n/a"]',
+    "date": 'date = "%d.%m.%Y" or missing = ["n/a"]; times with an offset are of type datetime',
     "datetime": 'datetime = "%d.%m.%Y %H:%M" or missing = ["n/a"]',
     "boolean": 'missing = ["n/a"]',
 }

@@ -17,6 +17,7 @@ __all__ = ["file_end", "value_codes"]
 _TAIL_BYTES = 1 << 16  # holds a Parquet footer, or the end of one: sizes, offsets, statistics
 _PLAIN = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN|DATE|UUID")
 _NUMBERS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 _MIDNIGHT = "' 00:00:00'"
 _INDEX = "__index_level_"  # a frame's own numbers of rows, which pandas writes beside the columns
 _EXACT = 1 << 53
@@ -35,13 +36,15 @@ def file_end(file: Path) -> bytes:
         return f"{size}\0".encode() + content.read()
 
 
-def value_codes(source: str, given: Format = PLAIN) -> bytes | None:
-    """A code of the values of a file's rows, in whatever order and kind of file.
+def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
+    """Codes of the values of a file's rows, in whatever order and kind of file.
 
-    None without rows, and where a column cannot be read, which a schema need not declare.
+    Empty without rows, and where a column cannot be read, which a schema need not declare.
     Numbers count by their value, texts without regard to capitals, a day as its midnight, NaN as
     missing: so a CSV copy of a Parquet file mostly has the same code. Names of columns count.
-    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    Moments with a time zone count as they are and, in a second code, as the same moments in UTC
+    without one: copies of either type share a code.
+    Privacy: exact functions of the data: to be keyed, and kept in the vault.
     >>> value_codes("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
@@ -51,14 +54,22 @@ def value_codes(source: str, given: Format = PLAIN) -> bytes | None:
     def statement(types: Mapping[str, str]) -> str:
         columns = (name for name in types if not name.startswith(_INDEX))
         names.extend(sorted(columns, key=str.casefold))
-        texts = _texts([(quoted(name), types[name]) for name in names])
-        return f"SELECT count(*), sum(md5_number_lower(concat_ws(chr(31), {texts}))) FROM source"
+        plain = [(quoted(name), types[name]) for name in names]
+        in_utc = [
+            (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
+        ]
+        sums = [
+            f"sum(md5_number_lower(concat_ws(chr(31), {_texts(each)})))"
+            for each in ([plain] if in_utc == plain else [plain, in_utc])
+        ]
+        return f"SELECT count(*), {', '.join(sums)} FROM source"
 
     rows = ask_rows(source, statement, given)
     if rows is None or not rows[0][0]:
-        return None
+        return []
+    count, *sums = rows[0]
     columns = "\0".join(name.casefold() for name in names)
-    return f"{columns}\0\0{rows[0]}".encode()
+    return [f"{columns}\0\0{(count, each)}".encode() for each in sums]
 
 
 def _texts(columns: Sequence[tuple[str, str]]) -> str:

@@ -201,8 +201,8 @@ class Origin:
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
         parts = [] if self.file is None else [self.read]
         parts += map(str, files) if parts and len(files) > 1 else []
-        codes = (value_codes(each, self.format) for each in parts)
-        return found + [b"values\0" + each for each in codes if each is not None]
+        codes = (code for part in parts for code in value_codes(part, self.format))
+        return [*found, *(b"values\0" + each for each in codes)]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

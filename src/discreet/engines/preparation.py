@@ -5,6 +5,7 @@ A custodian's step; nothing here is released. Messages never quote a row.
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -170,15 +171,25 @@ def _errors(library: str) -> tuple[type[Exception], ...]:
 
 def _as_written(frame: Any, given: Format) -> Any:
     """A pandas frame whose object columns are texts, cell by cell, as the format writes values:
-    what one cell holds does not decide how others are read.
+    what one cell holds does not decide how others are read. Without a format only moments with a
+    time zone among texts need it: as texts they would have offsets, of which no day is read.
     """
-    if given.is_plain or type(frame).__module__.partition(".")[0] != "pandas":
+    if type(frame).__module__.partition(".")[0] != "pandas":
         return frame
-    made = frame.copy()
+    made = frame.copy(deep=False)
     for name, kind in frame.dtypes.items():
-        if str(kind) == "object":
-            made[name] = [written_cell(each, given) for each in frame[name]]
+        if str(kind) != "object":
+            continue
+        cells = frame[name]
+        if not given.is_plain:
+            made[name] = [written_cell(each, given) for each in cells]
+        elif any(map(_is_zoned, cells)) and any(isinstance(each, str) for each in cells):
+            made[name] = [written_cell(each, given) if _is_zoned(each) else each for each in cells]
     return made
+
+
+def _is_zoned(value: object) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
 
 
 def _copy(frame: object, made: Path) -> None:

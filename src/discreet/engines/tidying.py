@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -207,7 +207,7 @@ def written_cell(value: object, given: Format) -> str:
     >>> written_cell(1.5, Format(decimal=",")), written_cell(float("nan"), Format())
     ('1,5', '')
     """
-    if value is None or (isinstance(value, float) and value != value):
+    if value is None or (isinstance(value, float | datetime) and value != value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -216,18 +216,30 @@ def written_cell(value: object, given: Format) -> str:
     if isinstance(value, int | float | Decimal):
         return str(value).replace(".", given.decimal)
     if isinstance(value, datetime):
-        at_midnight = value.time() == time()
-        patterns = given.datetime or (given.date if at_midnight else ())
-        if at_midnight and given.date:
-            patterns = given.date
-        if patterns:
-            return value.strftime(patterns[0])
-        return value.date().isoformat() if at_midnight else value.isoformat(sep=" ")
+        return _written_moment(value, given)
     if isinstance(value, date):
-        return value.strftime(given.date[0]) if given.date else value.isoformat()
+        return _written_moment(datetime.combine(value, time()), given)
     if isinstance(value, dict | list):
         return json.dumps(value, default=str)
     return str(value)
+
+
+def _written_moment(moment: datetime, given: Format) -> str:
+    """In UTC, by the first pattern that keeps all of it; else as ISO writes it."""
+    try:
+        in_utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:  # before the first year or after the last
+        return moment.isoformat(sep=" ")
+    plain = in_utc.replace(tzinfo=None)
+    whole_day = plain.time() == time()
+    for pattern in (given.date + given.datetime) if whole_day else (given.datetime + given.date):
+        text = in_utc.strftime(pattern)
+        try:
+            if datetime.strptime(text, pattern).replace(tzinfo=None) == plain:
+                return text
+        except ValueError:
+            continue
+    return plain.date().isoformat() if whole_day else plain.isoformat(sep=" ")
 
 
 def _tidy_sheet(files: SourceFiles, given: Format, folder: Path) -> Tidied:

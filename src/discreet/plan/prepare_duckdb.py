@@ -6,6 +6,7 @@ import re
 
 from discreet.plan.dialect import DUCKDB
 from discreet.plan.prepare_form import Reader, Reading, scaled, unit_refusal
+from discreet.plan.prepare_times import day_of, moment_of
 from discreet.schema.column import Column
 
 __all__ = ["DUCKDB_READER"]
@@ -72,6 +73,8 @@ def _boolean(_: Column, value: str, kind: str) -> Reading:
 
 def _date(column: Column, value: str, kind: str) -> Reading:
     day = value if kind == "DATE" else f"TRY_CAST({value} AS DATE)"
+    if _is_text(kind):
+        day = day_of(_written(value, kind))
     low, high = (f"DATE '{column.decode(k)}'" for k in (column.lower, column.upper))
     number = f"date_diff('day', DATE '1970-01-01', {day})"
     code = (
@@ -84,6 +87,8 @@ def _date(column: Column, value: str, kind: str) -> Reading:
 
 def _datetime(column: Column, value: str, kind: str) -> Reading:
     moment = value if kind == "TIMESTAMP" else f"TRY_CAST({value} AS TIMESTAMP)"
+    if _is_text(kind):
+        moment = moment_of(_written(value, kind))
     low, high = (f"TIMESTAMP '{column.decode(k)}'" for k in (column.lower, column.upper))
     step = int(column.step) * 10**6
     passed = f"(epoch_us({moment}) - {column.lower * step})"
@@ -92,6 +97,16 @@ def _datetime(column: Column, value: str, kind: str) -> Reading:
         f"WHEN {moment} >= {high} THEN {column.upper} ELSE {column.lower} + {passed} // {step} END"
     )
     return Reading(code, None, f"isinf({moment})", f"{moment} < {low}", f"{moment} > {high}")
+
+
+def _is_text(kind: str) -> bool:
+    return kind in ("VARCHAR", "JSON") or kind.startswith(("VARCHAR COLLATE", "ENUM("))
+
+
+def _written(value: str, kind: str) -> str:
+    if kind == "JSON":  # a text in quotes, of which a day or a moment needs no escapes
+        return f"regexp_extract(CAST({value} AS VARCHAR), '^\\s*\"(.*)\"\\s*$', 1)"
+    return _text(value, kind, "")
 
 
 def _number(column: Column, value: str, kind: str) -> Reading:

@@ -4,6 +4,7 @@ numbers, patterns of dates. Every expression is total; texts of another form bec
 
 from discreet.errors import SchemaError
 from discreet.plan.dialect import DUCKDB
+from discreet.plan.prepare_times import check_pattern, patterned_day, patterned_moment
 from discreet.schema.format import Format
 from discreet.schema.table import Table
 
@@ -15,7 +16,8 @@ _TEXT = "VARCHAR"
 
 
 def check_format(table: Table, dialect: str) -> None:
-    """Refuse a format where an engine other than DuckDB reads the source.
+    """Refuse a format where an engine other than DuckDB reads the source, and patterns that name
+    a part twice.
 
     Privacy: none (touches no data).
     >>> check_format(Table("t", format=Format(decimal=",")), "spark")
@@ -29,6 +31,8 @@ by spark. Leave [format] out and make a view that reads the texts. Nothing was a
             f"{dialect}. Leave [format] out and make a view that reads the texts. Nothing was "
             "added."
         )
+    for pattern in (*table.format.date, *table.format.datetime):
+        check_pattern(pattern)
 
 
 def present(given: Format, value: str, kind: str) -> str:
@@ -48,8 +52,8 @@ def formatted(given: Format, column_kind: str, value: str, kind: str) -> tuple[s
     """A text as a number or a moment that its column's kind can be read from, and its type.
 
     Privacy: none (touches no data).
-    >>> formatted(Format(date=("%d.%m.%Y",)), "date", '"day"', "VARCHAR")
-    ('CAST(try_strptime(trim("day"), [\\'%d.%m.%Y\\']) AS DATE)', 'DATE')
+    >>> formatted(Format(date=("%d.%m.%Y",)), "date", '"day"', "VARCHAR")[1]
+    'DATE'
     """
     if kind != _TEXT:
         return value, kind
@@ -62,11 +66,9 @@ def formatted(given: Format, column_kind: str, value: str, kind: str) -> tuple[s
         patterns = (*given.datetime, *given.date)
     if not patterns:
         return value, kind
-    listed = ", ".join(map(DUCKDB.literal, patterns))
-    moment = f"try_strptime(trim({value}), [{listed}])"
     if column_kind == "date":
-        return f"CAST({moment} AS DATE)", "DATE"
-    return moment, "TIMESTAMP"
+        return patterned_day(value, patterns), "DATE"
+    return patterned_moment(value, patterns), "TIMESTAMP"
 
 
 def _number(given: Format, value: str) -> str:

@@ -5,7 +5,7 @@ floats can fail: every operation stands behind a test that makes it total. Never
 from discreet.errors import SchemaError
 from discreet.plan.dialects.postgresql import POSTGRESQL
 from discreet.plan.prepare_form import Reader, Reading, clamped, half_even, unit_refusal
-from discreet.plan.prepare_words import DAYS, FALSE, NUMBER, TRUE, ranked_rows
+from discreet.plan.prepare_words import DAY, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column
 
 __all__ = ["POSTGRESQL_READER"]
@@ -93,8 +93,8 @@ def _date(column: Column, value: str, kind: str) -> Reading:
         day = f"CAST({value} AT TIME ZONE 'UTC' AS DATE)"
     elif _is_text(kind):
         words = f"btrim({_bytes(value)})"
-        tests = " OR ".join(f"{words} ~ {POSTGRESQL.literal(form)}" for form in DAYS)
-        day = f"CASE WHEN {tests} THEN CAST({words} AS DATE) END"
+        form = POSTGRESQL.literal(f"^({DAY})$")
+        day = f"CASE WHEN {words} ~ {form} THEN CAST(left({words}, 10) AS DATE) END"
     else:
         raise _unreadable(column, kind)
     low, high = (f"DATE '{column.decode(k)}'" for k in (column.lower, column.upper))

@@ -7,7 +7,7 @@ import re
 from discreet.errors import SchemaError
 from discreet.plan.dialects.spark import SPARK
 from discreet.plan.prepare_form import Reader, Reading, clamped, scaled, unit_refusal
-from discreet.plan.prepare_words import DAYS, FALSE, NUMBER, TRUE, ranked_rows
+from discreet.plan.prepare_words import DAY, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column
 
 __all__ = ["SPARK_READER"]
@@ -90,8 +90,8 @@ def _date(column: Column, value: str, kind: str) -> Reading:
         day = f"CAST({value} AS DATE)"
     elif _is_text(kind):
         words = f"trim({_bytes(value, kind)})"
-        tests = " OR ".join(f"regexp_like({words}, {SPARK.literal(form)})" for form in DAYS)
-        day = f"CASE WHEN {tests} THEN try_cast({words} AS DATE) END"
+        form = SPARK.literal(rf"\A({DAY})\z")  # a $ would match before the last end of a line
+        day = f"CASE WHEN regexp_like({words}, {form}) THEN try_cast(left({words}, 10) AS DATE) END"
     else:
         raise _unreadable(column, kind)
     low, high = (f"DATE '{column.decode(k)}'" for k in (column.lower, column.upper))

@@ -18,7 +18,7 @@ _QUOTES = ('"', "'", "")
 _DECIMALS = (".", ",")
 _THOUSANDS = ("", ",", ".", " ", "'", "_")
 _MOST_WORDS, _LONGEST_WORD = 100, 100
-_SPECIFIERS = frozenset("YymdbBjHIMSfpaA%")
+_SPECIFIERS = frozenset("YymdbBjHIMSfpaAz%")
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
 

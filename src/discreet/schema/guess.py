@@ -34,11 +34,18 @@ _GROUPED = {
 _TRUTH = {"true", "false", "t", "f", "yes", "no", "y", "n"}
 _DATES = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y",
-    "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%d-%b-%Y",
+    "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%d-%b-%Y", "%Y-%m-%d",
 )  # fmt: skip
 _TIMES = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
-_ISO_DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
-_ISO_MOMENT = re.compile(r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
+# As files without a format are read: with all of their zeros.
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ISO_MOMENT = re.compile(
+    r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?"
+)
+_AHEAD = re.compile(r".*:.*[+-](?!00(:?00)?$)\d{2}(:?\d{2})?")
+_ISO_PATTERNS = [
+    f"%Y-%m-%d{gap}{time}{offset}" for gap in " T" for time in _TIMES[:3] for offset in ("", "%z")
+]
 _ENOUGH = 0.8  # of a column's cells that are not missing
 
 
@@ -240,8 +247,7 @@ def _marks_in_doubt(columns: dict[str, list[str]], made: Format) -> list[str]:
 
 
 def _all_moments() -> list[str]:
-    days = ("%Y-%m-%d", *_DATES)
-    return [f"{day}{gap}{time}" for day in days for gap in (" ", "T") for time in _TIMES]
+    return [f"{day}{gap}{time}" for day in _DATES for gap in (" ", "T") for time in _TIMES]
 
 
 def _reads(cell: str, pattern: str) -> bool:
@@ -289,8 +295,9 @@ def _patterns(
     # Where some columns have a pattern and others are as usual, the usual one is listed too.
     if days and any(_most(cells, _ISO_DAY) for cells in columns.values()):
         days.setdefault("%Y-%m-%d")
-    if moments and any(_most(cells, _ISO_MOMENT) for cells in columns.values()):
-        moments.setdefault("%Y-%m-%d %H:%M:%S")
+    for cells in columns.values() if moments else ():
+        if _most(cells, _ISO_MOMENT):
+            moments.setdefault((_fitting(cells, _ISO_PATTERNS) or _ISO_PATTERNS)[0])
     return tuple(days), tuple(moments), doubts
 
 
@@ -302,7 +309,8 @@ def _type(cells: Sequence[str], given: Format) -> str:
     if _most(cells, _ISO_DAY) or (given.date and _fitting(cells, given.date)):
         return "DATE"
     if _most(cells, _ISO_MOMENT) or (given.datetime and _fitting(cells, given.datetime)):
-        return "TIMESTAMP"
+        ahead = any(_AHEAD.fullmatch(cell) for cell in cells)
+        return "TIMESTAMP WITH OFFSET" if ahead else "TIMESTAMP"
     if _most(cells, _WHOLE):
         return "BIGINT"
     forms = [_POINT if given.decimal == "." else _COMMA, _WHOLE]

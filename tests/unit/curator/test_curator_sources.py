@@ -89,6 +89,12 @@ def other_types(folder):
     return "wide.parquet"
 
 
+def time_zones(folder):
+    casts = "timezone('UTC', CAST(day AS TIMESTAMP)) AS day"
+    write(f"SELECT * REPLACE ({casts}) FROM ({QUERY})", folder / "zoned.parquet")
+    return "zoned.parquet"
+
+
 def csv(folder):
     duckdb.sql(f"COPY (FROM '{folder}/visits.parquet') TO '{folder}/visits.csv'")
     return "visits.csv"
@@ -129,7 +135,7 @@ SOURCES = {
         made.__name__: made
         for made in (
             symlink, linked_folder, hard_link, dots, byte_copy, other_order, other_columns,
-            other_types, csv, tabs, pandas_csv, pandas_parquet, database, view,
+            other_types, time_zones, csv, tabs, pandas_csv, pandas_parquet, database, view,
         )
     },
 }  # fmt: skip
@@ -210,6 +216,19 @@ def test_known_rows_of_a_file(house, reached, way):
 def test_every_second_schema_of_known_rows(house, reached, way):
     add(house, schema(source="visits.parquet"))
     check_second(house, way, SOURCES[reached](house.folder), changes=SECOND)
+
+
+@pytest.mark.parametrize("zoned_first", [False, True])
+def test_moments_with_and_without_a_time_zone_are_the_same_rows(house, zoned_first):
+    """They are read as the same moments, but a copy of the other type opened a new budget."""
+    plain = "SELECT range AS patient, range % 90 AS age, TIMESTAMP '2024-01-01 10:20:30.5' AS seen "
+    plain += "FROM range(40)"
+    zoned = f"SELECT * REPLACE (timezone('UTC', seen) AS seen) FROM ({plain})"
+    first, second = (zoned, plain) if zoned_first else (plain, zoned)
+    write(first, house.folder / "visits.parquet")
+    add(house, schema(source="visits.parquet"))
+    write(second, house.folder / "other.parquet")
+    check_second(house, "prepared", "other.parquet")
 
 
 @pytest.mark.parametrize("reached", FRAMES)
