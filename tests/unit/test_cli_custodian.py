@@ -41,10 +41,12 @@ def test_init_guesses_how_a_file_is_written_and_shows_what_it_would_read(tmp_pat
     ):
         assert line in outcome.out
         assert line in (tmp_path / "pay.toml").read_text()
-    assert "day (DATE): '99.99.9999', '99.99.9999', '99.99.9999'" in outcome.out
+    assert "day (DATE): '99.99.9999' -> 9999-99-99, '99.99.9999' -> 9999-99-99" in outcome.out
+    assert "größe (DOUBLE): '9.999,99' -> 9999.99" in outcome.out
     assert "23" not in outcome.out
     shown = run("init", file, "--show-rows", "--output", tmp_path / "other.toml")
-    assert "day (DATE): '01.12.2023'" in shown.out
+    assert "day (DATE): '01.12.2023' -> 2023-12-01" in shown.out
+    assert "größe (DOUBLE): '0.234,50' -> 0234.50" in shown.out
 
 
 @pytest.mark.parametrize("how", [[], ["--in-place"]])

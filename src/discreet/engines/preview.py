@@ -4,28 +4,35 @@ custodian, before a schema is written; nothing here is released.
 
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from discreet.engines.files import TIDY, SourceFiles, source_files
 from discreet.engines.sources import describe
-from discreet.engines.texts import BROKEN, head_bytes, header, open_text, records
-from discreet.engines.tidying import FILE, LINE, tidy
+from discreet.engines.texts import BROKEN, head_bytes, header, open_text, records, rows_of
+from discreet.engines.tidying import FILE, LINE, sheet_start, tidy
 from discreet.schema.format import PLAIN, Format
 from discreet.schema.guess import Guess, guess_columns, guess_marks
+from discreet.schema.heading import Heading, guess_header, guess_heading
 
 __all__ = ["Preview", "name_of", "preview", "shape"]
 
 _SAMPLE_BYTES = 1 << 16
-_SAMPLE_ROWS = 1000
+_SAMPLE_LINES, _SAMPLE_ROWS = 200, 1000
 _SHOWN = 3
 _LONGEST_SHAPE = 20
+_OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")
+_OF_FILES = ("encoding", "header", "first_line")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Preview:
-    """A guess of a source's format and types, and its first rows; none where types are its own.
+    """A guess of a source's format and types, and its first rows; none where types are its own,
+    because the source is no text.
 
     Privacy: none: the rows are exact, for the custodian; its repr tells nothing.
     >>> Preview(Guess(PLAIN, ()), ())
@@ -34,6 +41,7 @@ class Preview:
 
     guess: Guess
     rows: tuple[tuple[str, ...], ...]
+    is_text: bool = False
 
     def __repr__(self) -> str:
         return "<Preview>"
@@ -64,8 +72,9 @@ def shape(cell: str) -> str:
     return shown[:_LONGEST_SHAPE]
 
 
-def preview(source: str) -> Preview:
-    """What `discreet init` would write of a source.
+def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> Preview:
+    """What `discreet init` would write of a source; `declared` is the part of the format that the
+    custodian has decided.
 
     Privacy: none: exact, for the custodian.
     >>> preview("absent.csv")
@@ -73,20 +82,60 @@ def preview(source: str) -> Preview:
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     """
     files = source_files(source)
-    if files.kind == "CSV":
-        return _texts(files, _marks(files))
     if files.kind in ("DuckDB", "Parquet"):
         return Preview(Guess(PLAIN, tuple(describe(source))), ())
+    marks = replace(_marks(files), **declared)
+    heading = _heading(files, marks, declared)
+    begins = {"header": heading.header, "first_line": heading.first_line}
+    declared = {**begins, **declared}
+    marks = replace(marks, **declared)
+    if files.kind == "CSV" and header(files.path, marks, source).delimiter != (
+        marks.delimiter or ","
+    ):
+        marks = replace(marks, delimiter=",")  # which the line of names does not tell
+    shown = (
+        _texts(files, marks, declared) if files.kind == "CSV" else _copied(files, marks, declared)
+    )
+    guess = replace(shown.guess, doubts=(*heading.doubts, *shown.guess.doubts))
+    return replace(shown, guess=guess)
+
+
+def _copied(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
+    """The same of a source that is rewritten before it is read."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = str(tidy(files, _marks(files), Path(folder)).path)
+        copy = str(tidy(files, marks, Path(folder)).path)
         if not copy.endswith(TIDY):
             return Preview(Guess(PLAIN, tuple(describe(copy))), ())
-        tidied = SourceFiles(source, (copy,), "tidy", None)
-        shown = _texts(tidied, Format(delimiter=",", multiline=True))
-        made = replace(
-            shown.guess.format, delimiter="", encoding=_marks(files).encoding, multiline=False
-        )
+        tidied = SourceFiles(files.given, (copy,), "tidy", None)
+        cells = {name: declared[name] for name in _OF_CELLS if name in declared}
+        shown = _texts(tidied, Format(delimiter=",", multiline=True), cells)
+        of_file = {name: getattr(marks, name) for name in _OF_FILES}
+        made = replace(shown.guess.format, **of_file)
         return replace(shown, guess=replace(shown.guess, format=made))
+
+
+def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Heading:
+    """Where the table begins, as far as the custodian has not said it."""
+    if files.kind not in ("CSV", "Excel"):
+        return Heading()
+    first = int(declared.get("first_line", 1))
+    if files.kind == "Excel":
+        rows = sheet_start(files, _SAMPLE_LINES)
+    else:
+        delimiter = marks.delimiter or ","
+        with open_text(files.path, marks.encoding) as lines:
+            start = islice(lines, _SAMPLE_LINES)
+            read = records(start, replace(marks, first_line=1), delimiter, None)
+            rows = [(record.line, record.cells) for record in read if record.cells is not None]
+    rows = [row for row in rows if row[0] >= first]
+    if not rows:
+        return Heading()  # reading says what is wrong
+    if "first_line" in declared and "header" in declared:
+        return Heading(first, bool(declared["header"]))
+    if "first_line" in declared:
+        return guess_header(rows)
+    found = guess_heading(rows)
+    return found if "header" not in declared else found.with_header(bool(declared["header"]))
 
 
 def _marks(files: SourceFiles) -> Format:
@@ -99,16 +148,15 @@ def _marks(files: SourceFiles) -> Format:
     return marks if files.kind == "CSV" else Format(encoding=marks.encoding)
 
 
-def _texts(files: SourceFiles, marks: Format) -> Preview:
+def _texts(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
     head = header(files.path, marks, files.given)
     with open_text(files.path, marks.encoding) as lines:
-        found = records(lines, marks, head.delimiter, len(head.names))
-        next(found, None)  # the names
-        rows = [record.cells for record in islice(found, _SAMPLE_ROWS) if record.cells is not None]
+        read = islice(rows_of(lines, marks, head), _SAMPLE_ROWS)
+        rows = [record.cells for record in read if record.cells is not None]
     places = [place for place, name in enumerate(head.names) if not _added(files, name)]
     rows = [[row[place] for place in places] for row in rows]
-    guess = guess_columns(marks, [head.names[place] for place in places], rows)
-    return Preview(guess, tuple(tuple(row) for row in rows[:_SHOWN]))
+    guess = guess_columns(marks, [head.names[place] for place in places], rows, declared)
+    return Preview(guess, tuple(tuple(row) for row in rows[:_SHOWN]), is_text=True)
 
 
 def _added(files: SourceFiles, name: str) -> bool:

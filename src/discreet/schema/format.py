@@ -21,6 +21,8 @@ _MOST_WORDS, _LONGEST_WORD = 100, 100
 _SPECIFIERS = frozenset("YymdbBjHIMSfpaA%")
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
+_FLAGS = ("multiline", "header")
+_LAST_FIRST_LINE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,9 @@ class Format:
     of dates and times are those of strptime, tried in order; without one a date is written
     2024-12-31. A cell that is one of the words in `missing`, or empty, is missing. A record of
     a text file is one line, unless `multiline` says that quoted cells may hold ends of lines:
-    then a quote that is never closed takes the lines after it with it.
+    then a quote that is never closed takes the lines after it with it. The table begins on
+    `first_line`, below titles and comments, with the names of its columns; without a `header`
+    it begins with its first row, and the columns are called column_1, column_2 and so on.
     Privacy: none (touches no data).
     >>> Format(decimal=",", thousands=".").decimal
     ','
@@ -49,6 +53,8 @@ class Format:
     datetime: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     multiline: bool = False
+    header: bool = True
+    first_line: int = 1
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "encoding", "decimal", "thousands"):
@@ -56,9 +62,12 @@ class Format:
                 raise SchemaError(
                     f"format: {name} is {getattr(self, name)!r}; it must be text, in quotes."
                 )
-        given: object = self.multiline
-        if not isinstance(given, bool):
-            raise SchemaError(f"format: multiline is {given!r}; write true or false.")
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise SchemaError(
+                    f"format: {name} is {getattr(self, name)!r}; write true or false."
+                )
+        self._check_first_line()
         self._one_of("quote", _QUOTES)
         self._one_of("encoding", ENCODINGS)
         self._one_of("decimal", _DECIMALS)
@@ -77,6 +86,18 @@ class Format:
         for name in ("date", "datetime"):
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)
+
+    def _check_first_line(self) -> None:
+        first: object = self.first_line
+        if (
+            not isinstance(first, int)
+            or isinstance(first, bool)
+            or not 1 <= first <= _LAST_FIRST_LINE
+        ):
+            raise SchemaError(
+                f"format: first_line is {first!r:.80}; write the number of the line on which the "
+                f"table begins, 1 to {_LAST_FIRST_LINE}."
+            )
 
     def _one_of(self, name: str, known: tuple[str, ...]) -> None:
         value = getattr(self, name)

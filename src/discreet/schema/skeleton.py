@@ -18,7 +18,7 @@ _INTEGERS = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|INT[1248]?|INT(16|32|6
 _NUMBERS = r"DOUBLE|DOUBLE PRECISION|FLOAT[48]?|REAL|(DECIMAL|NUMERIC)(\(.*\))?"
 _TEXTS = r"VARCHAR|TEXT|STRING|(CHAR|BPCHAR|VARCHAR|CHARACTER VARYING)(\(\d+\))?|ENUM\(.*\)|UUID"
 _TEXTS = rf"({_TEXTS})( COLLATE .*)?"
-_TIMES = r"DATE|DATETIME|TIMESTAMP.*"
+_TIMES = r"DATE|TIMESTAMP.*"
 _LARGEST_SCALE = 18
 
 _HEAD = """\
@@ -130,11 +130,11 @@ def _entry(name: str, column: str, type_name: str) -> str:
     ]
     if declared is None:
         return f"# {name} cannot be declared: its type is {shown}."
-    note = (
-        ', taken by the day; "datetime" keeps the time'
-        if re.match(r"DATETIME|TIMESTAMP", type_name.upper())
-        else ""
-    )
+    note = ""
+    if type_name.upper().startswith("TIMESTAMP"):
+        note = ', taken by the day; "datetime" keeps the time'
+    elif declared.startswith('type = "datetime"'):
+        note = '; "date" keeps the day alone'
     if name != column:
         declared = declared.replace(",", f", source_name = {text_literal(column)},", 1)
         if "," not in declared:
@@ -154,6 +154,8 @@ def _declared(type_name: str) -> str | None:
         return f'type = "category", keys = {FILL_IN}'
     if type_name in ("BOOLEAN", "BOOL"):
         return 'type = "boolean"'
+    if type_name == "DATETIME":
+        return f'type = "datetime", {bounds}'
     if re.fullmatch(_TIMES, type_name):
         return f'type = "date", {bounds}'
     return None
