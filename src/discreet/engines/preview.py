@@ -110,7 +110,7 @@ def _copied(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> P
         cells = {name: declared[name] for name in _OF_CELLS if name in declared}
         shown = _texts(tidied, Format(delimiter=",", multiline=True), cells)
         of_file = {name: getattr(marks, name) for name in _OF_FILES}
-        made = replace(shown.guess.format, **of_file)
+        made = replace(shown.guess.format, delimiter="", multiline=False, **of_file)
         return replace(shown, guess=replace(shown.guess, format=made))
 
 

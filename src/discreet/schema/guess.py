@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import dropwhile
 from types import MappingProxyType
 from typing import Any
 
@@ -115,9 +116,10 @@ def _multiline(text: str, delimiter: str, quote: str) -> bool:
     whole = text[: text.rfind("\n") + 1] if "\n" in text else text
     found = csv.reader(io.StringIO(whole), delimiter=delimiter, quotechar=quote)
     rows = [row for row in found if row][:-1]  # the sample may end inside of the last
-    return bool(rows) and (
-        any("\n" in cell for row in rows for cell in row)
-        and all(len(row) == len(rows[0]) for row in rows)
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    below = list(dropwhile(lambda row: len(row) < width, rows))  # titles
+    return any("\n" in cell for row in below for cell in row) and all(
+        len(row) == width for row in below
     )
 
 
