@@ -35,7 +35,7 @@ _WARNING = (
     "Bounds, keys or rows_per_unit chosen after looking at them depend on the data, and the "
     "guarantee does not cover that."
 )
-_MOST_SHOWN, _WIDEST = 20, 40
+_MOST_SHOWN = 20
 _FILES = (
     "A Parquet, CSV (.csv, .tsv, .txt, also .gz or .zst), JSON lines, Excel, Arrow or DuckDB file "
     "(FILE#TABLE), or a pattern of several in quotes."
@@ -141,7 +141,7 @@ def _init(
 
 def _show(found: "Preview", shown: Callable[[str], str]) -> None:
     """The first rows and how they would be read, column by column; and what to check."""
-    from discreet.schema.forms import read_cell
+    from discreet.engines.preview import shown_cells
     from discreet.schema.write import format_lines
 
     guess = found.guess
@@ -156,15 +156,7 @@ def _show(found: "Preview", shown: Callable[[str], str]) -> None:
         )
         typer.echo(f"The first rows, as they are written -> as they would be read ({exact}):")
     for place, (column, kind) in enumerate(guess.columns[:_MOST_SHOWN] if found.rows else ()):
-        cells = []
-        for row in found.rows:
-            read = read_cell(row[place], kind, guess.format)
-            cell = repr(shown(row[place]))[:_WIDEST]
-            if read is None or not read:
-                cell += " -> missing" if row[place].strip() else ""
-            elif read != row[place] and (kind != "BOOLEAN" or shown is str):
-                cell += f" -> {shown(read)[:_WIDEST]}"
-            cells.append(cell)
+        cells = shown_cells(found, place, shown)
         typer.echo(f"  {column} ({kind}): {', '.join(cells)}")
     if found.rows and len(guess.columns) > _MOST_SHOWN:
         typer.echo(f"  and {counted(len(guess.columns) - _MOST_SHOWN, 'more column')}")

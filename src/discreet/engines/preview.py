@@ -4,7 +4,7 @@ custodian, before a schema is written; nothing here is released.
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -16,15 +16,16 @@ from discreet.engines.sources import describe
 from discreet.engines.texts import BROKEN, head_bytes, header, open_text, records, rows_of
 from discreet.engines.tidying import FILE, LINE, sheet_start, tidy
 from discreet.schema.format import PLAIN, Format
+from discreet.schema.forms import read_cell
 from discreet.schema.guess import Guess, guess_columns, guess_marks
 from discreet.schema.heading import Heading, guess_header, guess_heading
 
-__all__ = ["Preview", "name_of", "preview", "shape"]
+__all__ = ["Preview", "name_of", "preview", "shape", "shown_cells"]
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_LINES, _SAMPLE_ROWS = 200, 1000
 _SHOWN = 3
-_LONGEST_SHAPE = 20
+_LONGEST_SHAPE, _WIDEST = 20, 40
 _OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")
 _OF_FILES = ("encoding", "header", "first_line")
 
@@ -70,6 +71,26 @@ def shape(cell: str) -> str:
     """
     shown = "".join("9" if sign.isdigit() else "a" if sign.isalpha() else sign for sign in cell)
     return shown[:_LONGEST_SHAPE]
+
+
+def shown_cells(found: Preview, place: int, shown: Callable[[str], str]) -> list[str]:
+    """The first cells of a column, and how each would be read where that is not the same.
+
+    Privacy: none: as exact as `shown`, for the custodian.
+    >>> guess = Guess(Format(thousands=","), (("paid", "BIGINT"),))
+    >>> shown_cells(Preview(guess, (("39,576",), ("n/a",))), 0, shape)
+    ["'99,999' -> 99999", "'a/a' -> missing"]
+    """
+    kind, cells = found.guess.columns[place][1], []
+    for row in found.rows:
+        read = read_cell(row[place], kind, found.guess.format)
+        cell = repr(shown(row[place]))[:_WIDEST]
+        if not read:
+            cell += " -> missing" if row[place].strip() else ""
+        elif read != row[place] and (kind != "BOOLEAN" or shown is str):
+            cell += f" -> {shown(read)[:_WIDEST]}"
+        cells.append(cell)
+    return cells
 
 
 def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> Preview:

@@ -56,20 +56,20 @@ _TRUTHS = (
 _LOOKS = (
     (
         re.compile(r"[+-]?[0-9.,' ]*[0-9] ?%"),
-        "percentages such as 24% are read as texts; to ask for means, write the numbers without "
-        "the sign in the source and declare a number",
+        "percentages such as 24% are read as texts: keep a category with keys or, to ask for "
+        "means, write the numbers without the sign in the source and declare a number",
     ),
     (
         re.compile(r"\([0-9.,' ]*[0-9]\)|[0-9.,' ]*[0-9]-"),
-        "numbers such as (120) are read as texts; to ask for sums, write them as -120 in the "
-        "source and declare a number",
+        "numbers such as (120) are read as texts: keep a category with keys or, to ask for sums, "
+        "write them as -120 in the source and declare a number",
     ),
     (
         re.compile(
             rf"[+-]?({_CURRENCIES}) ?[+-]?[0-9.,' ]*[0-9]|[+-]?[0-9][0-9.,' ]*({_CURRENCIES})"
         ),
-        "amounts with the sign of a currency are read as texts; to ask for sums, write the "
-        "numbers without the sign in the source and declare a number",
+        "amounts with the sign of a currency are read as texts: keep a category with keys or, to "
+        "ask for sums, write the numbers without the sign in the source and declare a number",
     ),
 )
 

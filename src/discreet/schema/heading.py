@@ -63,7 +63,7 @@ def guess_heading(rows: Sequence[_Row]) -> Heading:
     )
     doubt = (
         f"{above} left out (first_line = {first} in [format]); if the table begins on another "
-        "line, run init again with --first-line and its number"
+        "line, write its number there (`discreet init` takes --first-line)"
     )
     return Heading(first, found.header, (doubt, *found.doubts))
 
@@ -85,12 +85,12 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
         doubts = (
             f"line {line} looks like a row, not like the names of columns, which are therefore "
             "called column_1, column_2 and so on (header = false in [format]); if it holds their "
-            "names, run init again with --header",
+            "names, say so (`discreet init` takes --header)",
         )
     elif votes.names == 0 and votes.series:
         doubts = (
-            f"the names of columns on line {line} are numbers; if that line is a row, run init "
-            "again with --no-header",
+            f"the names of columns on line {line} are numbers; if that line is a row, write "
+            "header = false in [format] (`discreet init` takes --no-header)",
         )
     return Heading(header=header, doubts=doubts)
 
