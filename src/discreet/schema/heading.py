@@ -134,7 +134,8 @@ class _Votes:
 def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
     names = row = 0
     series = _is_series([cell.strip() for cell in first if is_whole(cell.strip())])
-    again = any([*map(str.strip, cells)] == [*map(str.strip, first)] for cells in below)
+    # Names may come again where files were put together; a row's cells come in other rows too.
+    below = [cells for cells in below if [*cells] != [*first]]
     for place, given in enumerate(first):
         cell = given.strip()
         if not cell or cell in MISSING:
@@ -151,7 +152,7 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
             row += cell in cells
         else:
             row += is_typed([cell]) and not is_truth([cell]) and not is_whole(cell)
-    return _Votes(names + again, row, series)
+    return _Votes(names, row, series)
 
 
 def _is_series(cells: Sequence[str]) -> bool:
