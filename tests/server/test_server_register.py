@@ -199,7 +199,8 @@ def test_a_wrong_format_is_refused_and_what_was_typed_survives(house, name, type
 
 
 def test_a_sheet_is_chosen(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     for house in house_of(tmp_path / "h"):
         book = openpyxl.Workbook()
         book.active.title = "About"

@@ -152,11 +152,11 @@ def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> 
     if not rows:
         return Heading()  # reading says what is wrong
     if "first_line" in declared and "header" in declared:
-        return Heading(first, bool(declared["header"]))
+        return Heading()  # as declared
     if "first_line" in declared:
         return guess_header(rows)
     found = guess_heading(rows)
-    return found if "header" not in declared else found.with_header(bool(declared["header"]))
+    return found.only_titles() if "header" in declared else found
 
 
 def _marks(files: SourceFiles) -> Format:

@@ -4,7 +4,7 @@ the custodian, who checks the guess; nothing here is kept.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from discreet.schema.forms import MISSING, is_truth, is_typed, is_whole
@@ -33,14 +33,15 @@ class Heading:
     header: bool = True
     doubts: tuple[str, ...] = ()
 
-    def with_header(self, header: bool) -> "Heading":
-        """The same where the custodian has said whether there are names.
+    def only_titles(self) -> "Heading":
+        """The same with what is to be checked about titles alone, where the custodian has said
+        whether there are names.
 
         Privacy: none (touches no data).
-        >>> Heading(3, True, ("a title", "a row")).with_header(False)
-        Heading(first_line=3, header=False, doubts=('a title',))
+        >>> Heading(3, False, ("a title", "a row")).only_titles().doubts
+        ('a title',)
         """
-        return Heading(self.first_line, header, self.doubts[:1] if self.first_line > 1 else ())
+        return replace(self, doubts=self.doubts[:1] if self.first_line > 1 else ())
 
 
 def guess_heading(rows: Sequence[_Row]) -> Heading:
