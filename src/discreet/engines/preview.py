@@ -105,12 +105,19 @@ def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> 
     files = source_files(source)
     if files.kind in ("DuckDB", "Parquet"):
         return Preview(Guess(PLAIN, tuple(describe(source))), ())
+    try:
+        return _guessed(files, declared)
+    except BROKEN:
+        raise files.unreadable() from None
+
+
+def _guessed(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
     marks = replace(_marks(files), **declared)
     heading = _heading(files, marks, declared)
     begins = {"header": heading.header, "first_line": heading.first_line}
     declared = {**begins, **declared}
     marks = replace(marks, **declared)
-    if files.kind == "CSV" and header(files.path, marks, source).delimiter != (
+    if files.kind == "CSV" and header(files.path, marks, files.given).delimiter != (
         marks.delimiter or ","
     ):
         marks = replace(marks, delimiter=",")  # which the line of names does not tell
@@ -162,10 +169,7 @@ def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> 
 def _marks(files: SourceFiles) -> Format:
     if files.kind not in ("CSV", "JSON lines"):
         return PLAIN
-    try:
-        marks = guess_marks(head_bytes(files.path, _SAMPLE_BYTES))
-    except BROKEN:
-        raise files.unreadable() from None
+    marks = guess_marks(head_bytes(files.path, _SAMPLE_BYTES))
     return marks if files.kind == "CSV" else Format(encoding=marks.encoding)
 
 

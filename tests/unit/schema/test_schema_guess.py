@@ -1,11 +1,13 @@
 """What a text file is taken for: marks of numbers, codes, times, lines above a table, a first line
 that holds no names. Each case is a file that was taken for something else before."""
 
+import gzip
 import re
 
 import pytest
 
 from discreet.engines.preview import preview
+from discreet.errors import SchemaError
 from discreet.schema.format import Format
 from support.command_line import run
 
@@ -215,3 +217,17 @@ def test_init_speaks_of_files_without_rows_and_of_one_column(tmp_path):
     assert "types of 1 column." in said
     assert "The file has no rows below its header" in said
     assert f"Then: discreet add '{tmp_path / 't t.toml'}'" in said
+
+
+def test_an_archive_that_ends_early_is_named(tmp_path):
+    text = "id,what\n" + "".join(f"{n},{n * 7919 % 1000003}\n" for n in range(50_000))
+    packed = gzip.compress(text.encode())
+    for share in (0.001, 0.01, 0.5):
+        (tmp_path / "t.csv.gz").write_bytes(packed[: int(len(packed) * share)])
+        try:
+            preview(str(tmp_path / "t.csv.gz"))
+        except SchemaError as error:
+            message = str(error)
+        else:
+            message = "t.csv.gz"  # the first rows were whole
+        assert "t.csv.gz" in message
