@@ -15,6 +15,7 @@ from discreet.curator.identity import _links
 from discreet.curator.intake import take_in
 from discreet.engines.origins import Origin
 from discreet.engines.preview import preview
+from discreet.engines.sources import relation
 from discreet.errors import SchemaError, Unavailable
 from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.prepare import lattice_rows
@@ -145,7 +146,7 @@ def test_long_texts_are_counted(tmp_path):
         curator.add({"table": table, "columns": columns, "budget": budget})
         assert curator.inspect("t")["city: longer than is read"] == 1
         assert curator.report("t").sentences() == [
-            "city: 1 texts are longer than 1000 characters (line 3) and are left out."
+            "city: 1 text is longer than 1000 characters (line 3) and is left out."
         ]
 
 
@@ -159,6 +160,34 @@ def test_what_must_be_rewritten_is_not_read_in_place(tmp_path, name):
         pytest.raises(SchemaError, match="cannot be read in place"),
     ):
         curator.add_in_place({"table": table, "columns": columns, "budget": {"epsilon": 1}})
+
+
+@pytest.mark.parametrize("given", [{"header": False}, {"first_line": 2}, {"encoding": "cp1252"}])
+def test_a_table_that_begins_elsewhere_is_not_read_in_place_but_prepared(tmp_path, given):
+    (tmp_path / "t.csv").write_text("age,b\nage,b\n" + "4,5\n" * 200)
+    schema = small(tmp_path / "t.csv") | {"format": given}
+    if not given.get("header", True):
+        schema["columns"]["age"]["source_name"] = "column_1"
+    with Curator.open(tmp_path / "vault") as curator:
+        with pytest.raises(SchemaError, match="cannot be read in place"):
+            curator.add_in_place(schema)
+        with pytest.raises(SchemaError, match="cannot be read in place"):
+            relation(str(tmp_path / "t.csv"), Format(**given))
+        curator.add(schema)
+        rows = {"header": 202, "first_line": 200, "encoding": 201}[next(iter(given))]
+        assert curator.inspect("t")["rows kept"] == rows
+
+
+@pytest.mark.parametrize("kind", ["t.parquet", "t.jsonl"])
+@pytest.mark.parametrize("given", [{"header": False}, {"first_line": 2}])
+def test_only_texts_and_sheets_begin_somewhere(tmp_path, kind, given):
+    (tmp_path / "t.jsonl").write_text('{"age": 1}\n')
+    pandas.DataFrame({"age": [1]}).to_parquet(tmp_path / "t.parquet")
+    with (
+        Curator.open(tmp_path / "vault") as curator,
+        pytest.raises(SchemaError, match=f"has {next(iter(given))}, which a source of the kind"),
+    ):
+        curator.add(small(tmp_path / kind) | {"format": given})
 
 
 def test_a_ragged_file_is_not_read_in_place_but_prepared(tmp_path):

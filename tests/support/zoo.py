@@ -426,7 +426,7 @@ def people() -> list[Animal]:
     return [
         Animal("a person with all rows", plain(alone), unit="id", rows_per_unit=24),
         Animal("a person of too long a name", plain(long), unit="id", gone=frozenset({5}),
-               report=("id: 1 texts are longer than 1000 characters (line 7) and are left out.",)),
+               report=("id: 1 text is longer than 1000 characters (line 7) and is left out.",)),
         Animal("a person without a name", plain(none), {"missing": ["n/a"]}, unit="id",
                gone=frozenset({5}), guessed=False,
                report=("id: 1 of 24 rows have no value (line 7) and are left out.",)),

@@ -17,7 +17,7 @@ from discreet.engines.sealing import Seal
 from discreet.engines.sources import numbered
 from discreet.engines.texts import lines_of
 from discreet.engines.tidying import Tidied, needs_tidying, tidy
-from discreet.errors import SchemaError, Unavailable
+from discreet.errors import SchemaError, Unavailable, counted
 from discreet.plan.prepare import LONGEST_TEXT, source_column
 from discreet.plan.readable import (
     FILE_STEP,
@@ -51,7 +51,7 @@ _WAYS = {
 _SAID = {
     "unreadable": "{count} of {cells} cells cannot be read{where} and count as missing",
     "undeclared": "{count} of {cells} cells hold no declared key{where} and count as missing",
-    "long": f"{{count}} texts are longer than {LONGEST_TEXT} characters{{where}} and are left out",
+    "long": f"{{texts}} longer than {LONGEST_TEXT} characters{{where}} and {{are}} left out",
     "no unit": "{count} of {cells} rows have no value{where} and are left out",
 }
 _COUNTED = {
@@ -86,8 +86,13 @@ class Finding:
         >>> Finding("age", "unreadable", 10, 2, ("line 3", "line 5")).sentence()
         'age: 2 of 10 cells cannot be read (lines 3, 5) and count as missing.'
         """
+        are = "is" if self.count == 1 else "are"
         said = _SAID[self.kind].format(
-            count=self.count, cells=self.cells, where=_where(self.places, self.count)
+            count=self.count,
+            cells=self.cells,
+            where=_where(self.places, self.count),
+            texts=f"{counted(self.count, 'text')} {are}",
+            are=are,
         )
         return f"{self.column}: {said}."
 
