@@ -33,7 +33,7 @@ MISSING = (
 
 DATES = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y",
-    "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%d-%b-%Y",
+    "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%d-%b-%Y", "%Y-%m-%d",
 )  # fmt: skip
 """Patterns of days that are tried, in this order."""
 
@@ -45,10 +45,11 @@ _COMMA = re.compile(r"[+-]?([0-9]+,[0-9]*|,[0-9]+)")
 _SIGNS = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 _ANY_NUMBER = re.compile("[+-]?[0-9][0-9.,' \u00a0\u2009\u202f\u2019]*")
 _TRUE, _FALSE = ("true", "t", "yes", "y"), ("false", "f", "no", "n")
-_ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+# As files without a format are read: with all of their zeros.
+_ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO_MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
-    r"( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+    r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 )
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE)
 _ENOUGH = 0.8  # of a column's cells that are not missing
@@ -163,8 +164,7 @@ def moments() -> list[str]:
     >>> "%d.%m.%Y %H:%M" in moments()
     True
     """
-    days = ("%Y-%m-%d", *DATES)
-    return [f"{day}{gap}{time}" for day in days for gap in (" ", "T") for time in _TIMES]
+    return [f"{day}{gap}{time}" for day in DATES for gap in (" ", "T") for time in _TIMES]
 
 
 def _moment(cell: str, patterns: Iterable[str]) -> datetime | None:
@@ -273,17 +273,21 @@ def _day_or_time(text: str, kind: str, given: Format) -> str | None:
         moment = _iso_moment(text)
     if moment is None:
         return None
-    return moment.date().isoformat() if kind == "DATE" else moment.isoformat(sep=" ")
+    ahead = moment.utcoffset()
+    if kind == "DATE":  # whose day in UTC may not be the one that is written
+        return None if ahead else moment.date().isoformat()
+    in_utc = moment if ahead is None else moment.astimezone(UTC)
+    return in_utc.replace(tzinfo=None).isoformat(sep=" ")
 
 
 def _iso_moment(text: str) -> datetime | None:
-    """A time as the engine reads it without a pattern; one with an offset in UTC."""
+    """A time as the engine reads it without a pattern."""
     if not _ISO_MOMENT.fullmatch(text):
         return None
-    day, _, rest = re.sub(r" ?Z$", "+00:00", text).replace("T", " ", 1).partition(" ")
+    whole, point, rest = text.partition(".")
+    fraction = re.match("[0-9]{1,6}", rest)  # of nine digits
+    digits = f".{fraction[0]:0<6}{rest.lstrip('0123456789')}" if point and fraction else ""
     try:
-        year, month, date = map(int, day.split("-"))
-        made = datetime.fromisoformat(f"{year:04}-{month:02}-{date:02} {rest.replace(' ', ''):0>5}")
+        return datetime.fromisoformat(whole + digits)
     except ValueError:
         return None
-    return made if made.tzinfo is None else made.astimezone(UTC).replace(tzinfo=None)

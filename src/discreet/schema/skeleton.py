@@ -134,7 +134,7 @@ def _entry(name: str, column: str, type_name: str) -> str:
     if type_name.upper().startswith("TIMESTAMP"):
         note = ', taken by the day; "datetime" keeps the time'
     elif declared.startswith('type = "datetime"'):
-        note = '; "date" keeps the day alone'
+        note = '; "date" keeps the day alone, of times without an offset'
     if name != column:
         declared = declared.replace(",", f", source_name = {text_literal(column)},", 1)
         if "," not in declared:
