@@ -28,6 +28,7 @@ from discreet.schema.write import schema_text
 from support.zoo import COLUMNS, Animal, animals
 
 ANIMALS = animals()
+BARE = {"header": False, "columns": 2, "delimiter": ","}
 
 
 def document(animal: Animal, source: str) -> dict:
@@ -85,7 +86,7 @@ def test_what_init_guesses_reads_the_file_as_meant(animal, tmp_path):
     wanted = read_schema(schema).format
     called = {name: entry.get("source_name", name) for name, entry in animal.columns.items()}
     assert {name for name, _ in guess.columns} >= set(called.values())
-    for name in ("encoding", "decimal", "thousands", "quote", "header", "first_line"):
+    for name in ("encoding", "decimal", "thousands", "quote", "header", "first_line", "columns"):
         assert getattr(guess.format, name) == getattr(wanted, name), name
     if animal.format.get("date"):
         assert set(wanted.date) <= set(guess.format.date) | set(guess.format.datetime)
@@ -162,7 +163,7 @@ def test_what_must_be_rewritten_is_not_read_in_place(tmp_path, name):
         curator.add_in_place({"table": table, "columns": columns, "budget": {"epsilon": 1}})
 
 
-@pytest.mark.parametrize("given", [{"header": False}, {"first_line": 2}, {"encoding": "cp1252"}])
+@pytest.mark.parametrize("given", [BARE, {"first_line": 2}, {"encoding": "cp1252"}])
 def test_a_table_that_begins_elsewhere_is_not_read_in_place_but_prepared(tmp_path, given):
     (tmp_path / "t.csv").write_text("age,b\nage,b\n" + "4,5\n" * 200)
     schema = small(tmp_path / "t.csv") | {"format": given}
@@ -179,7 +180,7 @@ def test_a_table_that_begins_elsewhere_is_not_read_in_place_but_prepared(tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["t.parquet", "t.jsonl"])
-@pytest.mark.parametrize("given", [{"header": False}, {"first_line": 2}])
+@pytest.mark.parametrize("given", [{"header": False, "columns": 2}, {"first_line": 2}])
 def test_only_texts_and_sheets_begin_somewhere(tmp_path, kind, given):
     (tmp_path / "t.jsonl").write_text('{"age": 1}\n')
     pandas.DataFrame({"age": [1]}).to_parquet(tmp_path / "t.parquet")

@@ -241,7 +241,7 @@ def test_every_kind_of_a_column_and_every_fact_of_a_format_is_on_the_page(house)
         assert f'name="format-{each.name}"' in page
     given = Format(delimiter="\t", quote="'", encoding="cp1252", decimal=",", thousands=" ",
                    date=("%d.%m.%Y", "%b %d, %Y"), datetime=("%d.%m.%Y %H:%M",), missing=("-",),
-                   multiline=True, header=False, first_line=7)  # fmt: skip
+                   multiline=True, header=False, first_line=7, columns=3)  # fmt: skip
     for each in (given, Format(), Format(delimiter="^", quote="", thousands="_")):
         sent = {f"format-{name}": value for name, value in fields_of(each).items() if value}
         sent = {name: "1" if value is True else value for name, value in sent.items()}

@@ -352,6 +352,7 @@ def beginnings() -> list[Animal]:
     title = b"Patients of 2024\n\n"
     odd = Style(delimiter=";", decimal=",", day="%d.%m.%Y")
     german = {"decimal": ",", "date": "%d.%m.%Y"}
+    bare = {"header": False, "columns": 5}
     return [
         Animal("a title", plain(Style(), change=lambda data: title + data), {"first_line": 3}),
         Animal("titles and comments", plain(odd, change=lambda data: (
@@ -367,15 +368,23 @@ def beginnings() -> list[Animal]:
             Style(cells={(2, "id"): "a\nb", (5, "age"): "x"}), change=lambda data: title + data),
             {"first_line": 3, "multiline": True}, missing=frozenset({(5, "age")}),
             report=(_unread("age", "line 10"),), guessed=False),
-        Animal("no header", plain(Style(), change=_no_header), {"header": False}, columns=PLACES),
+        Animal("no header", plain(Style(), change=_no_header), {**bare, "delimiter": ","},
+               columns=PLACES),
         Animal("no header and other marks", plain(odd, change=_no_header),
-               {"header": False, **german}, columns=PLACES),
+               {**bare, "delimiter": ";", **german}, columns=PLACES),
         Animal("a title and no header", plain(Style(), change=lambda data: (
-            title + _no_header(data))), {"header": False, "first_line": 3}, columns=PLACES),
+            title + _no_header(data))), {**bare, "delimiter": ",", "first_line": 3},
+            columns=PLACES),
         Animal("no header and not declared", plain(Style(), change=_no_header), guessed=False,
                refusal="if there are none, header = false"),
         Animal("a sheet with a title", _titled_sheet, {"first_line": 2}),
-        Animal("a sheet without a header", _bare_sheet, {"header": False}, columns=PLACES),
+        Animal("a sheet without a header", _bare_sheet, bare, columns=PLACES),
+        Animal("no header and a first row that is none", plain(Style(), change=lambda data: (
+            b"p0|x|\n" + _no_header(data).partition(b"\n")[2])), {**bare, "delimiter": ","},
+            columns=PLACES, gone=frozenset({0}), guessed=False,
+            report=("1 line is no record and is left out (line 1).",)),
+        Animal("no header and no delimiter", plain(Style(), change=_no_header), bare,
+               columns=PLACES, refusal="[format] must say the delimiter", guessed=False),
     ]  # fmt: skip
 
 

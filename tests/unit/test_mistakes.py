@@ -387,7 +387,8 @@ def test_a_file_without_names(tmp_path, monkeypatch):
     entry = '{ type = "integer", lower = 0, upper = 99 }'
     schema = table_of(tmp_path, ["7"] * 20, entry, "")
     message = refused("add", schema)
-    line = offered(message, r"if there are none, (header = false)")
+    line = offered(message, r"if there are none, (header = false, columns = 2) and the delimiter")
+    line = line.replace(", ", "\n")
     place = offered(message, r'(source_name = "column_)1" and so on') + '2"'
     text = schema.read_text().replace("upper = 99", f"upper = 99, {place}")
     schema.write_text(text.replace("[format]\n", f"[format]\n{line}\n"))
@@ -398,7 +399,8 @@ def test_names_that_are_there_twice(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     entry = '{ type = "integer", source_name = "column_2", lower = 0, upper = 99 }'
     schema = table_of(tmp_path, ["7"] * 20, entry, "3;3\n")
-    line = offered(refused("add", schema), r"or write (header = false) in \[format\]")
+    line = offered(refused("add", schema), r"or write (header = false and columns = 2) in \[format")
+    line = line.replace(" and ", "\n")
     schema.write_text(schema.read_text().replace("[format]\n", f"[format]\n{line}\n"))
     assert "Not read" not in works("add", schema).out
 

@@ -270,6 +270,7 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
         ("encoding", ("CSV", "JSON lines")),
         ("header", ("CSV", "Excel")),
         ("first_line", ("CSV", "Excel")),
+        ("columns", ("CSV", "Excel")),
     ):
         if getattr(given, name) != getattr(PLAIN, name) and files.kind not in kinds:
             raise SchemaError(
@@ -325,8 +326,9 @@ def _check_names(table: Table, types: Mapping[str, str]) -> None:
     except SchemaError as error:
         raise SchemaError(
             f"{error} If the names of columns stand below a title, write first_line and the "
-            "number of their line in [format]; if there are none, header = false, and "
-            'source_name = "column_1" and so on. Nothing was added or changed.'
+            "number of their line in [format]; if there are none, header = false, "
+            f'columns = {len(types)} and the delimiter, and source_name = "column_1" and so on. '
+            "Nothing was added or changed."
         ) from None
 
 

@@ -27,7 +27,8 @@ _SAMPLE_LINES, _SAMPLE_ROWS = 200, 1000
 _SHOWN = 3
 _LONGEST_SHAPE, _WIDEST = 20, 40
 _OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")
-_OF_FILES = ("encoding", "header", "first_line")
+_BEGINNING = ("header", "first_line", "columns")
+_OF_FILES = ("encoding", *_BEGINNING)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -112,20 +113,26 @@ def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> 
 
 
 def _guessed(files: SourceFiles, declared: Mapping[str, Any]) -> Preview:
-    marks = replace(_marks(files), **declared)
+    of_cells = {name: value for name, value in declared.items() if name not in _BEGINNING}
+    marks = replace(_marks(files), **of_cells)
     heading = _heading(files, marks, declared)
-    begins = {"header": heading.header, "first_line": heading.first_line}
-    declared = {**begins, **declared}
+    declared = {"header": heading.header, "first_line": heading.first_line, **declared}
+    if not declared["header"]:
+        declared = {"columns": heading.width, **declared}
     marks = replace(marks, **declared)
-    if files.kind == "CSV" and header(files.path, marks, files.given).delimiter != (
-        marks.delimiter or ","
-    ):
-        marks = replace(marks, delimiter=",")  # which the line of names does not tell
+    if files.kind == "CSV" and not marks.delimiter and _needs_delimiter(files, marks):
+        marks = replace(marks, delimiter=",")
+        declared = {**declared, "delimiter": ","}
     shown = (
         _texts(files, marks, declared) if files.kind == "CSV" else _copied(files, marks, declared)
     )
     guess = replace(shown.guess, doubts=(*heading.doubts, *shown.guess.doubts))
     return replace(shown, guess=guess)
+
+
+def _needs_delimiter(files: SourceFiles, marks: Format) -> bool:
+    """Whether the line of names does not tell that cells stand between commas."""
+    return not marks.header or header(files.path, marks, files.given).delimiter != ","
 
 
 def _copied(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
@@ -158,11 +165,7 @@ def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> 
     rows = [row for row in rows if row[0] >= first]
     if not rows:
         return Heading()  # reading says what is wrong
-    if "first_line" in declared and "header" in declared:
-        return Heading()  # as declared
-    if "first_line" in declared:
-        return guess_header(rows)
-    found = guess_heading(rows)
+    found = guess_header(rows) if "first_line" in declared else guess_heading(rows)
     return found.only_titles() if "header" in declared else found
 
 

@@ -362,6 +362,8 @@ def header(path: str, given: Format, source: str) -> Header:
     discreet.errors.SchemaError: source 'absent.csv': the first line must hold the column names, \
 in utf-8; it cannot be read. Nothing was added.
     """
+    if not given.header:
+        return _nameless(given, source)
     reason = "it cannot be read"
     try:
         with open_text(path, given.encoding) as lines:
@@ -379,7 +381,7 @@ in utf-8; it cannot be read. Nothing was added.
     except BROKEN:
         pass
     raise SchemaError(
-        f"source {source!r}: {_place(given)} must hold {_held(given)}, in {given.encoding}; "
+        f"source {source!r}: {_place(given)} must hold the column names, in {given.encoding}; "
         f"{reason}. Nothing was added."
     )
 
@@ -388,8 +390,15 @@ def _place(given: Format) -> str:
     return "the first line" if given.first_line == 1 else f"line {given.first_line}"
 
 
-def _held(given: Format) -> str:
-    return "the column names" if given.header else "a row"
+def _nameless(given: Format, source: str) -> Header:
+    """Of a table without names nothing is read: no row decides how others are read."""
+    if not given.delimiter:
+        raise SchemaError(
+            f"source {source!r} has no header, so that [format] must say the delimiter: write "
+            'delimiter = "," or ";" say. Nothing was added.'
+        )
+    names = tuple(f"column_{place}" for place in range(1, given.columns + 1))
+    return Header(given.delimiter, names, False)
 
 
 def _header(path: str, given: Format, source: str, first: str) -> Header:
@@ -399,13 +408,9 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
         read = record.cells
     if read is None or not any(name.strip() for name in read):
         raise SchemaError(
-            f"source {source!r}: {_place(given)} must hold {_held(given)}; its quotes are not "
-            "closed there (write multiline = true in [format] if a cell holds the end of a line), "
-            "or all its cells are empty. Nothing was added."
-        )
-    if not given.header:
-        return Header(
-            delimiter, tuple(f"column_{place}" for place in range(1, len(read) + 1)), False
+            f"source {source!r}: {_place(given)} must hold the column names; its quotes are "
+            "not closed there (write multiline = true in [format] if a name holds the end of a "
+            "line), or no column has a name. Nothing was added."
         )
     names = tuple(name.strip() or f"column_{place}" for place, name in enumerate(read, 1))
     refuse_twins(names, source)
@@ -449,14 +454,15 @@ def refuse_twins(names: tuple[str, ...], source: str) -> None:
     >>> refuse_twins(("age", "Age"), "a.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename \
-one, or write header = false in [format] if there are no names.
+one, or write header = false and columns = 2 in [format] if there are no names.
     """
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
             raise SchemaError(
                 f"source {source!r}: two columns have the same name, {name!r}; rename one, or "
-                "write header = false in [format] if there are no names."
+                f"write header = false and columns = {len(names)} in [format] if there are no "
+                "names."
             )
         seen.add(name.lower())
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -325,27 +325,12 @@ def _sheet(book: Any, files: SourceFiles) -> Any:
 def _tidy_rows(
     files: SourceFiles, given: Format, folder: Path, rows: Iterator[tuple[Any, ...]]
 ) -> Tidied:
-    numbered: Iterator[tuple[int, tuple[Any, ...]]] = islice(
-        enumerate(rows, 1), given.first_line - 1, None
+    numbered = islice(enumerate(rows, 1), given.first_line - 1, None)
+    names = (
+        _sheet_names(files, given, numbered)
+        if given.header
+        else tuple(f"column_{place}" for place in range(1, given.columns + 1))
     )
-    start, first = next(
-        ((place, row) for place, row in numbered if any(cell is not None for cell in row)), (0, ())
-    )
-    heads = [written_cell(cell, given).strip() for cell in first]
-    while heads and not heads[-1]:
-        heads.pop()
-    if not heads:
-        where = "the first row" if given.first_line == 1 else f"row {given.first_line}"
-        raise SchemaError(
-            f"source {files.given!r}: {where} must hold the column names; the sheet is "
-            "empty. Nothing was added."
-        )
-    names = tuple(
-        name if name and given.header else f"column_{place}" for place, name in enumerate(heads, 1)
-    )
-    refuse_twins(names, files.given)
-    if not given.header:
-        numbered = chain([(start, first)], numbered)
 
     def found(_: int) -> Iterator[Record]:
         for number, row in numbered:
@@ -356,6 +341,25 @@ def _tidy_rows(
             yield Record(number, None if any(cells[len(names) :]) else cells[: len(names)])
 
     return _written(folder, names, 1, found)
+
+
+def _sheet_names(
+    files: SourceFiles, given: Format, numbered: Iterator[tuple[int, tuple[Any, ...]]]
+) -> tuple[str, ...]:
+    """The names of columns, from the first row that is not empty, which is taken."""
+    first = next((row for _, row in numbered if any(cell is not None for cell in row)), ())
+    heads = [written_cell(cell, given).strip() for cell in first]
+    while heads and not heads[-1]:
+        heads.pop()
+    if not heads:
+        where = "the first row" if given.first_line == 1 else f"row {given.first_line}"
+        raise SchemaError(
+            f"source {files.given!r}: {where} must hold the column names; the sheet is "
+            "empty. Nothing was added."
+        )
+    names = tuple(name or f"column_{place}" for place, name in enumerate(heads, 1))
+    refuse_twins(names, files.given)
+    return names
 
 
 def _tidy_arrow(files: SourceFiles, _: Format, folder: Path) -> Tidied:

@@ -22,7 +22,7 @@ _SPECIFIERS = frozenset("YymdbBjHIMSfpaA%")
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
 _FLAGS = ("multiline", "header")
-_LAST_FIRST_LINE = 10_000
+_LAST_FIRST_LINE, _MOST_COLUMNS = 10_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Format:
     a text file is one line, unless `multiline` says that quoted cells may hold ends of lines:
     then a quote that is never closed takes the lines after it with it. The table begins on
     `first_line`, below titles and comments, with the names of its columns; without a `header`
-    it begins with its first row, and the columns are called column_1, column_2 and so on.
+    it begins with its first row, and the `columns`, as many as declared, are called column_1,
+    column_2 and so on: no row decides how others are read.
     Privacy: none (touches no data).
     >>> Format(decimal=",", thousands=".").decimal
     ','
@@ -55,6 +56,7 @@ class Format:
     multiline: bool = False
     header: bool = True
     first_line: int = 1
+    columns: int = 0
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "encoding", "decimal", "thousands"):
@@ -67,7 +69,7 @@ class Format:
                 raise SchemaError(
                     f"format: {name} is {getattr(self, name)!r}; write true or false."
                 )
-        self._check_first_line()
+        self._check_beginning()
         self._one_of("quote", _QUOTES)
         self._one_of("encoding", ENCODINGS)
         self._one_of("decimal", _DECIMALS)
@@ -87,7 +89,16 @@ class Format:
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)
 
-    def _check_first_line(self) -> None:
+    def _check_beginning(self) -> None:
+        columns: object = self.columns
+        if not isinstance(columns, int) or isinstance(columns, bool) or columns < 0:
+            raise SchemaError(f"format: columns is {columns!r:.80}; write a whole number.")
+        if self.header == (self.columns > 0) or columns > _MOST_COLUMNS:
+            raise SchemaError(
+                f"format: header is {str(self.header).lower()} and columns is {columns}; a table "
+                f"without a header has columns = 1 to {_MOST_COLUMNS}, the number of its cells on "
+                "a line, and one with a header has no columns there."
+            )
         first: object = self.first_line
         if (
             not isinstance(first, int)

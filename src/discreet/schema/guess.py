@@ -94,7 +94,7 @@ def guess_marks(start: bytes) -> Format:
     Privacy: none; looks at the bytes for the custodian.
     >>> guess_marks("name;größe\\nx;1\\n".encode("latin-1"))
     Format(delimiter=';', quote='"', encoding='cp1252', decimal='.', thousands='', date=(), \
-datetime=(), missing=(), multiline=False, header=True, first_line=1)
+datetime=(), missing=(), multiline=False, header=True, first_line=1, columns=0)
     """
     encoding = _encoding(start)
     text = start.decode(_DECODERS.get(encoding, encoding), errors="replace")
@@ -183,8 +183,8 @@ def guess_columns(
     Privacy: none; looks at the cells for the custodian.
     >>> guess_columns(Format(), ["day", "paid"], [["31.12.2024", "1.234,50"], ["n/a", "7,00"]])
     Guess(format=Format(delimiter='', quote='"', encoding='utf-8', decimal=',', thousands='.', \
-date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False, header=True, first_line=1), \
-columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
+date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False, header=True, first_line=1, \
+columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
     """
     cells = {name: _cells(rows, place) for place, name in enumerate(names)}
     missing: dict[str, None] = {}

@@ -21,8 +21,8 @@ _Row = tuple[int, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The line on which a table begins, whether it holds the names of columns, and what of this
-    the custodian should check.
+    """The line on which a table begins, whether it holds the names of columns, what of this
+    the custodian should check, and how many cells most of its lines have.
 
     Privacy: none; made from rows, so for the custodian to check.
     >>> Heading().first_line, Heading().header
@@ -32,6 +32,7 @@ class Heading:
     first_line: int = 1
     header: bool = True
     doubts: tuple[str, ...] = ()
+    width: int = 1
 
     def only_titles(self) -> "Heading":
         """The same with what is to be checked about titles alone, where the custodian has said
@@ -66,7 +67,7 @@ def guess_heading(rows: Sequence[_Row]) -> Heading:
         f"{above} left out (first_line = {first} in [format]); if the table begins on another "
         "line, write its number there (`discreet init` takes --first-line)"
     )
-    return Heading(first, found.header, (doubt, *found.doubts))
+    return replace(found, first_line=first, doubts=(doubt, *found.doubts))
 
 
 def guess_header(rows: Sequence[_Row]) -> Heading:
@@ -74,7 +75,7 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
 
     Privacy: none; looks at the cells for the custodian.
     >>> guess_header([(7, ["id", "age"]), (8, ["a", "39"])])
-    Heading(first_line=1, header=True, doubts=())
+    Heading(first_line=1, header=True, doubts=(), width=2)
     """
     if not rows:
         return Heading()
@@ -85,15 +86,17 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
     if not header:
         doubts = (
             f"line {line} looks like a row, not like the names of columns, which are therefore "
-            "called column_1, column_2 and so on (header = false in [format]); if it holds their "
+            "called column_1, column_2 and so on (header = false and columns in [format]); if it "
+            "holds their "
             "names, say so (`discreet init` takes --header)",
         )
     elif votes.names == 0 and votes.series:
         doubts = (
             f"the names of columns on line {line} are numbers; if that line is a row, write "
-            "header = false in [format] (`discreet init` takes --no-header)",
+            "header = false and columns in [format] (`discreet init` takes --no-header)",
         )
-    return Heading(header=header, doubts=doubts)
+    width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    return Heading(header=header, doubts=doubts, width=max(1, width))
 
 
 def _filled(cells: Sequence[str]) -> int:

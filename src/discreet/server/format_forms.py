@@ -48,7 +48,8 @@ def fields_of(given: Format) -> dict[str, Any]:
     made["delimiter"] = words.get(given.delimiter, given.delimiter)
     made |= {name: "\n".join(getattr(given, name)) for name in _LISTS}
     made |= {name: getattr(given, name) for name in _FLAGS}
-    return made | {"first_line": str(given.first_line)}
+    columns = str(given.columns) if given.columns else ""
+    return made | {"first_line": str(given.first_line), "columns": columns}
 
 
 def typed_fields(form: Form, given: Format) -> dict[str, Any]:
@@ -88,7 +89,13 @@ def declared_of(form: Form) -> dict[str, Any]:
         lines = form.text(f"format-{name}").splitlines()
         declared[name] = tuple(line.strip() for line in lines if line.strip())
     declared |= {name: f"format-{name}" in form.fields for name in _FLAGS}
-    first = form.text("format-first_line") or "1"
-    declared["first_line"] = int(first) if first.isdecimal() and len(first) < 9 else first
-    read_format("the file", declared)
+    declared["first_line"] = _whole(form.text("format-first_line") or "1")
+    if not declared["header"] and form.text("format-columns"):
+        declared["columns"] = _whole(form.text("format-columns"))
+    # How many columns there are is a guess until somebody writes it.
+    read_format("the file", {"columns": 0 if declared["header"] else 1, **declared})
     return declared
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if text.isdecimal() and len(text) < 9 else text

@@ -715,6 +715,7 @@ def test_the_examples_in_the_reference_are_schemas():
         "multiline",
         "header",
         "first_line",
+        "columns",
     }
     assert sales.column("net_income").source_name == "Net income (€)"
 

@@ -134,6 +134,7 @@ def test_whether_the_first_line_holds_names(tmp_path, first, is_header):
     assert guess.format.header is is_header
     if not is_header:
         assert [name for name, _ in guess.columns] == [f"column_{n}" for n in range(1, 5)]
+        assert (guess.format.columns, guess.format.delimiter) == (4, ",")
         assert any("line 1 looks like a row" in doubt for doubt in guess.doubts)
 
 
