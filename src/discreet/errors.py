@@ -23,6 +23,7 @@ __all__ = [
     "Unavailable",
     "UnprovableRequest",
     "UnsafeQuery",
+    "counted",
     "with_article",
 ]
 
@@ -142,3 +143,13 @@ def with_article(noun: str) -> str:
     ('an analyst', 'a custodian', 'an int')
     """
     return f"{'an' if noun[:1].casefold() in 'aeiou' else 'a'} {noun}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and what it counts, in the singular where there is one.
+
+    Privacy: none (touches no data).
+    >>> counted(1, "column"), counted(2, "column")
+    ('1 column', '2 columns')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"

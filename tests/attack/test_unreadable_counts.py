@@ -17,9 +17,12 @@ WORDS = (
     b"no records",
     b"not_for_release",
     b"lines_left_out",
+    b"is_empty",
+    b"has no rows",
     f"line {GOOD + 2}".encode(),
     f"lines {GOOD + 2}".encode(),
 )
+MOMENT = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+]00:00)?")
 SCHEMA = """
 [table]
 name = "ages"
@@ -120,3 +123,25 @@ def test_a_refusal_in_python_is_not_kept(house):
         house.curator.refresh("ages")
     assert str(BAD) in str(refused.value)
     assert {name for name, data in outside(house).items() if shows(data)} == set()
+
+
+def test_a_source_without_rows_is_told_to_nobody_else(tmp_path, caplog, capfd):
+    """Twin sources, one of them without rows: analysts see the same bytes of both."""
+    caplog.set_level(logging.DEBUG)
+    seen = []
+    for name, rows in (("full", "5\n" * 20), ("empty", "")):
+        for house in house_of(tmp_path / name):
+            (house.folder / "ages.csv").write_text("age\n" + rows)
+            form = {"schema_text": SCHEMA, "source": "ages.csv"}
+            added = house.call("cora", "POST", "/custodian/tables", json=form)
+            assert added.status_code == 201, added.text
+            assert added.json()["report"]["is_empty"] is (name == "empty")
+            house.call("cora", "POST", "/custodian/tables/ages/refresh")
+            found = seen_by_ana(house)
+            assert not any(shows(body) for _, body in found)
+            seen.append([(status, MOMENT.sub(b"", body)) for status, body in found])
+            kept = outside(house)
+            assert {file: shows(data) for file, data in kept.items() if shows(data)} == {}
+    assert seen[0] == seen[1]
+    assert not shows("\n".join(record.getMessage() for record in caplog.records).encode())
+    assert not shows("".join(capfd.readouterr()).encode())

@@ -15,6 +15,7 @@ from discreet.curator.identity import _links
 from discreet.curator.intake import take_in
 from discreet.engines.origins import Origin
 from discreet.engines.preview import preview
+from discreet.engines.sources import relation
 from discreet.errors import SchemaError, Unavailable
 from discreet.plan.patience import ENGINE_SECONDS
 from discreet.plan.prepare import lattice_rows
@@ -27,6 +28,7 @@ from discreet.schema.write import schema_text
 from support.zoo import COLUMNS, Animal, animals
 
 ANIMALS = animals()
+BARE = {"header": False, "columns": 2, "delimiter": ","}
 
 
 def document(animal: Animal, source: str) -> dict:
@@ -82,16 +84,17 @@ def test_what_init_guesses_reads_the_file_as_meant(animal, tmp_path):
     guess = preview(source).guess
     schema = document(animal, source)
     wanted = read_schema(schema).format
-    assert {name for name, _ in guess.columns} >= set(COLUMNS)
-    for name in ("encoding", "decimal", "thousands", "quote"):
+    called = {name: entry.get("source_name", name) for name, entry in animal.columns.items()}
+    assert {name for name, _ in guess.columns} >= set(called.values())
+    for name in ("encoding", "decimal", "thousands", "quote", "header", "first_line", "columns"):
         assert getattr(guess.format, name) == getattr(wanted, name), name
     if animal.format.get("date"):
         assert set(wanted.date) <= set(guess.format.date) | set(guess.format.datetime)
     assert set(wanted.missing) <= set(guess.format.missing)
     assert read_format("animal", guess.format.facts()) == guess.format
     types = dict(guess.columns)
-    assert types["age"] == "BIGINT"
-    assert types["day"] in ("DATE", "TIMESTAMP")
+    assert types[called["age"]] == "BIGINT"
+    assert types[called["day"]] in ("DATE", "DATETIME")
 
 
 def test_a_file_of_one_column_keeps_its_blank_lines(tmp_path):
@@ -144,7 +147,7 @@ def test_long_texts_are_counted(tmp_path):
         curator.add({"table": table, "columns": columns, "budget": budget})
         assert curator.inspect("t")["city: longer than is read"] == 1
         assert curator.report("t").sentences() == [
-            "city: 1 texts are longer than 1000 characters (line 3) and are left out."
+            "city: 1 text is longer than 1000 characters (line 3) and is left out."
         ]
 
 
@@ -158,6 +161,34 @@ def test_what_must_be_rewritten_is_not_read_in_place(tmp_path, name):
         pytest.raises(SchemaError, match="cannot be read in place"),
     ):
         curator.add_in_place({"table": table, "columns": columns, "budget": {"epsilon": 1}})
+
+
+@pytest.mark.parametrize("given", [BARE, {"first_line": 2}, {"encoding": "cp1252"}])
+def test_a_table_that_begins_elsewhere_is_not_read_in_place_but_prepared(tmp_path, given):
+    (tmp_path / "t.csv").write_text("age,b\nage,b\n" + "4,5\n" * 200)
+    schema = small(tmp_path / "t.csv") | {"format": given}
+    if not given.get("header", True):
+        schema["columns"]["age"]["source_name"] = "column_1"
+    with Curator.open(tmp_path / "vault") as curator:
+        with pytest.raises(SchemaError, match="cannot be read in place"):
+            curator.add_in_place(schema)
+        with pytest.raises(SchemaError, match="cannot be read in place"):
+            relation(str(tmp_path / "t.csv"), Format(**given))
+        curator.add(schema)
+        rows = {"header": 202, "first_line": 200, "encoding": 201}[next(iter(given))]
+        assert curator.inspect("t")["rows kept"] == rows
+
+
+@pytest.mark.parametrize("kind", ["t.parquet", "t.jsonl"])
+@pytest.mark.parametrize("given", [{"header": False, "columns": 2}, {"first_line": 2}])
+def test_only_texts_and_sheets_begin_somewhere(tmp_path, kind, given):
+    (tmp_path / "t.jsonl").write_text('{"age": 1}\n')
+    pandas.DataFrame({"age": [1]}).to_parquet(tmp_path / "t.parquet")
+    with (
+        Curator.open(tmp_path / "vault") as curator,
+        pytest.raises(SchemaError, match=f"has {next(iter(given))}, which a source of the kind"),
+    ):
+        curator.add(small(tmp_path / kind) | {"format": given})
 
 
 def test_a_ragged_file_is_not_read_in_place_but_prepared(tmp_path):

@@ -361,7 +361,7 @@ def lines() -> list[Animal]:
         Animal("an empty file", plain(Style(), change=lambda _: b""),
                refusal="the file is empty", guessed=False),
         Animal("a header only", plain(Style(), change=lambda data: data.split(b"\n")[0]), rows=[],
-               guessed=False),
+               guessed=False, report=("The source has no rows.",)),
     ]  # fmt: skip
 
 
@@ -377,6 +377,57 @@ def names() -> list[Animal]:
         Animal("no names at all", plain(Style(names=("", "", "", "", ""))),
                refusal="the first line must hold the column names", guessed=False),
     ]  # fmt: skip
+
+
+PLACES = {
+    name: {**entry, "source_name": f"column_{place}"}
+    for place, (name, entry) in enumerate(COLUMNS.items(), 2)
+}
+
+
+def beginnings() -> list[Animal]:
+    """Tables below titles, and without names."""
+    title = b"Patients of 2024\n\n"
+    odd = Style(delimiter=";", decimal=",", day="%d.%m.%Y")
+    german = {"decimal": ",", "date": "%d.%m.%Y"}
+    bare = {"header": False, "columns": 5}
+    return [
+        Animal("a title", plain(Style(), change=lambda data: title + data), {"first_line": 3}),
+        Animal("titles and comments", plain(odd, change=lambda data: (
+            b"Patients, of 2024;;;;\n# made by hand; on Monday\n" + data)),
+            {"first_line": 3, **german}),
+        Animal("a title not declared", plain(Style(), change=lambda data: title + data),
+               refusal="write first_line and the number of their line in [format]",
+               guessed=False),
+        Animal("a title above an odd cell", plain(Style(cells={(5, "age"): "x"}),
+               change=lambda data: title + data), {"first_line": 3}, guessed=False,
+               missing=frozenset({(5, "age")}), report=(_unread("age", "line 9"),)),
+        Animal("a title and newlines in quotes", plain(
+            Style(cells={(2, "id"): "a\nb", (5, "age"): "x"}), change=lambda data: title + data),
+            {"first_line": 3, "multiline": True}, missing=frozenset({(5, "age")}),
+            report=(_unread("age", "line 10"),), guessed=False),
+        Animal("no header", plain(Style(), change=_no_header), {**bare, "delimiter": ","},
+               columns=PLACES),
+        Animal("no header and other marks", plain(odd, change=_no_header),
+               {**bare, "delimiter": ";", **german}, columns=PLACES),
+        Animal("a title and no header", plain(Style(), change=lambda data: (
+            title + _no_header(data))), {**bare, "delimiter": ",", "first_line": 3},
+            columns=PLACES),
+        Animal("no header and not declared", plain(Style(), change=_no_header), guessed=False,
+               refusal="if there are none, header = false"),
+        Animal("a sheet with a title", _titled_sheet, {"first_line": 2}),
+        Animal("a sheet without a header", _bare_sheet, bare, columns=PLACES),
+        Animal("no header and a first row that is none", plain(Style(), change=lambda data: (
+            b"p0|x|\n" + _no_header(data).partition(b"\n")[2])), {**bare, "delimiter": ","},
+            columns=PLACES, gone=frozenset({0}), guessed=False,
+            report=("1 line is no record and is left out (line 1).",)),
+        Animal("no header and no delimiter", plain(Style(), change=_no_header), bare,
+               columns=PLACES, refusal="[format] must say the delimiter", guessed=False),
+    ]  # fmt: skip
+
+
+def _no_header(data: bytes) -> bytes:
+    return data.partition(b"\n")[2]
 
 
 def kinds() -> list[Animal]:
@@ -422,7 +473,7 @@ def people() -> list[Animal]:
     return [
         Animal("a person with all rows", plain(alone), unit="id", rows_per_unit=24),
         Animal("a person of too long a name", plain(long), unit="id", gone=frozenset({5}),
-               report=("id: 1 texts are longer than 1000 characters (line 7) and are left out.",)),
+               report=("id: 1 text is longer than 1000 characters (line 7) and is left out.",)),
         Animal("a person without a name", plain(none), {"missing": ["n/a"]}, unit="id",
                gone=frozenset({5}), guessed=False,
                report=("id: 1 of 24 rows have no value (line 7) and are left out.",)),
@@ -489,11 +540,24 @@ def _json_junk(folder: Path) -> str:
 
 
 def _sheet(folder: Path) -> str:
+    return _book(folder, [NAMES])
+
+
+def _titled_sheet(folder: Path) -> str:
+    return _book(folder, [["Patients of 2024"], NAMES])
+
+
+def _bare_sheet(folder: Path) -> str:
+    return _book(folder, [])
+
+
+def _book(folder: Path, heads: list[Any]) -> str:
     import openpyxl
 
     book = openpyxl.Workbook()
     sheet = book.active
-    sheet.append(list(NAMES))
+    for head in heads:
+        sheet.append(list(head))
     for row in truth():
         sheet.append([row[0], row[1], float(row[2]), row[3], row[4]])
     book.save(folder / "animal.xlsx")
@@ -512,5 +576,5 @@ def _arrow(folder: Path) -> str:
 
 def animals() -> list[Animal]:
     """Every animal."""
-    parts = (encodings, marks, days, missing, lines, names, kinds, shapes, people)
+    parts = (encodings, marks, days, missing, lines, names, beginnings, kinds, shapes, people)
     return [animal for part in parts for animal in part()]

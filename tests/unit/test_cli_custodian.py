@@ -1,6 +1,8 @@
 """init, add, refresh, grant and inspect, as a custodian types them."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -41,10 +43,12 @@ def test_init_guesses_how_a_file_is_written_and_shows_what_it_would_read(tmp_pat
     ):
         assert line in outcome.out
         assert line in (tmp_path / "pay.toml").read_text()
-    assert "day (DATE): '99.99.9999', '99.99.9999', '99.99.9999'" in outcome.out
+    assert "day (DATE): '99.99.9999' -> 9999-99-99, '99.99.9999' -> 9999-99-99" in outcome.out
+    assert "größe (DOUBLE): '9.999,99' -> 9999.99" in outcome.out
     assert "23" not in outcome.out
     shown = run("init", file, "--show-rows", "--output", tmp_path / "other.toml")
-    assert "day (DATE): '01.12.2023'" in shown.out
+    assert "day (DATE): '01.12.2023' -> 2023-12-01" in shown.out
+    assert "größe (DOUBLE): '0.234,50' -> 0234.50" in shown.out
 
 
 @pytest.mark.parametrize("how", [[], ["--in-place"]])
@@ -172,3 +176,64 @@ def test_inspect_is_labelled_and_warns(desk):
 
 def test_the_schema_in_support_is_valid_toml(desk):
     assert tomllib.loads(desk.schema.read_text())["table"]["rows_per_unit"] == 2
+
+
+@pytest.mark.parametrize("how", [[], ["--in-place"]])
+def test_a_source_without_rows_is_told_to_the_custodian_alone(desk, how, caplog):
+    full = desk.source.read_text()
+    empty = full.partition("\n")[0] + "\n"
+    desk.source.write_text(empty)
+    added = desk.run("add", desk.schema, *how)
+    assert added.status == 0
+    assert "The source has no rows (exact, for the custodian's eyes only" in added.out
+    assert "Not read" not in added.out
+    desk.source.write_text(full)
+    assert "no rows" not in desk.run("refresh", "visits").out
+    desk.source.write_text(empty)
+    assert "The source has no rows" in desk.run("refresh", "visits").out
+    assert desk.run("grant", "ann", "--epsilon", "1").status == 0
+    for words in (
+        ["tables", "--as", "ann"],
+        ["describe", "visits", "--as", "ann"],
+        ["query", "SELECT COUNT(*) AS n FROM visits", "--as", "ann", "--epsilon", "0.1"],
+        ["ledger"],
+        ["verify"],
+    ):
+        shown = desk.run(*words)
+        assert shown.status == 0, shown.err
+        assert "no rows" not in shown.out + shown.err
+    kept = [file.read_bytes() for file in desk.vault.rglob("*") if file.is_file()]
+    assert not any(b"no rows" in each or b"is_empty" in each for each in kept)
+    assert "no rows" not in caplog.text
+
+
+def test_a_schema_of_a_file_without_names_can_be_added(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{n};{n % 50};{n % 27 + 1:02}.02.2024 14:30" for n in range(30)]
+    Path("stays.csv").write_text("\n".join(rows) + "\n")
+    said = run("init", "stays.csv", "--unit", "column_1")
+    assert "line 1 looks like a row" in said.out
+    text = Path("stays.toml").read_text()
+    assert "p0" not in text + said.out
+    assert 'type = "datetime", lower = FILL-IN, upper = FILL-IN }  # DATETIME' in text
+    text = re.sub(
+        r'("datetime"), lower = FILL-IN, upper = FILL-IN',
+        r"\1, lower = 2024-01-01T00:00:00, upper = 2024-12-31T00:00:00",
+        text,
+    )
+    text = text.replace("lower = FILL-IN, upper = FILL-IN", "lower = 0, upper = 99")
+    Path("stays.toml").write_text(text.replace("FILL-IN", "1"))
+    added = run("add", "stays.toml")
+    assert added.status == 0, added.err
+    assert "stays: 2 columns" in added.out
+    assert "Not read" not in added.out
+
+
+@pytest.mark.parametrize("line", ["0", "-3", "1000000"])
+def test_init_takes_a_line_that_can_be(desk, line):
+    made = desk.folder / "made.toml"
+    refused = run("init", desk.source, "--first-line", line, "--output", made)
+    assert refused.status == 2
+    assert "write the number of the line on which the table begins" in refused.err
+    assert not made.exists()
+    assert run("init", desk.source, "--first-line", "1", "--output", made).status == 0

@@ -307,3 +307,118 @@ def test_an_answer_is_read_by_the_names_of_its_columns(ready):
         answer = curator.session("ann").sql(COUNT, epsilon=1)
         assert answer["n"] == [answer.to_dicts()[0]["n"]]
         assert "Known: n" in said(lambda: answer["m"])
+
+
+TRUTHS = [("ja", "nein"), ("WAHR", "FALSCH"), ("oui", "non"), ("x", "-")]
+
+
+def table_of(folder: Path, cells: list[str], entry: str, head: str = "id;what\n") -> Path:
+    """A file of one column and a schema that declares it."""
+    rows = "".join(f"{place};{cell}\n" for place, cell in enumerate(cells))
+    (folder / "t.csv").write_text(head + rows, encoding="utf-8")
+    schema = folder / "t.toml"
+    schema.write_text(
+        '[table]\nname = "t"\nsource = "t.csv"\n[format]\n'
+        f'delimiter = ";"\n[columns]\nwhat = {entry}\n[budget]\nepsilon = 1\n'
+    )
+    return schema
+
+
+@pytest.mark.parametrize("words", TRUTHS, ids=str)
+def test_words_for_true_and_false_that_are_not_read(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    schema = table_of(tmp_path, [*words] * 20, '{ type = "boolean" }')
+    message = refused("add", schema)
+    kind = offered(message, r'declare (type = "category") with the words as keys')
+    keys = offered(message, r'(keys = \[)"ja", "nein"\] say')
+    listed = ", ".join(f'"{word}"' for word in words)
+    text = schema.read_text()
+    schema.write_text(text.replace('type = "boolean"', f"{kind}, {keys}{listed}]"))
+    assert "Not read" not in works("add", schema).out
+
+
+@pytest.mark.parametrize("word", ["true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"])
+def test_the_words_for_true_and_false_that_a_refusal_names_are_read(tmp_path, monkeypatch, word):
+    monkeypatch.chdir(tmp_path)
+    schema = table_of(tmp_path, ["ja"] * 20, '{ type = "boolean" }')
+    known = offered(refused("add", schema), r"Read are ([\w, ]+);")
+    assert word in re.split(r", | and ", known)
+    table_of(tmp_path, [word, word.upper()] * 10, '{ type = "boolean" }')
+    assert "Not read" not in works("add", schema).out
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("sign", ["{}%", "({})", "{} €", "$ {}"])
+def test_numbers_with_signs(tmp_path, monkeypatch, sign, kind):
+    monkeypatch.chdir(tmp_path)
+    numbers = [str(number) for number in range(20)]
+    entry = f'{{ type = "{kind}", lower = 0, upper = 99, step = 1 }}'
+    cells = [sign.format(number) for number in numbers]
+    schema = table_of(tmp_path, cells, entry)
+    message = refused("add", schema)
+    step = offered(message, r'or declare (type = "category") with keys')
+    listed = ", ".join(f'"{cell}"' for cell in cells)
+    text = schema.read_text()
+    schema.write_text(text.replace(entry, f"{{ {step}, keys = [{listed}] }}"))
+    assert "Not read" not in works("add", schema).out
+    assert "take the signs out of the source" in message
+    (tmp_path / "vault").rename(tmp_path / "before")
+    monkeypatch.setenv("DISCREET_VAULT", str(tmp_path / "another"))
+    schema = table_of(tmp_path, numbers, entry)
+    assert "Not read" not in works("add", schema).out
+
+
+def test_a_title_above_the_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entry = '{ type = "integer", lower = 0, upper = 99 }'
+    schema = table_of(tmp_path, ["7"] * 20, entry, "A title\n\nid;what\n")
+    key = offered(refused("add", schema), r"write (first_line) and the number of their line in")
+    text = schema.read_text()
+    schema.write_text(text.replace("[format]\n", f"[format]\n{key} = 3\n"))
+    assert "Not read" not in works("add", schema).out
+    # The same where the schema was made of the title, and every line is therefore no record.
+    schema.write_text(text.replace("what =", '"A title" ='))
+    message = refused("add", schema)
+    assert key == offered(message, r"(first_line) where the names of columns stand below a title")
+
+
+def test_a_file_without_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entry = '{ type = "integer", lower = 0, upper = 99 }'
+    schema = table_of(tmp_path, ["7"] * 20, entry, "")
+    message = refused("add", schema)
+    line = offered(message, r"if there are none, (header = false, columns = 2) and the delimiter")
+    line = line.replace(", ", "\n")
+    place = offered(message, r'(source_name = "column_)1" and so on') + '2"'
+    text = schema.read_text().replace("upper = 99", f"upper = 99, {place}")
+    schema.write_text(text.replace("[format]\n", f"[format]\n{line}\n"))
+    assert "Not read" not in works("add", schema).out
+
+
+def test_names_that_are_there_twice(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entry = '{ type = "integer", source_name = "column_2", lower = 0, upper = 99 }'
+    schema = table_of(tmp_path, ["7"] * 20, entry, "3;3\n")
+    line = offered(refused("add", schema), r"or write (header = false and columns = 2) in \[format")
+    line = line.replace(" and ", "\n")
+    schema.write_text(schema.read_text().replace("[format]\n", f"[format]\n{line}\n"))
+    assert "Not read" not in works("add", schema).out
+
+
+@pytest.mark.parametrize("header", ["id;what\n", "A title\n\nid;what\n", ""])
+def test_what_init_says_to_check_can_be_changed_as_it_says(tmp_path, monkeypatch, header):
+    monkeypatch.chdir(tmp_path)
+    table_of(tmp_path, [f"{number},125" for number in range(1, 30)], "{}", header)
+    said = works("init", "t.csv", "--output", "made.toml").out
+    text = Path("made.toml").read_text()
+    taken = offered(said, r'\((thousands = ",") in \[format\]\); if it stands before decimals')
+    other = offered(said, r'write (decimal = ",") there and delete the line thousands')
+    assert text.count(taken) == 1
+    text = text.replace(taken, other).replace('"integer"', '"number", step = 0.001')
+    values = re.sub(r"(epsilon|lower|upper) = FILL-IN", r"\1 = 1", text).replace("FILL-IN", '["a"]')
+    Path("made.toml").write_text(re.sub(r"upper = 1\b", "upper = 99", values))
+    assert "Not read" not in works("add", "made.toml").out
+    for option in re.findall(r"`discreet init` takes (--[\w-]+)", said):
+        value = ["1"] if option == "--first-line" else []
+        run("init", "t.csv", "--output", f"{option}.toml", option, *value)
+        assert Path(f"{option}.toml").exists() or option == "--first-line"

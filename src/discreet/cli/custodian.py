@@ -22,7 +22,7 @@ from discreet.cli.shared import (
     refusing,
     vault,
 )
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, counted
 
 if TYPE_CHECKING:
     from discreet.curator.intake import SourceReport
@@ -35,7 +35,7 @@ _WARNING = (
     "Bounds, keys or rows_per_unit chosen after looking at them depend on the data, and the "
     "guarantee does not cover that."
 )
-_MOST_SHOWN, _WIDEST = 20, 40
+_MOST_SHOWN = 20
 _FILES = (
     "A Parquet, CSV (.csv, .tsv, .txt, also .gz or .zst), JSON lines, Excel, Arrow or DuckDB file "
     "(FILE#TABLE), or a pattern of several in quotes."
@@ -94,24 +94,43 @@ def _init(
         bool,
         typer.Option("--show-rows", help="Show the first rows themselves: exact, NOT FOR RELEASE."),
     ] = False,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the table begins with the names of its columns; default: a guess.",
+        ),
+    ] = None,
+    first_line: Annotated[
+        int | None,
+        typer.Option(
+            "--first-line",
+            metavar="LINE",
+            help="The line on which the table begins, below titles; default: a guess.",
+        ),
+    ] = None,
 ) -> None:
     from discreet.engines.preview import name_of, preview, shape
     from discreet.schema.file import FILL_IN, marks_in
+    from discreet.schema.format_file import read_format
     from discreet.schema.skeleton import skeleton
 
     plain = Path(file if Path(file).exists() else file.partition("#")[0])
     schema = output or plain.with_name(f"{name_of(str(plain))}.toml")
     if schema.exists():
         raise InvalidValue(f"{schema} is there already; name another file with --output.")
-    found = preview(file)
+    options = {"header": header, "first_line": first_line}
+    declared = {name: value for name, value in options.items() if value is not None}
+    read_format(file, declared)
+    found = preview(file, declared)
     columns = found.guess.columns
     name, source = _source(file, schema)
     text = skeleton(name, source, columns, unit, found.guess.format)
     schema.write_text(text, encoding="utf-8")
     marks = [line for line in text.splitlines() if marks_in(line)]
     places = sum(map(marks_in, marks))
-    typer.echo(f"Wrote {schema} from the names and types of {len(columns)} columns.")
-    if found.rows:
+    typer.echo(f"Wrote {schema} from the names and types of {counted(len(columns), 'column')}.")
+    if found.is_text:
         _show(found, str if show_rows else shape)
     typer.echo(f"Write a value in place of each {FILL_IN} ({places} of them):")
     for line in marks:
@@ -121,20 +140,27 @@ def _init(
 
 
 def _show(found: "Preview", shown: Callable[[str], str]) -> None:
-    """The first rows as they would be read, column by column."""
+    """The first rows and how they would be read, column by column; and what to check."""
+    from discreet.engines.preview import shown_cells
     from discreet.schema.write import format_lines
 
+    guess = found.guess
     typer.echo("A text file has no types; these are a guess from its first rows. Check them.")
-    for line in format_lines(found.guess.format)[1:]:
+    for line in format_lines(guess.format)[1:]:
         typer.echo(f"  {line}")
-    exact = "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"
-    typer.echo(f"The first rows as they would be read ({exact}):")
-    for place, (column, kind) in enumerate(found.guess.columns[:_MOST_SHOWN]):
-        cells = ", ".join(repr(shown(row[place]))[:_WIDEST] for row in found.rows)
-        typer.echo(f"  {column} ({kind}): {cells}")
-    if len(found.guess.columns) > _MOST_SHOWN:
-        typer.echo(f"  and {len(found.guess.columns) - _MOST_SHOWN} more columns")
-    for doubt in found.guess.doubts:
+    if not found.rows:
+        typer.echo("  The file has no rows below its header; every column is taken as text.")
+    else:
+        exact = (
+            "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"
+        )
+        typer.echo(f"The first rows, as they are written -> as they would be read ({exact}):")
+    for place, (column, kind) in enumerate(guess.columns[:_MOST_SHOWN] if found.rows else ()):
+        cells = shown_cells(found, place, shown)
+        typer.echo(f"  {column} ({kind}): {', '.join(cells)}")
+    if found.rows and len(guess.columns) > _MOST_SHOWN:
+        typer.echo(f"  and {counted(len(guess.columns) - _MOST_SHOWN, 'more column')}")
+    for doubt in guess.doubts:
         typer.echo(f"  Check: {doubt}.")
 
 
@@ -158,6 +184,11 @@ def _say(report: "SourceReport | None") -> None:
     if report is None:
         return
     said = report.sentences()
+    if report.is_empty:
+        typer.echo(
+            "The source has no rows (exact, for the custodian's eyes only, not for release)."
+        )
+        said = said[1:]
     if said:
         typer.echo("Not read (exact counts, for the custodian's eyes only, not for release):")
     for sentence in said:
@@ -197,7 +228,7 @@ def _add(
             )
         seconds = time.perf_counter() - start
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
-        typer.echo(f"{table.name}: {len(table.columns)} columns, {how}. Vault: {folder}")
+        typer.echo(f"{table.name}: {counted(len(table.columns), 'column')}, {how}. Vault: {folder}")
         _say(curator.report(table.name))
         if table.kind == "public":
             typer.echo("Public: it protects nobody, costs nothing, and questions may join it.")

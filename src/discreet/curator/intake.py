@@ -17,8 +17,8 @@ from discreet.engines.sealing import Seal
 from discreet.engines.sources import numbered
 from discreet.engines.texts import lines_of
 from discreet.engines.tidying import Tidied, needs_tidying, tidy
-from discreet.errors import SchemaError, Unavailable
-from discreet.plan.prepare import LONGEST_TEXT
+from discreet.errors import SchemaError, Unavailable, counted
+from discreet.plan.prepare import LONGEST_TEXT, source_column
 from discreet.plan.readable import (
     FILE_STEP,
     MOST_LINES,
@@ -33,17 +33,26 @@ from discreet.schema.table import Table
 __all__ = ["Finding", "Intake", "SourceReport", "refuse_unreadable", "take_in", "take_in_place"]
 
 _LIMIT_SECONDS = 3600
+_NUMBERS = (
+    'Say in [format] how they are written (decimal = ",", thousands = "." or missing = ["n/a"]); '
+    "where they have other signs, as in 24%, (120) or 39 \u20ac, take the signs out of the source, "
+    'or declare type = "category" with keys'
+)
 _WAYS = {
-    "integer": 'decimal = ",", thousands = "." or missing = ["n/a"]',
-    "number": 'decimal = ",", thousands = "." or missing = ["n/a"]',
-    "date": 'date = "%d.%m.%Y" or missing = ["n/a"]; times with an offset are of type datetime',
-    "datetime": 'datetime = "%d.%m.%Y %H:%M" or missing = ["n/a"]',
-    "boolean": 'missing = ["n/a"]',
+    "integer": _NUMBERS,
+    "number": _NUMBERS,
+    "date": 'Say in [format] how they are written (date = "%d.%m.%Y" or missing = ["n/a"]; times '
+    "with an offset are of type datetime)",
+    "datetime": "Say in [format] how they are written "
+    '(datetime = "%d.%m.%Y %H:%M" or missing = ["n/a"])',
+    "boolean": "Read are true, false, t, f, yes, no, y, n, 1 and 0; for other words declare "
+    'type = "category" with the words as keys, keys = ["ja", "nein"] say, or name them in [format] '
+    'if they mean missing, missing = ["n/a"]',
 }
 _SAID = {
     "unreadable": "{count} of {cells} cells cannot be read{where} and count as missing",
     "undeclared": "{count} of {cells} cells hold no declared key{where} and count as missing",
-    "long": f"{{count}} texts are longer than {LONGEST_TEXT} characters{{where}} and are left out",
+    "long": f"{{texts}} longer than {LONGEST_TEXT} characters{{where}} and {{are}} left out",
     "no unit": "{count} of {cells} rows have no value{where} and are left out",
 }
 _COUNTED = {
@@ -78,8 +87,13 @@ class Finding:
         >>> Finding("age", "unreadable", 10, 2, ("line 3", "line 5")).sentence()
         'age: 2 of 10 cells cannot be read (lines 3, 5) and count as missing.'
         """
+        are = "is" if self.count == 1 else "are"
         said = _SAID[self.kind].format(
-            count=self.count, cells=self.cells, where=_where(self.places, self.count)
+            count=self.count,
+            cells=self.cells,
+            where=_where(self.places, self.count),
+            texts=f"{counted(self.count, 'text')} {are}",
+            are=are,
         )
         return f"{self.column}: {said}."
 
@@ -98,7 +112,8 @@ def _where(places: tuple[str, ...], count: int) -> str:
 class SourceReport:
     """What was not read when a table was added or refreshed.
 
-    `left_out` counts the lines that are no records; `answer_seconds` is a longer time to declare,
+    `left_out` counts the lines that are no records; `is_empty` says that no row is left;
+    `answer_seconds` is a longer time to declare,
     where the usual one is too short for so many rows.
     Privacy: NONE: exact, for the custodian alone; its repr tells nothing.
     >>> SourceReport("visits", left_out=1, lines=("line 4",)).sentences()
@@ -110,6 +125,7 @@ class SourceReport:
     lines: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     answer_seconds: Fraction | None = None
+    is_empty: bool = False
 
     def __repr__(self) -> str:
         return f"<SourceReport of {self.table}>"
@@ -121,7 +137,7 @@ class SourceReport:
         >>> SourceReport("visits").sentences()
         []
         """
-        said = []
+        said = ["The source has no rows."] if self.is_empty else []
         if self.left_out:
             are = (
                 "line is no record and is" if self.left_out == 1 else "lines are no records and are"
@@ -151,6 +167,7 @@ class SourceReport:
         """
         return {
             "not_for_release": True,
+            "is_empty": self.is_empty,
             "lines_left_out": self.left_out,
             "places": list(self.lines),
             "columns": [
@@ -252,6 +269,9 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
         ("delimiter", ("CSV",)),
         ("quote", ("CSV",)),
         ("encoding", ("CSV", "JSON lines")),
+        ("header", ("CSV", "Excel")),
+        ("first_line", ("CSV", "Excel")),
+        ("columns", ("CSV", "Excel")),
     ):
         if getattr(given, name) != getattr(PLAIN, name) and files.kind not in kinds:
             raise SchemaError(
@@ -282,8 +302,10 @@ _Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...]]
 def _counted(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
     """Types, what can go wrong, and how often it does; None where the engine cannot read it."""
     types = origin.types()
-    faults = faults_of(table, types, origin.dialect)
     is_text = origin.dialect == "duckdb" and source_files(origin.read).kind in ("CSV", "tidy")
+    if is_text:
+        _check_names(table, types)
+    faults = faults_of(table, types, origin.dialect)
     # Of a text file every column is read, so that a line that is no record is noticed now.
     names = [quoted(name) for name in types] if is_text else []
     statement = counts_of_faults(faults, names, origin.relation("source"))
@@ -295,6 +317,20 @@ def _counted(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
                 raise
             return None
     return types, faults, (row[0], *row[1 + len(names) :])
+
+
+def _check_names(table: Table, types: Mapping[str, str]) -> None:
+    """Refuse a text file that lacks a column, with a word on where names may stand."""
+    try:
+        for name in _source_names(table):
+            source_column(name, types, table.name)
+    except SchemaError as error:
+        raise SchemaError(
+            f"{error} If the names of columns stand below a title, write first_line and the "
+            "number of their line in [format]; if there are none, header = false, "
+            f'columns = {len(types)} and the delimiter, and source_name = "column_1" and so on. '
+            "Nothing was added or changed."
+        ) from None
 
 
 def _report(
@@ -313,10 +349,11 @@ def _report(
         Finding(faults[place].column, faults[place].kind, cells[place], wrong[place], where)
         for place, where in zip(bad, places, strict=True)
     )
+    is_empty = counts[0] == 0
     if copy is None or files is None:
-        return SourceReport(table.name, findings=findings)
+        return SourceReport(table.name, findings=findings, is_empty=is_empty)
     lines = tuple(_place(files, file, line) for file, line in copy.lines)
-    return SourceReport(table.name, copy.left_out, lines, findings)
+    return SourceReport(table.name, copy.left_out, lines, findings, is_empty=is_empty)
 
 
 def _places(
@@ -352,15 +389,19 @@ def refuse_unreadable(table: Table, report: SourceReport, rows: int) -> None:
     >>> refuse_unreadable(Table("t"), SourceReport("t", left_out=2), 98)
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: 2 of 100 lines are no records. That is 2% of them, and at most \
-1% may be. Say in [format] how they are written (delimiter, quote, encoding; multiline = true \
-where cells hold ends of lines), mend the source, or raise unreadable_share in [table]. Nothing \
-was added or changed.
+1% may be. Say in [format] how they are written (delimiter, quote, encoding; first_line where the \
+names of columns stand below a title; multiline = true where cells hold ends of lines), mend the \
+source, or raise unreadable_share in [table]. Nothing was added or changed.
     """
     if report.left_out > table.unreadable_share * (rows + report.left_out):
         lines = rows + report.left_out
         what = f"{report.left_out} of {lines} lines are no records"
         what += _where(report.lines, report.left_out)
-        way = "delimiter, quote, encoding; multiline = true where cells hold ends of lines"
+        way = (
+            "Say in [format] how they are written (delimiter, quote, encoding; first_line where "
+            "the names of columns stand below a title; multiline = true where cells hold ends of "
+            "lines)"
+        )
         raise _refusal(table, what, Fraction(report.left_out, lines), way)
     kinds = {column.name: column.kind for column in table.columns}
     for each in report.findings:
@@ -374,8 +415,8 @@ was added or changed.
 def _refusal(table: Table, what: str, share: Fraction, way: str) -> SchemaError:
     return SchemaError(
         f"{table.name}: {what}. That is {_percent(share)} of them, and at most "
-        f"{_percent(table.unreadable_share)} may be. Say in [format] how they are written ({way}), "
-        "mend the source, or raise unreadable_share in [table]. Nothing was added or changed."
+        f"{_percent(table.unreadable_share)} may be. {way}, mend the source, or raise "
+        "unreadable_share in [table]. Nothing was added or changed."
     )
 
 

@@ -108,9 +108,11 @@ def _relation(file: SourceFiles, given: Format, origin: str) -> str:
             f"source {file.given!r}: a file of the kind {file.kind} cannot be read in place. Add "
             "it without in-place, so that its rows are prepared. Nothing was added."
         )
-    if file.kind == "CSV" and given.encoding != "utf-8":
+    begins = given.header and given.first_line == 1
+    if file.kind == "CSV" and (given.encoding != "utf-8" or not begins):
+        what = f"in {given.encoding}" if begins else "without names on its first line"
         raise SchemaError(
-            f"source {file.given!r}: a file in {given.encoding} cannot be read in place. Add it "
+            f"source {file.given!r}: a file {what} cannot be read in place. Add it "
             "without in-place, so that its rows are prepared. Nothing was added."
         )
     read, names = _csv(file, given if file.kind == "CSV" else _TIDY)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
@@ -32,6 +33,7 @@ __all__ = [
     "open_text",
     "records",
     "refuse_twins",
+    "rows_of",
 ]
 
 BROKEN = (OSError, EOFError, zlib.error)
@@ -58,7 +60,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The delimiter of a file and the names of its columns; whether they are on its first line.
+    """The delimiter of a file and the names of its columns; whether its first line holds them.
 
     Privacy: none (touches no data): names of columns only.
     >>> Header(",", ("a", "b"), True).names
@@ -161,11 +163,11 @@ def damaged(text: str, encoding: str) -> bool:
 class _Lines:
     """Lines that can be handed back, and those that the record being read has taken."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
+    def __init__(self, lines: Iterator[str], number: int) -> None:
         self._lines = lines
         self._again: deque[str] = deque()
         self.taken: list[str] = []
-        self.number = 1  # of the first line taken
+        self.number = number  # of the first line taken
 
     def __iter__(self) -> Iterator[str]:
         size = 0
@@ -198,9 +200,10 @@ def records(
     """Every record of a text: each line by itself, so that none changes how another is read.
     Blank lines are left out where a record has several cells.
 
-    `width` is the number of cells of a record; empty cells behind them are left out. Where the
-    format is multiline, a quote goes on until it is closed, and a line that begins no record is
-    one of its own: reading goes on behind it.
+    Lines above the format's first line are no part of it. `width` is the number of cells of a
+    record; empty cells behind them are left out. Where the format is multiline, a quote goes on
+    until it is closed, and a line that begins no record is one of its own: reading goes on behind
+    it.
     Privacy: none: exact.
     >>> text = ["1,2\\n", "3\\n", '4,"x\\n', 'y"\\n', '5,"z\\n', "6,7\\n"]
     >>> [each.cells for each in records(iter(text), Format(), ",", 2)]
@@ -221,6 +224,8 @@ def _single(
 ) -> Iterator[Record]:
     """The records of a text whose records are lines."""
     for number, line in enumerate(lines, 1):
+        if number < given.first_line:
+            continue
         body = line.removesuffix("\n").removesuffix("\r")
         cells = _cells(body, given, delimiter)
         if cells is not None and _is_blank(cells, width):
@@ -303,7 +308,7 @@ def _spanning(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
     """The records of a text whose quoted cells may hold ends of lines."""
-    source = _Lines(lines)
+    source = _Lines(islice(lines, given.first_line - 1, None), given.first_line)
     while True:
         reader = csv.reader(
             iter(source),
@@ -346,9 +351,10 @@ def _fitting(cells: list[str], width: int | None) -> list[str] | None:
 
 
 def header(path: str, given: Format, source: str) -> Header:
-    """The names of a file's columns, from its first line that is not blank.
+    """The names of a file's columns, from the first line of the table that is not blank.
 
-    A column without a name is called by its place: column_3.
+    A column without a name is called by its place: column_3. So are all where the format says
+    that there is no header.
     Privacy: none: reads that line alone.
     >>> from discreet.schema.format import PLAIN
     >>> header("absent.csv", PLAIN, "absent.csv")
@@ -356,13 +362,16 @@ def header(path: str, given: Format, source: str) -> Header:
     discreet.errors.SchemaError: source 'absent.csv': the first line must hold the column names, \
 in utf-8; it cannot be read. Nothing was added.
     """
+    if not given.header:
+        return _nameless(given, source)
     reason = "it cannot be read"
     try:
         with open_text(path, given.encoding) as lines:
-            first = next((line for line in lines if line.strip()), "")
+            below = islice(lines, given.first_line - 1, None)
+            first = next((line for line in below if line.strip()), "")
         mark = head_bytes(path, 2)
         if not first.strip():
-            reason = "the file is empty"
+            reason = "the file is empty" if given.first_line == 1 else "the file ends above it"
         elif (damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
             reason = 'it is UTF-16: write encoding = "utf-16" in [format]'
         elif damaged(first, given.encoding) or "\0" in first:
@@ -372,9 +381,24 @@ in utf-8; it cannot be read. Nothing was added.
     except BROKEN:
         pass
     raise SchemaError(
-        f"source {source!r}: the first line must hold the column names, in {given.encoding}; "
+        f"source {source!r}: {_place(given)} must hold the column names, in {given.encoding}; "
         f"{reason}. Nothing was added."
     )
+
+
+def _place(given: Format) -> str:
+    return "the first line" if given.first_line == 1 else f"line {given.first_line}"
+
+
+def _nameless(given: Format, source: str) -> Header:
+    """Of a table without names nothing is read: no row decides how others are read."""
+    if not given.delimiter:
+        raise SchemaError(
+            f"source {source!r} has no header, so that [format] must say the delimiter: write "
+            'delimiter = "," or ";" say. Nothing was added.'
+        )
+    names = tuple(f"column_{place}" for place in range(1, given.columns + 1))
+    return Header(given.delimiter, names, False)
 
 
 def _header(path: str, given: Format, source: str, first: str) -> Header:
@@ -384,13 +408,25 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
         read = record.cells
     if read is None or not any(name.strip() for name in read):
         raise SchemaError(
-            f"source {source!r}: the first line must hold the column names; its quotes are not "
-            "closed there (write multiline = true in [format] if a name holds the end of a line), "
-            "or no column has a name. Nothing was added."
+            f"source {source!r}: {_place(given)} must hold the column names; its quotes are "
+            "not closed there (write multiline = true in [format] if a name holds the end of a "
+            "line), or no column has a name. Nothing was added."
         )
     names = tuple(name.strip() or f"column_{place}" for place, name in enumerate(read, 1))
     refuse_twins(names, source)
     return Header(delimiter, names, record.line == 1)
+
+
+def rows_of(lines: Iterator[str], given: Format, head: Header) -> Iterator[Record]:
+    """The records of a text without the names of its columns.
+
+    Privacy: none: exact.
+    >>> head = Header(",", ("a", "b"), True)
+    >>> [each.line for each in rows_of(iter(["a,b\\n", "1,2\\n"]), Format(), head)]
+    [2]
+    """
+    found = records(lines, given, head.delimiter, len(head.names))
+    return islice(found, 1 if given.header else 0, None)
 
 
 def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
@@ -417,13 +453,16 @@ def refuse_twins(names: tuple[str, ...], source: str) -> None:
     Privacy: none (touches no data).
     >>> refuse_twins(("age", "Age"), "a.csv")
     Traceback (most recent call last):
-    discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename one.
+    discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename \
+one, or write header = false and columns = 2 in [format] if there are no names.
     """
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
             raise SchemaError(
-                f"source {source!r}: two columns have the same name, {name!r}; rename one."
+                f"source {source!r}: two columns have the same name, {name!r}; rename one, or "
+                f"write header = false and columns = {len(names)} in [format] if there are no "
+                "names."
             )
         seen.add(name.lower())
 
@@ -442,9 +481,7 @@ def lines_of(
     for place, path in enumerate(paths):
         head = header(path, given, source)
         with open_text(path, given.encoding) as lines:
-            read = records(lines, given, head.delimiter, len(head.names))
-            next(read, None)  # the names
-            for record in read:
+            for record in rows_of(lines, given, head):
                 if len(found) == len(wanted):
                     return found
                 number += 1

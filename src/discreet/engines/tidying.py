@@ -6,10 +6,12 @@ import csv
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +23,23 @@ from discreet.engines.texts import (
     headers,
     is_clean,
     open_text,
-    records,
     refuse_twins,
+    rows_of,
 )
 from discreet.errors import SchemaError, with_article
-from discreet.schema.format import Format
+from discreet.schema.format import PLAIN, Format
 from discreet.schema.names import folded
 
-__all__ = ["FILE", "LINE", "Tidied", "needs_tidying", "tidy", "written_cell"]
+__all__ = [
+    "FILE",
+    "LINE",
+    "Tidied",
+    "needs_tidying",
+    "sheet_start",
+    "sheets_of",
+    "tidy",
+    "written_cell",
+]
 
 FILE, LINE = "$file", "$line"
 """The columns of a tidy file that say where a row was: which file, and on which line."""
@@ -73,7 +84,7 @@ def needs_tidying(files: SourceFiles, given: Format) -> bool:
     """
     if files.kind != "CSV":
         return files.kind in ("JSON lines", *_WRITERS)
-    if given.encoding != "utf-8" or given.multiline:
+    if given.encoding != "utf-8" or given.multiline or given.first_line > 1 or not given.header:
         return True
     heads = headers(files.paths, given, files.given)
     if len({head.delimiter for head in heads}) > 1 or not all(head.first for head in heads):
@@ -115,9 +126,7 @@ def _tidy_csv(files: SourceFiles, given: Format, folder: Path) -> Tidied:
 
     def rows(place: int) -> Iterator[Record]:
         with open_text(files.paths[place], given.encoding) as lines:
-            found = records(lines, given, heads[place].delimiter, len(names))
-            next(found, None)  # the names
-            yield from found
+            yield from rows_of(lines, given, heads[place])
 
     return _written(folder, names, len(files.paths), rows)
 
@@ -243,6 +252,40 @@ def _written_moment(moment: datetime, given: Format) -> str:
 
 
 def _tidy_sheet(files: SourceFiles, given: Format, folder: Path) -> Tidied:
+    with _workbook(files) as book:
+        rows = _sheet(book, files).iter_rows(values_only=True)
+        return _tidy_rows(files, given, folder, rows)
+
+
+def sheets_of(files: SourceFiles) -> tuple[str, ...]:
+    """The names of an Excel file's sheets.
+
+    Privacy: none: names of sheets only.
+    >>> sheets_of(SourceFiles("a.csv", ("a.csv",), "CSV", None))
+    ()
+    """
+    if files.kind != "Excel":
+        return ()
+    with _workbook(files) as book:
+        return tuple(map(str, book.sheetnames))
+
+
+def sheet_start(files: SourceFiles, most: int) -> list[tuple[int, list[str]]]:
+    """The first rows of a sheet that are not empty, with their numbers.
+
+    Privacy: none: exact.
+    >>> sheet_start.__name__
+    'sheet_start'
+    """
+    with _workbook(files) as book:
+        rows = islice(_sheet(book, files).iter_rows(values_only=True), most)
+        texts = [[written_cell(cell, PLAIN) for cell in row] for row in rows]
+    return [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
+
+
+@contextmanager
+def _workbook(files: SourceFiles) -> Iterator[Any]:
+    """An Excel file; whatever fails while it is open is told in our words."""
     try:
         openpyxl = import_module("openpyxl")
         exceptions = import_module("openpyxl.utils.exceptions")
@@ -255,9 +298,10 @@ def _tidy_sheet(files: SourceFiles, given: Format, folder: Path) -> Tidied:
     try:
         book = openpyxl.load_workbook(files.path, read_only=True, data_only=True)
         try:
-            return _tidy_rows(files, given, folder, _sheet(book, files).iter_rows(values_only=True))
+            yield book
         finally:
             book.close()
+        return
     except SchemaError:
         raise
     except (*_DAMAGED, exceptions.InvalidFileException) as error:
@@ -293,18 +337,12 @@ def _sheet(book: Any, files: SourceFiles) -> Any:
 def _tidy_rows(
     files: SourceFiles, given: Format, folder: Path, rows: Iterator[tuple[Any, ...]]
 ) -> Tidied:
-    numbered = enumerate(rows, 1)
-    first = next((row for _, row in numbered if any(cell is not None for cell in row)), ())
-    heads = [written_cell(cell, given).strip() for cell in first]
-    while heads and not heads[-1]:
-        heads.pop()
-    if not heads:
-        raise SchemaError(
-            f"source {files.given!r}: the first row must hold the column names; the sheet is "
-            "empty. Nothing was added."
-        )
-    names = tuple(name or f"column_{place}" for place, name in enumerate(heads, 1))
-    refuse_twins(names, files.given)
+    numbered = islice(enumerate(rows, 1), given.first_line - 1, None)
+    names = (
+        _sheet_names(files, given, numbered)
+        if given.header
+        else tuple(f"column_{place}" for place in range(1, given.columns + 1))
+    )
 
     def found(_: int) -> Iterator[Record]:
         for number, row in numbered:
@@ -315,6 +353,25 @@ def _tidy_rows(
             yield Record(number, None if any(cells[len(names) :]) else cells[: len(names)])
 
     return _written(folder, names, 1, found)
+
+
+def _sheet_names(
+    files: SourceFiles, given: Format, numbered: Iterator[tuple[int, tuple[Any, ...]]]
+) -> tuple[str, ...]:
+    """The names of columns, from the first row that is not empty, which is taken."""
+    first = next((row for _, row in numbered if any(cell is not None for cell in row)), ())
+    heads = [written_cell(cell, given).strip() for cell in first]
+    while heads and not heads[-1]:
+        heads.pop()
+    if not heads:
+        where = "the first row" if given.first_line == 1 else f"row {given.first_line}"
+        raise SchemaError(
+            f"source {files.given!r}: {where} must hold the column names; the sheet is "
+            "empty. Nothing was added."
+        )
+    names = tuple(name or f"column_{place}" for place, name in enumerate(heads, 1))
+    refuse_twins(names, files.given)
+    return names
 
 
 def _tidy_arrow(files: SourceFiles, _: Format, folder: Path) -> Tidied:

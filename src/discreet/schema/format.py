@@ -21,6 +21,8 @@ _MOST_WORDS, _LONGEST_WORD = 100, 100
 _SPECIFIERS = frozenset("YymdbBjHIMSfpaAz%")
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
+_FLAGS = ("multiline", "header")
+_LAST_FIRST_LINE, _MOST_COLUMNS = 10_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,10 @@ class Format:
     of dates and times are those of strptime, tried in order; without one a date is written
     2024-12-31. A cell that is one of the words in `missing`, or empty, is missing. A record of
     a text file is one line, unless `multiline` says that quoted cells may hold ends of lines:
-    then a quote that is never closed takes the lines after it with it.
+    then a quote that is never closed takes the lines after it with it. The table begins on
+    `first_line`, below titles and comments, with the names of its columns; without a `header`
+    it begins with its first row, and the `columns`, as many as declared, are called column_1,
+    column_2 and so on: no row decides how others are read.
     Privacy: none (touches no data).
     >>> Format(decimal=",", thousands=".").decimal
     ','
@@ -49,6 +54,9 @@ class Format:
     datetime: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     multiline: bool = False
+    header: bool = True
+    first_line: int = 1
+    columns: int = 0
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "encoding", "decimal", "thousands"):
@@ -56,9 +64,12 @@ class Format:
                 raise SchemaError(
                     f"format: {name} is {getattr(self, name)!r}; it must be text, in quotes."
                 )
-        given: object = self.multiline
-        if not isinstance(given, bool):
-            raise SchemaError(f"format: multiline is {given!r}; write true or false.")
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise SchemaError(
+                    f"format: {name} is {getattr(self, name)!r}; write true or false."
+                )
+        self._check_beginning()
         self._one_of("quote", _QUOTES)
         self._one_of("encoding", ENCODINGS)
         self._one_of("decimal", _DECIMALS)
@@ -77,6 +88,27 @@ class Format:
         for name in ("date", "datetime"):
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)
+
+    def _check_beginning(self) -> None:
+        columns: object = self.columns
+        if not isinstance(columns, int) or isinstance(columns, bool) or columns < 0:
+            raise SchemaError(f"format: columns is {columns!r:.80}; write a whole number.")
+        if self.header == (self.columns > 0) or columns > _MOST_COLUMNS:
+            raise SchemaError(
+                f"format: header is {str(self.header).lower()} and columns is {columns}; a table "
+                f"without a header has columns = 1 to {_MOST_COLUMNS}, the number of its cells on "
+                "a line, and one with a header has no columns there."
+            )
+        first: object = self.first_line
+        if (
+            not isinstance(first, int)
+            or isinstance(first, bool)
+            or not 1 <= first <= _LAST_FIRST_LINE
+        ):
+            raise SchemaError(
+                f"format: first_line is {first!r:.80}; write the number of the line on which the "
+                f"table begins, 1 to {_LAST_FIRST_LINE}."
+            )
 
     def _one_of(self, name: str, known: tuple[str, ...]) -> None:
         value = getattr(self, name)

@@ -5,48 +5,73 @@ have. For the custodian, who checks the guess; a schema holds it only once it is
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import dropwhile
+from types import MappingProxyType
+from typing import Any
 
 from discreet.schema.format import Format
+from discreet.schema.forms import (
+    DATES,
+    MISSING,
+    fitting,
+    is_eight_digits,
+    is_iso_day,
+    is_iso_moment,
+    is_truth,
+    is_typed,
+    is_whole,
+    moments,
+    number_marks,
+    read_cell,
+)
+from discreet.schema.table import UNREADABLE_SHARE
 
 __all__ = ["Guess", "guess_columns", "guess_marks"]
 
 _DELIMITERS = ",;\t|"
-_MISSING = (
-    "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "--", ".", "?",
-    "#N/A", "#NV", "missing", "unknown", "k.A.", "s/d", "-99", "-999", "-9999",
-)  # fmt: skip
-_WHOLE = re.compile(r"[+-]?\d+")
-_EIGHT_DIGITS = re.compile(r"\d{8}")
-_THREE_DIGITS = re.compile(r"[+-]?[0-9]{1,3}[.,][0-9]{3}")
-_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)")
-_GROUPED = {
-    (",", "."): re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?"),
-    (".", ","): re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?"),
-    (",", " "): re.compile("[+-]?\\d{1,3}([ \u00a0\u2009\u202f]\\d{3})+(,\\d*)?"),
-    (".", " "): re.compile("[+-]?\\d{1,3}([ \u00a0\u2009\u202f]\\d{3})+(\\.\\d*)?"),
-    (".", "'"): re.compile("[+-]?\\d{1,3}(['\u2019]\\d{3})+(\\.\\d*)?"),
-    (",", "'"): re.compile("[+-]?\\d{1,3}(['\u2019]\\d{3})+(,\\d*)?"),
-}
-_TRUTH = {"true", "false", "t", "f", "yes", "no", "y", "n"}
-_DATES = (
-    "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y",
-    "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%d-%b-%Y", "%Y-%m-%d",
-)  # fmt: skip
-_TIMES = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
-# As files without a format are read: with all of their zeros.
-_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ISO_MOMENT = re.compile(
-    r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?"
+_ONE_NUMBER = re.compile(r"[+-]?[0-9]+,[0-9]*|[+-]?[0-9]*")
+_THREE_DIGITS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
+_PLAIN = re.compile(r"[+-]?[0-9][0-9.,' ]*")
+_NUMBERS = ("BIGINT", "DOUBLE")
+_CODE = re.compile(r"0[0-9]+|\+[0-9]{7,}")
+_ISO_PATTERNS = tuple(
+    f"%Y-%m-%d{gap}{time}{zone}"
+    for gap in (" ", "T")
+    for time in ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f")
+    for zone in ("", "%z")
 )
-_AHEAD = re.compile(r".*:.*[+-](?!00(:?00)?$)\d{2}(:?\d{2})?")
-_ISO_PATTERNS = [
-    f"%Y-%m-%d{gap}{time}{offset}" for gap in " T" for time in _TIMES[:3] for offset in ("", "%z")
-]
 _ENOUGH = 0.8  # of a column's cells that are not missing
+_CURRENCIES = (
+    "[$\u20ac\u00a3\u00a5\u20b9]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|Fr\\.?|kr"
+)
+_TRUTHS = (
+    ("ja", "nein"), ("wahr", "falsch"), ("j", "n"), ("oui", "non"), ("vrai", "faux"), ("si", "no"),
+    ("s\u00ed", "no"), ("s\u00ec", "no"), ("sim", "n\u00e3o"), ("ja", "nee"), ("ja", "nej"),
+    ("tak", "nie"), ("on", "off"), ("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"),
+)  # fmt: skip
+_LOOKS = (
+    (
+        re.compile(r"[+-]?[0-9.,' ]*[0-9] ?%"),
+        "percentages such as 24% are read as texts: keep a category with keys or, to ask for "
+        "means, write the numbers without the sign in the source and declare a number",
+    ),
+    (
+        re.compile(r"\([0-9.,' ]*[0-9]\)|[0-9.,' ]*[0-9]-"),
+        "numbers such as (120) are read as texts: keep a category with keys or, to ask for sums, "
+        "write them as -120 in the source and declare a number",
+    ),
+    (
+        re.compile(
+            rf"[+-]?({_CURRENCIES}) ?[+-]?[0-9.,' ]*[0-9]|[+-]?[0-9][0-9.,' ]*({_CURRENCIES})"
+        ),
+        "amounts with the sign of a currency are read as texts: keep a category with keys or, to "
+        "ask for sums, write the numbers without the sign in the source and declare a number",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +94,7 @@ def guess_marks(start: bytes) -> Format:
     Privacy: none; looks at the bytes for the custodian.
     >>> guess_marks("name;größe\\nx;1\\n".encode("latin-1"))
     Format(delimiter=';', quote='"', encoding='cp1252', decimal='.', thousands='', date=(), \
-datetime=(), missing=(), multiline=False)
+datetime=(), missing=(), multiline=False, header=True, first_line=1, columns=0)
     """
     encoding = _encoding(start)
     text = start.decode(_DECODERS.get(encoding, encoding), errors="replace")
@@ -91,9 +116,10 @@ def _multiline(text: str, delimiter: str, quote: str) -> bool:
     whole = text[: text.rfind("\n") + 1] if "\n" in text else text
     found = csv.reader(io.StringIO(whole), delimiter=delimiter, quotechar=quote)
     rows = [row for row in found if row][:-1]  # the sample may end inside of the last
-    return bool(rows) and (
-        any("\n" in cell for row in rows for cell in row)
-        and all(len(row) == len(rows[0]) for row in rows)
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    below = list(dropwhile(lambda row: len(row) < width, rows))  # titles
+    return any("\n" in cell for row in below for cell in row) and all(
+        len(row) == width for row in below
     )
 
 
@@ -115,16 +141,23 @@ def _encoding(start: bytes) -> str:
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """The sign that cuts most lines into the same number of cells, more than one."""
+    """The sign that cuts most lines into the same number of cells, more than one; of several the
+    one that leaves the fewest signs inside of cells that are no decimal mark."""
 
-    def fitness(sign: str) -> tuple[float, int]:
-        widths = [len(row) for row in csv.reader(lines, delimiter=sign)]
-        if not widths or widths[0] < 2:
-            return (0.0, 0)
-        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+    def fitness(sign: str) -> tuple[float, int, int]:
+        rows = list(csv.reader(lines, delimiter=sign))
+        widths = Counter(len(row) for row in rows if len(row) > 1)
+        if not widths:
+            return (0.0, 0, 0)
+        width, count = widths.most_common(1)[0]
+        left = sum(any(other in cell for other in _DELIMITERS[1:]) for row in rows for cell in row)
+        return (count / len(rows), -left, width)
 
     if not lines:
         return ","
+    rest = lines[1:]
+    if "," not in lines[0] and "," in "".join(rest) and all(map(_ONE_NUMBER.fullmatch, rest)):
+        return ";"  # one column of numbers with decimal commas
     best = max(_DELIMITERS, key=fitness)
     return best if fitness(best)[0] else max(_DELIMITERS, key=lines[0].count)
 
@@ -138,183 +171,195 @@ def _quote(lines: Sequence[str], delimiter: str) -> str:
     return "'" if around * 2 > len(cells) else '"'
 
 
-def guess_columns(marks: Format, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Guess:
+def guess_columns(
+    marks: Format,
+    names: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    declared: Mapping[str, Any] = MappingProxyType({}),
+) -> Guess:
     """The types of columns, and the marks of numbers, dates and missing values in their cells.
 
+    What the custodian has `declared` of the format is taken as it is.
     Privacy: none; looks at the cells for the custodian.
     >>> guess_columns(Format(), ["day", "paid"], [["31.12.2024", "1.234,50"], ["n/a", "7,00"]])
     Guess(format=Format(delimiter='', quote='"', encoding='utf-8', decimal=',', thousands='.', \
-date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False), columns=(('day', 'DATE'), \
-('paid', 'DOUBLE')), doubts=())
+date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False, header=True, first_line=1, \
+columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
     """
-    listed = [[cell.strip() for cell in row] for row in rows]
-    cells = {
-        name: [row[place] for row in listed if place < len(row) and row[place]]
-        for place, name in enumerate(names)
-    }
+    cells = {name: _cells(rows, place) for place, name in enumerate(names)}
     missing: dict[str, None] = {}
     left: dict[str, list[str]] = {}
+    known = (*MISSING, *declared.get("missing", ()))
     for name, given in cells.items():
-        left[name] = [cell for cell in given if cell not in _MISSING]
-        if _is_typed(left[name]):
-            missing |= dict.fromkeys(cell for cell in given if cell in _MISSING)
+        left[name] = [cell for cell in given if cell.strip() not in known]
+        if is_typed(_stripped(left[name])):
+            missing |= dict.fromkeys(cell.strip() for cell in given if cell.strip() in MISSING)
         else:
             left[name] = given
-    decimal, thousands = _number_marks(left.values())
-    days, moments, doubts = _patterns(left)
-    made = Format(
-        delimiter=marks.delimiter,
-        quote=marks.quote,
-        encoding=marks.encoding,
+    texts = {name: _stripped(given) for name, given in left.items()}
+    days, times, doubts = _patterns(texts)
+    dotted = any(pattern.startswith("%d.%m.") for pattern in days)
+    usual = "," if dotted and marks.delimiter not in ("", ",") else "."
+    decimal, thousands = number_marks(texts.values(), usual)
+    made = replace(
+        marks,
         decimal=decimal,
         thousands=thousands,
         date=days,
-        datetime=moments,
+        datetime=times,
         missing=tuple(word for word in missing if not _is_code(word)),
-        multiline=marks.multiline,
     )
-    doubts += _marks_in_doubt(left, made)
+    made = replace(made, **declared)
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
     columns = tuple((name, _type(left[name], made)) for name in names)
+    numbers = [text for name, kind in columns if kind in _NUMBERS for text in texts[name]]
+    for name, kind in columns:
+        said = _unread(left[name], kind, made) if kind != "VARCHAR" else _looks(texts[name])
+        if kind in _NUMBERS:
+            said += _both_ways(texts[name], numbers, made)
+        doubts += [f"{name}: {doubt}" for doubt in said]
     return Guess(made, columns, tuple(doubts))
+
+
+def _cells(rows: Iterable[Sequence[str]], place: int) -> list[str]:
+    return [row[place] for row in rows if place < len(row) and row[place].strip()]
+
+
+def _stripped(cells: Iterable[str]) -> list[str]:
+    return [cell.strip() for cell in cells]
 
 
 def _is_code(word: str) -> bool:
     return word.startswith("-9")
 
 
-def _most(cells: Sequence[str], form: "re.Pattern[str]") -> bool:
-    found = sum(form.fullmatch(cell) is not None for cell in cells)
-    return bool(cells) and found >= _ENOUGH * len(cells)
-
-
-def _is_typed(cells: Sequence[str]) -> bool:
-    """Whether cells are numbers, days or truth values rather than words."""
-    return (
-        any(_most(cells, form) for form in (_POINT, _COMMA, *_GROUPED.values()))
-        or _mixed_numbers(cells)
-        or _fitting(cells, _DATES) is not None
-        or _fitting(cells, _all_moments()) is not None
-        or _most(cells, _ISO_DAY)
-        or _most(cells, _ISO_MOMENT)
-        or bool(cells and {cell.lower() for cell in cells} <= _TRUTH)
-    )
-
-
-_ANY_NUMBER = re.compile("[+-]?\\d[\\d.,' \u00a0\u2009\u202f\u2019]*")
-
-
-def _mixed_numbers(cells: Sequence[str]) -> bool:
-    return _most(cells, _ANY_NUMBER) and not _fitting(cells, _DATES)
-
-
-def _number_marks(columns: Iterable[Sequence[str]]) -> tuple[str, str]:
-    """Decimal and thousands marks that fit most numbers of all columns; a point unless not."""
-    numbers = [
-        cell
-        for cells in columns
-        if _mixed_numbers(cells)
-        for cell in cells
-        if _ANY_NUMBER.fullmatch(cell) and not _WHOLE.fullmatch(cell)
-    ]
-    if not numbers:
-        return ".", ""
-    plain = sum(_POINT.fullmatch(cell) is not None for cell in numbers)
-    comma = sum(_COMMA.fullmatch(cell) is not None for cell in numbers)
-    scores = {(".", ""): plain, (",", ""): comma}
-    for (decimal, thousands), form in _GROUPED.items():
-        alone = _POINT if decimal == "." else _COMMA
-        scores[(decimal, thousands)] = sum(
-            bool(form.fullmatch(cell) or alone.fullmatch(cell)) for cell in numbers
-        )
-    best = max(scores.values())
-    return next(marks for marks, score in scores.items() if score == best)
-
-
-def _marks_in_doubt(columns: dict[str, list[str]], made: Format) -> list[str]:
-    """Numbers whose only mark stands before three digits, and those that begin with a zero."""
-    said = []
-    for name, cells in columns.items():
-        marked = [cell for cell in cells if "." in cell or "," in cell]
-        if marked and _most(marked, _THREE_DIGITS):
-            said.append(
-                f"{name}: the mark before three digits may be of thousands or of decimals; "
-                f"decimal = {made.decimal!r} and thousands = {made.thousands!r} are a guess"
-            )
-        if _most(cells, _WHOLE) and any(len(cell) > 1 and cell[0] == "0" for cell in cells):
-            said.append(f"{name}: numbers that begin with 0 may be codes; a category keeps the 0")
-    return said
-
-
-def _all_moments() -> list[str]:
-    return [f"{day}{gap}{time}" for day in _DATES for gap in (" ", "T") for time in _TIMES]
-
-
-def _reads(cell: str, pattern: str) -> bool:
-    try:
-        datetime.strptime(cell, pattern)
-    except ValueError:
-        return False
-    return True
-
-
-def _fitting(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
-    """The patterns that read most of the cells; None if none does."""
-    sample = cells[:50]
-    found = [
-        pattern
-        for pattern in patterns
-        if sample
-        and sum(_reads(cell, pattern) for cell in sample) >= _ENOUGH * len(sample)
-        and not (pattern == "%Y%m%d" and not all(len(cell) == 8 for cell in sample))
-    ]
-    return found or None
-
-
-def _patterns(
-    columns: dict[str, list[str]],
-) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    days: dict[str, None] = {}
-    moments: dict[str, None] = {}
-    doubts: list[str] = []
-    for name, cells in columns.items():
-        if _most(cells, _ISO_DAY) or _most(cells, _ISO_MOMENT):
-            continue
-        if _most(cells, _WHOLE) and not _most(cells, _EIGHT_DIGITS):
-            continue
-        for patterns, found in ((_DATES, days), (_all_moments(), moments)):
-            fitting = _fitting(cells, patterns)
-            if fitting is None:
-                continue
-            found.setdefault(fitting[0])
-            if len({pattern.replace("%d", "%m") for pattern in fitting}) < len(fitting):
-                doubts.append(
-                    f"{name}: days and months cannot be told apart in the first rows; "
-                    f"{fitting[0]!r} is a guess"
-                )
-    # Where some columns have a pattern and others are as usual, the usual one is listed too.
-    if days and any(_most(cells, _ISO_DAY) for cells in columns.values()):
-        days.setdefault("%Y-%m-%d")
-    for cells in columns.values() if moments else ():
-        if _most(cells, _ISO_MOMENT):
-            moments.setdefault((_fitting(cells, _ISO_PATTERNS) or _ISO_PATTERNS)[0])
-    return tuple(days), tuple(moments), doubts
+def _share(cells: Sequence[str], kind: str, given: Format) -> Fraction:
+    """The share of cells that are read as a type; 0 where there are none."""
+    read = sum(read_cell(cell, kind, given) is not None for cell in cells)
+    return Fraction(read, len(cells)) if cells else Fraction(0)
 
 
 def _type(cells: Sequence[str], given: Format) -> str:
-    if not cells:
-        return "VARCHAR"
-    if {cell.lower() for cell in cells} <= _TRUTH:
+    texts = _stripped(cells)
+    if any(map(_CODE.fullmatch, texts)) and not is_eight_digits(texts):
+        return "VARCHAR"  # a number would lose the zeros of a code
+    if is_truth(cells):
         return "BOOLEAN"
-    if _most(cells, _ISO_DAY) or (given.date and _fitting(cells, given.date)):
-        return "DATE"
-    if _most(cells, _ISO_MOMENT) or (given.datetime and _fitting(cells, given.datetime)):
-        ahead = any(_AHEAD.fullmatch(cell) for cell in cells)
-        return "TIMESTAMP WITH OFFSET" if ahead else "TIMESTAMP"
-    if _most(cells, _WHOLE):
+    whole = bool(texts) and sum(map(is_whole, texts)) >= _ENOUGH * len(texts)
+    for kind in ("DATE", "DATETIME"):
+        digits_are_days = "%Y%m%d" in given.date and is_eight_digits(texts)
+        if (digits_are_days or not whole) and _is_moment(texts, kind, given):
+            return kind
+    if whole:
         return "BIGINT"
-    forms = [_POINT if given.decimal == "." else _COMMA, _WHOLE]
-    if given.thousands:
-        forms.append(_GROUPED[(given.decimal, given.thousands)])
-    known = sum(any(form.fullmatch(cell) for form in forms) for cell in cells)
-    return "DOUBLE" if known >= _ENOUGH * len(cells) else "VARCHAR"
+    if _share(texts, "DOUBLE", given) < _ENOUGH:
+        return "VARCHAR"
+    fractions = [read_cell(cell, "DOUBLE", given) or "" for cell in texts]
+    return "DOUBLE" if any("." in each or "e" in each.lower() for each in fractions) else "BIGINT"
+
+
+def _is_moment(texts: Sequence[str], kind: str, given: Format) -> bool:
+    """Whether cells are days, or times: a day that has no time, a time that has one."""
+    timed = sum(":" in text for text in texts) * 2 > len(texts)
+    return timed == (kind == "DATETIME") and _share(texts, kind, given) >= _ENOUGH
+
+
+def _unread(cells: Sequence[str], kind: str, given: Format) -> list[str]:
+    """What `discreet add` would refuse, as far as the first rows tell."""
+    unread = [cell.strip() for cell in cells if read_cell(cell, kind, given) is None]
+    if len(unread) <= UNREADABLE_SHARE * len(cells):
+        return []
+    return [
+        f"some of the first cells are not read as {kind}, and `discreet add` refuses a column of "
+        f"which more than {float(UNREADABLE_SHARE):.0%} is not: name words for missing in "
+        "[format], mend the source, declare a category, or raise unreadable_share in [table]",
+        *_looks(unread),
+    ]
+
+
+def _both_ways(cells: Sequence[str], numbers: Sequence[str], given: Format) -> list[str]:
+    """Whether the only mark in the numbers of a column may part thousands or decimals, and what to
+    write for the other reading; nothing where another number of the file has only one."""
+    marked = [cell for cell in cells if "." in cell or "," in cell]
+    if not marked or not all(map(_THREE_DIGITS.fullmatch, marked)):
+        return []
+    mark = "," if "," in marked[0] else "."
+    point = "." if mark == "," else ","
+    if mark == given.thousands:
+        other = replace(given, decimal=mark, thousands="")
+        said = (
+            f'{mark} before three digits is taken as the mark of thousands (thousands = "{mark}" '
+            f'in [format]); if it stands before decimals, write decimal = "{mark}" there and '
+            "delete the line thousands"
+        )
+    else:
+        other = replace(given, decimal=point, thousands=mark)
+        said = (
+            f"{mark} before three digits is taken as the decimal mark; if it is the mark of "
+            f'thousands, write thousands = "{mark}" and decimal = "{point}" in [format]'
+        )
+    settled = any(
+        read_cell(cell, "DOUBLE", other) is None and read_cell(cell, "DOUBLE", given) is not None
+        for cell in numbers
+    )
+    return [] if settled else [said]
+
+
+def _looks(texts: Sequence[str]) -> list[str]:
+    """What texts look like that are no plain words, and what can be done."""
+    if not texts:
+        return []
+    if any(map(_CODE.fullmatch, texts)) and all(map(is_whole, texts)):
+        return [
+            "numbers that begin with 0 or + are taken as codes, which keep it; if they are "
+            'numbers, write type = "integer" with bounds'
+        ]
+    words = {text.lower() for text in texts}
+    for pair in _TRUTHS:
+        if words <= set(pair):
+            spelt = sorted(set(texts), key=lambda text: pair.index(text.lower()))
+            listed = ", ".join(f'"{word}"' for word in (spelt if len(words) > 1 else pair))
+            return [
+                f"words for yes and no; keep the category and write keys = [{listed}], the words "
+                "as they are spelt in the source"
+            ]
+    for form, said in _LOOKS:
+        signed = [text for text in texts if form.fullmatch(text)]
+        plain = [text for text in texts if _PLAIN.fullmatch(text)]
+        if signed and len(signed) + len(plain) >= _ENOUGH * len(texts):
+            return [said]
+    return []
+
+
+def _patterns(
+    columns: Mapping[str, list[str]],
+) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    days: dict[str, None] = {}
+    times: dict[str, None] = {}
+    doubts: list[str] = []
+    for name, cells in columns.items():
+        if is_iso_day(cells) or is_iso_moment(cells):
+            continue
+        if sum(map(is_whole, cells)) >= _ENOUGH * len(cells) and not is_eight_digits(cells):
+            continue
+        for patterns, found in ((DATES, days), (moments(), times)):
+            fit = fitting(cells, patterns)
+            if fit is None:
+                continue
+            found.setdefault(fit[0])
+            if len({pattern.replace("%d", "%m") for pattern in fit}) < len(fit):
+                doubts.append(
+                    f"{name}: days and months cannot be told apart in the first rows; "
+                    f"{fit[0]!r} is a guess, and its line in [format] the one to change"
+                )
+    # A column of times may be declared as days; and where some columns have a pattern and others
+    # are as usual, the usual ones are listed too.
+    days |= times
+    if days and any(map(is_iso_day, columns.values())):
+        days.setdefault("%Y-%m-%d")
+    for cells in columns.values() if times else ():
+        if is_iso_moment(cells):
+            usual = dict.fromkeys(fitting(cells, _ISO_PATTERNS) or ("%Y-%m-%d %H:%M:%S",))
+            times |= usual
+            days |= usual
+    return tuple(days), tuple(times), doubts

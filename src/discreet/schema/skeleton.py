@@ -18,8 +18,7 @@ _INTEGERS = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|INT[1248]?|INT(16|32|6
 _NUMBERS = r"DOUBLE|DOUBLE PRECISION|FLOAT[48]?|REAL|(DECIMAL|NUMERIC)(\(.*\))?"
 _TEXTS = r"VARCHAR|TEXT|STRING|(CHAR|BPCHAR|VARCHAR|CHARACTER VARYING)(\(\d+\))?|ENUM\(.*\)|UUID"
 _TEXTS = rf"({_TEXTS})( COLLATE .*)?"
-_TIMES = r"DATE|DATETIME|TIMESTAMP.*"
-_OFFSETS = "TIMESTAMP WITH OFFSET"  # of texts
+_TIMES = r"DATE|TIMESTAMP.*"
 _LARGEST_SCALE = 18
 
 _HEAD = """\
@@ -86,9 +85,7 @@ def skeleton(
     if unit is not None and unit not in names:
         raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
     called = dict(zip(names, proposed_names(names), strict=True))
-    entries = [
-        _entry(called[column], column, kind, given) for column, kind in columns if column != unit
-    ]
+    entries = [_entry(called[column], column, kind) for column, kind in columns if column != unit]
     title = table_name(name)
     who = _NO_UNIT if unit is None else _UNIT.format(unit=_unit(called, unit), mark=FILL_IN)
     parts = [
@@ -125,17 +122,19 @@ def _format(given: Format) -> list[str]:
     return [lines[0], _FORMAT + lines[1], *lines[2:], ""] if lines else []
 
 
-def _entry(name: str, column: str, type_name: str, given: Format) -> str:
-    declared = _declared(type_name.upper().strip(), given)
+def _entry(name: str, column: str, type_name: str) -> str:
+    declared = _declared(type_name.upper().strip())
     # An ENUM's type name lists its values, which may be the data's own.
     shown = text_literal(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[
         1:-1
     ]
     if declared is None:
         return f"# {name} cannot be declared: its type is {shown}."
-    note = ", taken in UTC" if type_name == _OFFSETS else ""
-    if '"date"' in declared and re.match(r"DATETIME|TIMESTAMP", type_name.upper()):
+    note = ""
+    if type_name.upper().startswith("TIMESTAMP"):
         note = ', taken by the day; "datetime" keeps the time'
+    elif declared.startswith('type = "datetime"'):
+        note = '; "date" keeps the day alone, of times without an offset'
     if name != column:
         declared = declared.replace(",", f", source_name = {text_literal(column)},", 1)
         if "," not in declared:
@@ -145,7 +144,7 @@ def _entry(name: str, column: str, type_name: str, given: Format) -> str:
     return f"{toml_key(name)} = {{ {declared} }}  # {shown}{note}"
 
 
-def _declared(type_name: str, given: Format) -> str | None:
+def _declared(type_name: str) -> str | None:
     bounds = f"lower = {FILL_IN}, upper = {FILL_IN}"
     if re.fullmatch(_INTEGERS, type_name):
         return f'type = "integer", {bounds}'
@@ -155,9 +154,7 @@ def _declared(type_name: str, given: Format) -> str | None:
         return f'type = "category", keys = {FILL_IN}'
     if type_name in ("BOOLEAN", "BOOL"):
         return 'type = "boolean"'
-    # No day is read from a text with an offset, nor of a time by patterns for days alone.
-    alone = bool(given.date) != bool(given.datetime)
-    if type_name == _OFFSETS or (type_name == "TIMESTAMP" and alone):
+    if type_name == "DATETIME":
         return f'type = "datetime", {bounds}'
     if re.fullmatch(_TIMES, type_name):
         return f'type = "date", {bounds}'

@@ -164,7 +164,7 @@ def format_lines(given: Format) -> list[str]:
     lines = [
         f"{name} = [{', '.join(map(text_literal, value))}]"
         if isinstance(value, list)
-        else f"{name} = {'true' if value is True else text_literal(value)}"
+        else f"{name} = {text_literal(value) if isinstance(value, str) else str(value).lower()}"
         for name, value in given.facts().items()
     ]
     return ["[format]", *lines] if lines else []

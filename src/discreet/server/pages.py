@@ -22,7 +22,7 @@ from discreet.web.rendering import page, static_file
 
 __all__ = ["Analyst", "Custodian", "Form", "Here", "form_of", "login_pages", "problem_page"]
 
-_MOST_FIELDS = 2000
+_MOST_FIELDS = 3000
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ rows, publish. Reads names and types of columns only until the table is publishe
 import csv
 import os
 import tempfile
-from dataclasses import replace
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,19 @@ from discreet.accounting.meaning import explain
 from discreet.curator.service import Curator
 from discreet.curator.session import Session
 from discreet.display.words import cost_text, refusal_text
+from discreet.engines.files import path_of, source_files
 from discreet.engines.origins import Origin
-from discreet.engines.preview import preview
+from discreet.engines.preview import preview, shape, shown_cells
+from discreet.engines.tidying import sheets_of
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.vault import vault_around
-from discreet.schema.column import Column
+from discreet.schema.column import KINDS, Column
 from discreet.schema.described import examples_of, protected_text
 from discreet.schema.file import read_schema
 from discreet.schema.format import PLAIN, Format
 from discreet.schema.table import Table
 from discreet.schema.write import format_lines
+from discreet.server.format_forms import CHOICES, declared_of, typed_fields
 from discreet.server.pages import Custodian, Form, Here, form_of
 from discreet.server.settings import Settings
 
@@ -55,6 +58,9 @@ _KINDS = {  # by the names that DuckDB and PostgreSQL give to types
     "numeric": "number",
     "boolean": "boolean",
     "date": "date",
+    "datetime": "datetime",
+    "timestamp": "datetime",
+    "timestamp without time zone": "datetime",
 }
 
 
@@ -108,26 +114,43 @@ async def _first(here: Here, refusal: str = "", picked: str = "") -> Response:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the page knows of a source before anything is declared: forms of cells, no cell."""
+
+    source: str
+    columns: tuple[tuple[str, str], ...]
+    cells: tuple[str, ...] = ()
+    format: Format = PLAIN
+    is_text: bool = False
+    doubts: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
+
+
 async def _step(request: Request, here: Custodian) -> Response:
-    form = await form_of(request, here)
+    form = _of_this_sheet(await form_of(request, here))
     source = form.text("other") or form.text("source")
     try:
-        columns, given = await here.run(lambda: _columns(here.desk.settings, source))
+        look = await here.run(lambda: _look(here.desk.settings, source, form))
     except DiscreetError as refusal:
-        return await _first(here, refusal_text(refusal), source)
-    if form.text("step") == "2":
-        return await _second(here, form, source, columns)
+        typed = _typed(form, source)
+        if not typed.columns:
+            return await _first(here, refusal_text(refusal), source)
+        return await _second(here, form, typed, refusal_text(refusal))
+    if form.text("step") == "2" or form.text("again"):
+        return await _second(here, form, look)
     try:
-        document = document_of(form, here.desk.settings.source(source))
-        if given.facts():
-            document["format"] = given.facts()
+        document = document_of(form, _place(here.desk.settings, source, look.sheet))
+        if look.format.facts():
+            document["format"] = look.format.facts()
         table = read_schema(document)
         if form.text("step") == "4":
             await here.run(lambda: here.desk.curator.add(document))
             return RedirectResponse(f"/custodian/tables/{quote(table.name, safe='')}", 303)
         dry = await here.run(lambda: dry_run(table))
     except DiscreetError as refusal:
-        return await _second(here, form, source, columns, refusal_text(refusal))
+        return await _second(here, form, look, refusal_text(refusal))
     return await here.page(
         "register.html",
         title="Register a table",
@@ -135,23 +158,55 @@ async def _step(request: Request, here: Custodian) -> Response:
         refusal="",
         words=words_of(table),
         dry=dry,
-        fields=[each for each in form.fields.items() if each[0] not in ("csrf", "step")],
+        fields=[each for each in form.fields.items() if each[0] not in ("csrf", "step", "again")],
     )
 
 
-def _columns(settings: Settings, source: str) -> tuple[list[tuple[str, str]], Format]:
-    """Names and types of columns, and how a file seems to be written."""
+def _of_this_sheet(form: Form) -> Form:
+    """A form without the format of another sheet than the one that is chosen now."""
+    if form.text("sheet") == form.text("sheet-seen"):
+        return form
+    return Form({name: text for name, text in form.fields.items() if "format-" not in name})
+
+
+def _place(settings: Settings, source: str, sheet: str) -> str:
+    return settings.source(f"{source}#{sheet}" if sheet else source)
+
+
+def _look(settings: Settings, source: str, form: Form) -> _Look:
+    """Names, types and forms of columns, and how a file seems to be written."""
     place = settings.source(source)
     if "://" in place:
-        return list(Origin.of(place).types().items())[:_MOST_COLUMNS], PLAIN
-    guess = preview(place).guess
-    return list(guess.columns)[:_MOST_COLUMNS], guess.format
+        columns = tuple(Origin.of(place).types().items())[:_MOST_COLUMNS]
+        return _Look(source, columns)
+    declared = declared_of(form)
+    sheets = () if "#" in source else sheets_of(source_files(place))
+    sheet = form.text("sheet") or (sheets[0] if sheets else "")
+    found = preview(_place(settings, source, sheet), declared)
+    columns = found.guess.columns[:_MOST_COLUMNS]
+    cells = tuple(", ".join(shown_cells(found, at, shape)) for at in range(len(columns)))
+    guess = found.guess
+    return _Look(source, columns, cells, guess.format, found.is_text, guess.doubts, sheets, sheet)
 
 
-async def _second(
-    here: Here, form: Form, source: str, columns: list[tuple[str, str]], refusal: str = ""
-) -> Response:
-    stem = Path(source).stem
+def _typed(form: Form, source: str) -> _Look:
+    """The same from the page itself, where the source cannot be read as it says."""
+    columns = []
+    for place in range(_MOST_COLUMNS):
+        if f"column-{place}" not in form.fields:
+            break
+        columns.append((form.fields[f"column-{place}"], form.text(f"seen-{place}")))
+    return _Look(
+        source,
+        tuple(columns),
+        is_text="format-given" in form.fields,
+        sheets=tuple(form.fields.get("sheets", "").split("\n")) if "sheets" in form.fields else (),
+        sheet=form.text("sheet"),
+    )
+
+
+async def _second(here: Here, form: Form, look: _Look, refusal: str = "") -> Response:
+    stem = Path(path_of(look.source)).stem
     name = "".join(each if each.isalnum() else "_" for each in stem)
     values = {"name": name, "population": "", "unit": "", "rows_per_unit": "1"}
     values |= {"epsilon": "1", "delta": "0"}
@@ -159,11 +214,14 @@ async def _second(
         key: form.text(key) for key in values if key in form.fields and form.text("step") != "2"
     }
     rows = []
-    for place, (column, kind) in enumerate(columns):
+    for place, (column, kind) in enumerate(look.columns):
         row = {"name": column, "type": kind, "kind": _kind(kind)}
         row |= {"lower": "", "upper": "", "step": "", "keys": ""}
+        row["cells"] = look.cells[place] if look.cells else ""
         if form.text(f"column-{place}") == column:
-            row["kind"] = form.text(f"type-{place}")
+            seen = form.text(f"seen-{place}")
+            if not seen or form.text(f"type-{place}") != _kind(seen) or seen == kind:
+                row["kind"] = form.text(f"type-{place}")
             row |= {key: form.text(f"{key}-{place}") for key in ("lower", "upper", "step", "keys")}
         rows.append(row)
     return await here.page(
@@ -172,9 +230,13 @@ async def _second(
         status=400 if refusal else 200,
         step=2,
         refusal=refusal,
-        source=source,
+        source=look.source,
         values=values,
         columns=rows,
+        kinds=("leave out", *KINDS),
+        look=look,
+        written=typed_fields(form, look.format),
+        choices=CHOICES,
     )
 
 
@@ -219,9 +281,12 @@ def _column(form: Form, place: int, kind: str) -> dict[str, Any]:
         return entry
     for end in ("lower", "upper", "step"):
         text = form.text(f"{end}-{place}")
-        if not text or kind == "boolean" or (end == "step" and kind != "number"):
+        if not text or kind == "boolean" or (end == "step" and kind not in ("number", "datetime")):
             continue
-        entry[end] = _day(text) if kind == "date" else _decimal(text, end)
+        if end != "step" and kind in ("date", "datetime"):
+            entry[end] = _day(text) if kind == "date" else _moment(text)
+        else:
+            entry[end] = _decimal(text, end)
     return entry
 
 
@@ -245,6 +310,13 @@ def _day(text: str) -> date:
         raise InvalidValue(f"{text!r:.80} is not a day; write it as 2025-01-31.") from None
 
 
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidValue(f"{text!r:.80} is not a time; write it as 2025-01-31 14:30.") from None
+
+
 def words_of(table: Table) -> list[str]:
     """What registering a table promises, in plain words.
 
@@ -257,7 +329,7 @@ def words_of(table: Table) -> list[str]:
         budget = table.budget
         meaning = explain(epsilon=budget.epsilon, delta=budget.delta, relation=table.neighbours)
         said += [line.strip() for line in meaning.sentences()]
-    said += [f"Guessed from the file: {line}." for line in format_lines(table.format)[1:]]
+    said += [f"How the file is read: {line}." for line in format_lines(table.format)[1:]]
     for column in table.columns:
         if column.kind not in ("category", "boolean"):
             low, high = column.decode(column.lower), column.decode(column.upper)

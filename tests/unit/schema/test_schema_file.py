@@ -713,6 +713,9 @@ def test_the_examples_in_the_reference_are_schemas():
     assert payments.format.facts().keys() == {each.name for each in fields(Format)} - {
         "quote",
         "multiline",
+        "header",
+        "first_line",
+        "columns",
     }
     assert sales.column("net_income").source_name == "Net income (€)"
 

@@ -3,7 +3,11 @@
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.file import read_schema
+from discreet.schema.column import Column
+from discreet.schema.file import read_schema, read_schema_text
+from discreet.schema.format import Format
+from discreet.schema.table import Table
+from discreet.schema.write import schema_text
 
 
 def read(**given):
@@ -29,6 +33,15 @@ def read(**given):
         ({"missing": [""]}, "an empty cell is missing anyway"),
         ({"missing": ["x" * 101]}, "1 to 100 characters"),
         ({"missing": 7}, "write a list of texts"),
+        ({"header": "no"}, "header is 'no'; write true or false"),
+        ({"header": False}, "header is false and columns is 0; a table without a header has"),
+        ({"columns": 3}, "header is true and columns is 3"),
+        ({"header": False, "columns": True}, "columns is True; write a whole number"),
+        ({"header": False, "columns": -1}, "columns is -1; write a whole number"),
+        ({"header": False, "columns": 10**6}, "columns = 1 to 100000"),
+        ({"first_line": 0}, "first_line is 0; write the number of the line"),
+        ({"first_line": True}, "first_line is True; write the number of the line"),
+        ({"first_line": "3"}, "first_line is '3'; write the number of the line"),
         ({"decimel": ","}, "Did you mean 'decimal'?"),
     ],
 )
@@ -49,3 +62,12 @@ def test_a_share_is_between_0_and_1(share):
     table = {"name": "t", "unreadable_share": share}
     with pytest.raises(SchemaError, match="unreadable_share"):
         read_schema({"table": table, "columns": {"a": {"type": "boolean"}}})
+
+
+@pytest.mark.parametrize(
+    "given", [{"header": False, "columns": 2}, {"first_line": 3}, {"multiline": True}]
+)
+def test_facts_that_are_no_texts_are_written_as_they_are_read(given):
+    table = Table("t", columns=(Column("a", "boolean"),), format=Format(**given))
+    assert read_schema_text(schema_text(table)) == table
+    assert Table.from_json(table.to_json()) == table
