@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.curator.answer import Answer
 from discreet.errors import InvalidValue, UnsafeQuery
+from discreet.plan.notes import Note, table_notes
 from discreet.plan.price import Noise
 from discreet.query.naming import free_name
 from discreet.rationals import Number, positive
@@ -260,6 +261,16 @@ class Bounds:
         lower, upper = (decimal_literal(end, f"{where}: a bound") for end in self.ends)
         return f"lower = {lower}, upper = {upper}"
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the histogram, and bounded.
+
+        Privacy: none (touches no data).
+        >>> Bounds.notes.fget is not None
+        True
+        """
+        return table_notes(self.buckets.table, (self.buckets.column.name,))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
@@ -276,6 +287,7 @@ class Bounds:
             "confidence": self.confidence,
             "cost": dict(self.cost),
             "free": self.free,
+            "notes": [{"text": each.text, "ask": each.ask or None} for each in self.notes],
         }
 
     def __repr__(self) -> str:

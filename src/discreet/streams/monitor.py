@@ -192,7 +192,16 @@ class Monitor:
         >>> Monitor.notes.fget is not None
         True
         """
-        return cuts_of(Watched.of(self._session, self._read()[1].question).plan)
+        return self.notes_of(self._read()[1].question)
+
+    def notes_of(self, sql: str) -> tuple[Note, ...]:
+        """The same for another question that was checked.
+
+        Privacy: none (touches no data).
+        >>> Monitor.notes_of.__name__
+        'notes_of'
+        """
+        return cuts_of(Watched.of(self._session, sql).plan)
 
     @property
     def alarms_left(self) -> int:
