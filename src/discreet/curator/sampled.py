@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.estimates import Estimated
+from discreet.curator.interrupts import charging, handing_over
 from discreet.curator.running import release_rows
 from discreet.curator.service import Curator
 from discreet.errors import InvalidValue
@@ -27,6 +28,7 @@ from discreet.schema.table import Table
 __all__ = ["sample_and_aggregate"]
 
 
+@handing_over
 def sample_and_aggregate(
     curator: Curator,
     analyst: str,
@@ -71,6 +73,7 @@ def sample_and_aggregate(
     name = getattr(estimator, "__qualname__", type(estimator).__name__)
 
     def charge() -> Receipt:
+        charging()
         return ledger.charge(
             population=known.population,
             analyst=analyst,

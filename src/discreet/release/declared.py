@@ -10,6 +10,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from discreet.curator.interrupts import handing_over
 from discreet.curator.programs import Exact, Program, perform, price, versions_of
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
@@ -233,6 +234,7 @@ class ReleasePlan:
             "notes": [str(note) for note in cuts_of(self.frame.plan)],
         }
 
+    @handing_over
     def run(self) -> Published:
         """Charge, read the table once, release every part.
 

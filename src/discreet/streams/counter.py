@@ -5,6 +5,7 @@ A point is drawn once, and it is durable before anything of it is said.
 from collections.abc import Callable
 from datetime import date
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -153,6 +154,7 @@ class Counter:
         """
         return cuts_of(self.design.plan)
 
+    @finishing(words=STORED)
     def advance(self, *, upto: date) -> tuple[Point, ...]:
         """Read the buckets that start on this day or before and were not read yet: their points.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
+from discreet.curator.interrupts import STORED, finishing, handing_over
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -89,6 +90,7 @@ class Holdout:
         self.settings = settings
 
     @staticmethod
+    @finishing(words=STORED)
     def open(
         session: Session,
         *,
@@ -201,6 +203,7 @@ class Holdout:
         """
         return self.settings.overfits - self._stand()[1].standing.used
 
+    @handing_over
     def mean(self, sql: str, *, training: Number) -> Mean:
         """The mean of a sum over all rows: the training half's own if the holdout agrees with it.
 

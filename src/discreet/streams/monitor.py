@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -213,6 +214,7 @@ class Monitor:
         """
         return self._read()[1].alarms_left
 
+    @finishing(words=STORED)
     def check(self, sql: str | None = None, *, threshold: Number | None = None) -> Check:
         """Compare the value as it is now with the threshold: above, which is an alarm, or below.
 
@@ -300,6 +302,7 @@ class Monitor:
         states_of(self._session).put(state.next(watch.after(check, after).to_bytes()))
         return check
 
+    @finishing(words=STORED)
     def renew(self) -> None:
         """Begin the next run and pay for it, with the same settings. Refused while alarms are left.
 
