@@ -159,3 +159,31 @@ def test_the_vault_is_in_this_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("grant", "ana", "--epsilon", "1").status == 0
     assert (tmp_path / "vault" / "vault.db").is_file()
+
+
+PRESS = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+sys.argv = ["discreet", "ledger"]
+from discreet.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["typer", "discreet.cli.application", "discreet.cli.synth", "discreet.cli.pipes"]
+)
+def test_ctrl_c_while_it_is_loaded_ends_it_without_a_traceback(name):
+    """A real signal, as each of several modules is looked for."""
+    found = subprocess.run(
+        [sys.executable, "-c", PRESS.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (130, "")
+    assert found.stderr == "discreet: interrupted.\n"
