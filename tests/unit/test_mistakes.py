@@ -13,6 +13,8 @@ import pytest
 
 import discreet
 from discreet.curator.service import Curator
+from discreet.plan.explain import warnings_of
+from discreet.release.synth import synthesize
 from support.command_line import Desk, Outcome, run, write_desk
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -278,8 +280,10 @@ def test_a_curator_of_a_folder(ready):
 def test_mistakes_in_python(ready):
     with Curator.open(ready.vault) as curator:
         session = curator.session("ann")
-        assert "epsilon=0.1" in said(lambda: session.sql(COUNT))
-        assert session.sql(COUNT, epsilon=0.1)
+        name, price = re.search(
+            r"(\w+)= \(([\d.]+), say\)", said(lambda: session.sql(COUNT))
+        ).groups()
+        assert session.sql(COUNT, **{name: float(price)})
         assert "write an int, a Fraction, a Decimal or a float" in said(
             lambda: session.sql(COUNT, epsilon="0.1")
         )
@@ -307,3 +311,202 @@ def test_an_answer_is_read_by_the_names_of_its_columns(ready):
         answer = curator.session("ann").sql(COUNT, epsilon=1)
         assert answer["n"] == [answer.to_dicts()[0]["n"]]
         assert "Known: n" in said(lambda: answer["m"])
+
+
+# Advice is in the spelling of its surface: Python's keywords, a command's options.
+
+
+def typed(message: str) -> list[str]:
+    """The options that a message offers, each with its value."""
+    assert not re.search(r"(?<![\w(])(?!epsilon|delta|rho)[a-z_]+=(?!\w*\))", message), message
+    return re.findall(r"--[a-z-]+(?: \w+(?:\.\w+)*)?", message)
+
+
+def test_a_limit_that_is_suggested(ready):
+    """On the command line an option, in Python a keyword; both make the plan that was promised."""
+    shown = works("explain", COUNT, *PAID)
+    text = re.sub(r"\s+", " ", shown.out)
+    suggested = text[text.index("suggestion ") : text.index("SQL to be run")]
+    (option,) = typed(suggested)
+    better = works("explain", COUNT, *PAID, *option.split(), "--json").json["error"]["n"]
+    assert f"{better:.3g}" == offered(suggested, r"the error of n is ([\d.]+) instead")
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        plan = session.explain(COUNT, epsilon=0.1)
+        name, value = re.search(r"suggestion: (\w+)=(\d+):", repr(plan)).groups()
+        assert session.explain(COUNT, epsilon=0.1, **{name: int(value)}).error["n"] == better
+
+
+AVERAGE = "SELECT AVG(age) AS a FROM visits"
+
+
+def test_a_count_that_is_supposed(ready):
+    text = re.sub(r"\s+", " ", works("explain", AVERAGE, *PAID).out)
+    for where in (
+        r"a group; suppose (--\w+) N",
+        r"which is secret; suppose one with (--\w+) to see",
+    ):
+        option = offered(text, where)
+        assert works("explain", AVERAGE, *PAID, option, "100", "--json").json["error"]["a"]
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        told = warnings_of(session.explain(AVERAGE, epsilon=0.1))
+        name = offered(" ".join(told), r"suppose one with (\w+)= to see it")
+        assert session.explain(AVERAGE, epsilon=0.1, **{name: 100})
+        message = said(lambda: session.explain(AVERAGE, error=1))
+        name = offered(message, r"Suppose one with (\w+)=;")
+        assert session.explain(AVERAGE, error=1, **{name: 10**6})
+    message = refused("explain", AVERAGE, "--as", "ann", "--error", "1")
+    (option,) = typed(message)
+    assert works("explain", AVERAGE, "--as", "ann", "--error", "1", option, 10**6)
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_price_that_is_missing():
+    message = refused("query", COUNT, "--as", "ann")
+    option, price = re.search(r"(--\w+) \(([\d.]+), say\), --rho or --error", message).groups()
+    assert works("query", COUNT, "--as", "ann", option, price)
+
+
+def test_columns_that_synthetic_rows_cannot_have(desk):
+    text = desk.schema.read_text().replace('["north", "south"]', '"private"')
+    desk.schema.write_text(text)
+    assert works("add", desk.schema)
+    assert works("grant", "ann", "--epsilon", "20")
+    words = (
+        "synth",
+        "visits",
+        "--epsilon",
+        "9",
+        "--rows",
+        "5",
+        "--output",
+        "made.csv",
+        "--as",
+        "ann",
+    )
+    message = refused(*words, "--column", "region", "--column", "age")
+    (option,) = typed(message)
+    assert works(*words, option, "age", "--method", "mwem")
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        message = said(lambda: synthesize(session, "visits", epsilon=9, columns=["region", "age"]))
+        name = offered(message, r"with (\w+)=\.")
+        assert synthesize(session, "visits", epsilon=9, method="mwem", **{name: ["age"]})
+
+
+def test_synthetic_rows_from_a_pure_budget(ready):
+    words = ("synth", "visits", "--epsilon", "1", "--rows", "5", "--output", "made.csv",
+             "--as", "ann", "--column", "region")  # fmt: skip
+    (option,) = typed(refused(*words))
+    assert works(*words, *option.split())
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        message = said(lambda: synthesize(session, "visits", epsilon=1, columns=["region"]))
+        name, value = re.search(r'(\w+)="(\w+)"', message).groups()
+        assert synthesize(session, "visits", epsilon=1, columns=["region"], **{name: value})
+
+
+@pytest.mark.parametrize("more", [(), ("--delta", "1e-6")])
+def test_a_budget_below_what_was_spent(desk, more):
+    """Said to the custodian, who is not told to ask the custodian."""
+    if more:
+        desk.schema.write_text(desk.schema.read_text() + "delta = 1e-6\n")
+    assert works("add", desk.schema)
+    assert works("grant", "ann", "--epsilon", "20", *more)
+    assert works("query", COUNT, "--as", "ann", "--epsilon", "7")
+    words = ("ledger", "amend", "analyst", "ann", "--why", "less", "--epsilon")
+    message = refused(*words, "2")
+    assert "custodian" not in message
+    assert works(*words, offered(message, r"give it at least epsilon (\d+(?:\.\d+)?)"))
+
+
+ODD = """
+[table]
+name = "order"
+source = "odd.csv"
+unit = "group"
+rows_per_unit = 2
+[columns]
+"select"         = { type = "integer", lower = 0, upper = 50 }
+"Net income (€)" = { type = "integer", lower = 0, upper = 50 }
+"where"          = { type = "category", keys = ["north", "south"] }
+[budget]
+epsilon = 30
+"""
+ODD_QUESTIONS = {
+    "a misspelt column": (
+        'SELECT AVG(selec) AS n FROM "order"', r"Did you mean '(.+?)'\?",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a misspelt column of several words": (
+        'SELECT AVG("net income") AS n FROM "order"', r"Did you mean '(.+?)'\?",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a misspelt table": (
+        "SELECT COUNT(*) AS n FROM ordr", r"Did you mean '(.+?)'\?", "SELECT COUNT(*) AS n FROM {}",
+    ),
+    "a number that is not aggregated": (
+        'SELECT "select" FROM "order"', r"or write (\w+\(.+?\)), for instance",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "a key that is not aggregated": (
+        'SELECT "where" FROM "order"', r"or write (\w+\(.+?\)), for instance",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "the unit": (
+        'SELECT "group" FROM "order"', r"only in (COUNT\(DISTINCT .+?\)),",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "another column than the unit": (
+        'SELECT COUNT(DISTINCT "select") AS n FROM "order"', r"Write (COUNT\(DISTINCT .+?\)), or",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "another table's column": (
+        'SELECT AVG(o."select") AS n FROM "order"', r"Write (.+?)\. Nothing",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a join without the unit": (
+        'SELECT COUNT(*) AS n FROM "order" AS a JOIN "order" AS "from" '
+        'ON a."select" = "from"."select"',
+        r"Add ON (.+?)\. Nothing",
+        'SELECT COUNT(*) AS n FROM "order" AS a JOIN "order" AS "from" ON {}',
+    ),
+    "a subquery without the unit": (
+        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
+        'GROUP BY "where") AS s',
+        r"Add (\S+) to its GROUP BY",
+        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
+        'GROUP BY "where", {}) AS s',
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A table whose names are words of SQL, or no words at all."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "odd.csv").write_text("group,select,Net income (€),where\n1,2,3,north\n2,3,4,south\n")
+    (folder / "odd.toml").write_text(ODD)
+    vault = ("--vault", folder / "vault")
+    assert run("add", folder / "odd.toml", *vault).status == 0
+    assert run("grant", "ann", "--epsilon", "20", *vault).status == 0
+    return vault
+
+
+@pytest.mark.parametrize("name", ODD_QUESTIONS)
+def test_advice_quotes_names_that_sql_would_not_take(odd, name):
+    asked, pattern, mended = ODD_QUESTIONS[name]
+    message = refused("query", asked, *PAID, *odd)
+    works("query", mended.format(offered(message, pattern)), *PAID, *odd)
+
+
+def test_questions_that_are_offered_quote_such_names(odd):
+    """Of `describe`, and of the notes of every answer to them."""
+    offers = works("describe", "order", "--json", *odd).json["examples"]
+    assert len(offers) > 3
+    for question in offers:
+        notes = works("query", question, *PAID, "--json", *odd).json["notes"]
+        for note in notes:
+            if note["ask"]:
+                works("query", note["ask"], *PAID, *odd)

@@ -3,6 +3,7 @@ A refusal is one or two sentences on standard error, never a traceback.
 """
 
 import functools
+import inspect
 import json
 import os
 from collections.abc import Callable
@@ -172,6 +173,18 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     return to_its_end
 
 
+def _options(command: Callable[..., Any]) -> dict[str, str]:
+    """How a command spells what Python calls by a name: by that of its option, or of its own."""
+    found: dict[str, str] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        for each in getattr(parameter.annotation, "__metadata__", ()):
+            flag = getattr(each, "default", None)  # in Annotated, the first word is the option's
+            if isinstance(flag, str) and flag.startswith("--"):
+                spelt = f"{flag} {{}}"
+                found |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}
+    return found
+
+
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
 
@@ -190,9 +203,10 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            from discreet.display.words import refusal_text
+            from discreet.display.words import refusal_text, respelt
 
-            typer.echo(f"discreet: {refusal_text(refusal)}", err=True)
+            told = respelt(refusal_text(refusal), _options(command))
+            typer.echo(f"discreet: {told}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except KeyboardInterrupt as stop:
             typer.echo(f"discreet: {str(stop) or 'interrupted.'}", err=True)

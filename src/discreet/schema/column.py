@@ -4,7 +4,7 @@ Also the names a schema may use. Declared by the custodian; nothing here is read
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -54,18 +54,23 @@ _MOST_KEYS = 100_000
 _STEP_DIGITS = 10**18  # numerator and denominator of a step fit a 64-bit integer
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(
+    word: str, known: Iterable[str], *, spelt: Callable[[str], str] = lambda name: name
+) -> str:
     """A hint that ends a message: the known word nearest to an unknown one, or all of them.
 
+    `spelt` says how a word is written where the hint is followed.
     Privacy: none (touches no data).
     >>> nearest("regoin", ["age", "region"])
     "Did you mean 'region'?"
+    >>> nearest("slect", ["select"], spelt='"{}"'.format)
+    'Did you mean \'"select"\'?'
     """
     folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), folded, n=1)
     if found:
-        return f"Did you mean {folded[found[0]]!r}?"
-    listed = ", ".join(sorted(folded.values())[:20])
+        return f"Did you mean {spelt(folded[found[0]])!r}?"
+    listed = ", ".join(map(spelt, sorted(folded.values())[:20]))
     return f"Known: {listed}." if listed else "There are none."
 
 
