@@ -10,6 +10,7 @@ from discreet.curator.programs import (
     Exact,
     Program,
     begin,
+    check_charge,
     check_room,
     perform,
     states_of,
@@ -64,7 +65,9 @@ class Counter:
         'explain'
         """
         reach = Reach(versions, buckets)
-        return Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        check_charge(session, made.plan, made.cost, label="This counter")
+        return made
 
     @staticmethod
     def open(

@@ -14,6 +14,7 @@ from discreet.curator.programs import (
     Exact,
     Program,
     begin,
+    check_charge,
     check_room,
     perform,
     states_of,
@@ -68,7 +69,7 @@ class Monitor:
         >>> Monitor.explain.__name__
         'explain'
         """
-        return Design.of(
+        made = Design.of(
             session,
             sql,
             threshold=threshold,
@@ -77,6 +78,8 @@ class Monitor:
             rho=rho,
             numbers=numbers,
         )
+        check_charge(session, made.watched.plan, made.cost, label="A run of this monitor")
+        return made
 
     @staticmethod
     def open(
@@ -111,7 +114,7 @@ class Monitor:
                 "a monitor needs a threshold, in the units of its question. Nothing was run or "
                 "charged."
             )
-        design = Monitor.explain(
+        design = Design.of(
             session,
             sql,
             threshold=threshold,
