@@ -12,9 +12,13 @@ import pandas
 import pytest
 
 import discreet
+from discreet.curator.medians import median
+from discreet.curator.robustly import clustered
 from discreet.curator.service import Curator
 from discreet.plan.explain import warnings_of
+from discreet.release import Declared, Release
 from discreet.release.synth import synthesize
+from discreet.streams import Holdout, Joint
 from support.command_line import Desk, Outcome, run, write_desk
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -510,3 +514,47 @@ def test_questions_that_are_offered_quote_such_names(odd):
         for note in notes:
             if note["ask"]:
                 works("query", note["ask"], *PAID, *odd)
+
+
+LOOKING = {
+    "tables": lambda s, name: s.tables[name]["name"],
+    "in tables": lambda s, name: name in s.tables and s.tables[name],
+    "a question": lambda s, name: s.sql(f"SELECT COUNT(*) AS n FROM {name}", epsilon=0.1),
+    "bounds": lambda s, name: s.bounds(name, "age", epsilon=0.1),
+    "median": lambda s, name: median(s, name, "AGE", epsilon=0.1),
+    "clustered": lambda s, name: clustered(
+        s, name, "Age", clusters=1, width=5, epsilon=0.1
+    ),
+    "synthetic rows": lambda s, name: synthesize(
+        s, name, epsilon=0.1, columns=["region"], method="mwem"
+    ),
+    "a release": lambda s, name: Release(
+        title="t", table=name, epsilon=1,
+        tables=(Declared("marginals", "m", {"columns": ["region"], "orders": [1]}),),
+    ).plan(s).run(),
+    "a joint": lambda s, name: Joint.open(
+        s, table=name, name="j", epsilon=0.1, sensitivity=9
+    ).ask(f"SELECT COUNT(*) AS n FROM {name}"),
+    "a holdout": lambda s, name: Holdout.open(
+        s, table=name, name="h", threshold=1, overfits=1, epsilon=0.1
+    ).mean(f"SELECT COUNT(*) AS n FROM {name}", training=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", LOOKING)
+def test_capitals_of_a_table_do_not_count(ready, door):
+    """As in SQL, wherever a table is named; a misspelt one is refused with the nearest."""
+    with Curator.open(ready.vault, price_floor=0) as curator:
+        session = curator.session("ann")
+        assert LOOKING[door](session, "Visits")
+        if door != "in tables":
+            assert "Did you mean 'visits'" in said(lambda: LOOKING[door](session, "vistis"))
+
+
+@pytest.mark.usefixtures("ready")
+def test_capitals_of_a_table_do_not_count_for_commands():
+    assert works("describe", "VISITS", "--json").json["name"] == "visits"
+    words = ("--epsilon", "1", "--rows", "5", "--output", "made.csv", "--as", "ann")
+    assert works("synth", "Visits", *words, "--column", "region", "--method", "mwem")
+    step = offered(refused("synth", "vist", *words), r"Did you mean '(\w+)'")
+    assert works("synth", step, *words, "--column", "region", "--method", "mwem")

@@ -13,8 +13,8 @@ from discreet.plan.notes import Note, table_notes
 from discreet.plan.price import Noise
 from discreet.query.naming import free_name
 from discreet.rationals import Number, positive
-from discreet.schema.column import Column, nearest
-from discreet.schema.table import Table
+from discreet.schema.column import Column
+from discreet.schema.table import Table, table_named
 from discreet.schema.write import decimal_literal
 
 __all__ = ["Bounds", "Buckets", "FAILURE", "failure_probability"]
@@ -53,14 +53,9 @@ class Buckets:
         >>> Buckets.of({}, "visits", "age")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: there is no table 'visits'. There are none. \
-Nothing was charged.
+Nothing was run or charged.
         """
-        found = {name.casefold(): each for name, each in tables.items()}.get(table.casefold())
-        if found is None:
-            raise InvalidValue(
-                f"there is no table {table[:60]!r}. {nearest(table[:60], tables)} "
-                "Nothing was charged."
-            )
+        found = table_named(tables, table)
         return cls(found, found.column(column))
 
     @property

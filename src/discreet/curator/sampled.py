@@ -23,7 +23,7 @@ from discreet.plan.notes import table_notes
 from discreet.robust.blocks import SampleAndAggregate
 from discreet.robust.outcome import Outcome
 from discreet.robust.summaries import Summary
-from discreet.schema.table import Table
+from discreet.schema.table import Table, table_named
 
 __all__ = ["sample_and_aggregate"]
 
@@ -57,6 +57,7 @@ def sample_and_aggregate(
     'sample_and_aggregate'
     """
     known = _table(curator, table, columns)
+    table = known.name
     mechanism = SampleAndAggregate(
         blocks=blocks,
         lattice=lattice,
@@ -103,9 +104,7 @@ def sample_and_aggregate(
 
 
 def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
-    known = curator.tables.get(table)
-    if known is None:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    known = table_named(curator.tables, table)
     if known.kind == "public":
         raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
     numbers = {each.name for each in known.columns if each.kind in ("integer", "number")}
