@@ -3,14 +3,13 @@ Also the names a schema may use. Declared by the custodian; nothing here is read
 """
 
 import difflib
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from discreet.errors import SchemaError, with_article
-from discreet.schema.names import any_name
+from discreet.schema.names import any_name, of_words
 
 __all__ = [
     "AS_NULL",
@@ -48,6 +47,7 @@ MIDNIGHT = datetime(1970, 1, 1)
 OTHER = "other"
 """The public name of the group of undeclared category values."""
 
+_LONGEST = 63  # bytes of a name
 _LONGEST_SOURCE_NAME = 1000
 _LONGEST_DESCRIPTION = 1000
 _MOST_KEYS = 100_000
@@ -77,17 +77,19 @@ def nearest(
 def identifier(name: str, what: str) -> str:
     """Check that a name is made of letters, digits and underscores, and hand it back.
 
+    Letters of every script are; such a name can also be that of a file.
     Privacy: none (touches no data).
-    >>> identifier("patient_id", "unit")
-    'patient_id'
+    >>> identifier("patient_id", "unit"), identifier("Größe", "unit")
+    ('patient_id', 'Größe')
     """
     given: object = name
-    if not isinstance(given, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", given):
+    begins = isinstance(given, str) and (given[:1].isalpha() or given[:1] == "_")
+    if not begins or not of_words(name) or len(name.encode()) > _LONGEST:
         raise SchemaError(
-            f"{what} is {name!r}; a name has 1 to 63 letters, digits and underscores "
-            "and does not begin with a digit."
+            f"{what} is {name!r:.200}; a name has 1 to {_LONGEST} bytes of letters, digits and "
+            "underscores and does not begin with a digit."
         )
-    return name
+    return any_name(name, what)
 
 
 def described(text: str, what: str) -> str:

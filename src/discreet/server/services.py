@@ -21,6 +21,7 @@ from discreet.ledger.account import Holder
 from discreet.plan.notes import Note
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 from discreet.server.service_forms import (
@@ -420,5 +421,5 @@ async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
             return place.read_bytes()
 
     body = await desk.gate.run(who.name, written)
-    headers = {"Content-Disposition": f'attachment; filename="{name}.npz"'}
+    headers = attachment(f"{name}.npz")
     return Response(body, media_type="application/octet-stream", headers=headers)
