@@ -1,5 +1,8 @@
 """The command line: exit status, messages, and that it stays a thin surface."""
 
+import contextlib
+import os
+import pty
 import subprocess
 import sys
 
@@ -187,3 +190,31 @@ def test_ctrl_c_while_it_is_loaded_ends_it_without_a_traceback(name):
     )
     assert (found.returncode, found.stdout) == (130, "")
     assert found.stderr == "discreet: interrupted.\n"
+
+
+WAITED = """
+import time
+from discreet.cli.shared import waiting
+with waiting("fitting the answers"):
+    time.sleep(0.3)
+"""
+
+
+def test_long_work_is_shown_to_a_terminal_and_to_nobody_else():
+    """On standard error, and gone when it is done; a file or a pipe gets nothing."""
+    command = [sys.executable, "-c", WAITED]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (piped.stdout, piped.stderr) == ("", "")
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        surroundings = {**os.environ, "TERM": "xterm"}
+        shown = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=theirs, check=True, env=surroundings
+        )
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of what a terminal was told
+            while part := terminal.read(4096):
+                said += part
+    assert shown.stdout == b""
+    assert b"fitting the answers" in said

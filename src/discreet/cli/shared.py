@@ -2,11 +2,12 @@
 A refusal is one or two sentences on standard error, never a traceback.
 """
 
+import contextlib
 import functools
 import inspect
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,7 @@ __all__ = [
     "print_json",
     "refusing",
     "vault",
+    "waiting",
 ]
 
 GRID_SECONDS = Decimal("0.05")
@@ -93,6 +95,26 @@ def new_console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False, emoji=False)
+
+
+@contextlib.contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """What is being done and for how long, on standard error while it lasts; only to a terminal.
+
+    Privacy: none (touches no data): words and the clock of the one who waits.
+    >>> with waiting("fitting"):
+    ...     pass
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(
+        *layout, console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        shown.add_task(words, total=None)
+        yield
 
 
 def print_json(values: Any) -> None:

@@ -15,6 +15,7 @@ from discreet.cli.shared import (
     number,
     print_json,
     refusing,
+    waiting,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _open(
     from discreet.display.values import note_values
     from discreet.streams.synopsis import Synopsis
 
-    with existing_vault(vault) as curator:
+    with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
         made = Synopsis.open(
             curator.session(analyst),
             tuple(each.strip() for each in columns.split(",") if each.strip()),
@@ -130,8 +131,9 @@ def _query(
         _show([(each, snapshot.query(each)) for each in sql], snapshot.notes, json)
         return
     with existing_vault(vault) as curator:
-        synopsis = Synopsis.resume(curator.session(analyst), name)
-        found = [(each, synopsis.query(each)) for each in sql]
+        with waiting(f"fitting {name} again, then asking"):
+            synopsis = Synopsis.resume(curator.session(analyst), name)
+            found = [(each, synopsis.query(each)) for each in sql]
         _show(found, synopsis.snapshot.notes, json)
 
 
@@ -145,7 +147,7 @@ def _download(
 ) -> None:
     from discreet.streams.synopsis import Synopsis
 
-    with existing_vault(vault) as curator:
+    with existing_vault(vault) as curator, waiting(f"fitting {name} again"):
         synopsis = Synopsis.resume(curator.session(analyst), name)
         synopsis.save(output)
     if json:
