@@ -502,7 +502,7 @@ def odd(tmp_path_factory):
 def test_advice_quotes_names_that_sql_would_not_take(odd, name):
     asked, pattern, mended = ODD_QUESTIONS[name]
     message = refused("query", asked, *PAID, *odd)
-    works("query", mended.format(offered(message, pattern)), *PAID, *odd)
+    assert works("query", mended.format(offered(message, pattern)), *PAID, *odd).status == 0
 
 
 def test_questions_that_are_offered_quote_such_names(odd):

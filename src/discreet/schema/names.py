@@ -13,8 +13,8 @@ from discreet.errors import SchemaError
 __all__ = [
     "any_name",
     "folded",
-    "population_name",
     "of_words",
+    "population_name",
     "proposed_names",
     "sql_name",
     "text_literal",
