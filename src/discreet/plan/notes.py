@@ -18,6 +18,7 @@ from discreet.plan.selection import Kept, Shown
 from discreet.plan.uses import columns_read, fields_of
 from discreet.query.algebra import (
     Case,
+    Expression,
     Field,
     IntervalEnd,
     IsNull,
@@ -96,9 +97,10 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
     for table, name in columns_read(plan.query, known):
         read.setdefault(table, []).append(name)
     where = _condition(plan.query)
+    placed = _placed(plan.query)
     for table, names in read.items():
         prefix = f"{table}." if len(known) > 1 else ""
-        found += _bounds(known[table], names, prefix, where)
+        found += _bounds(known[table], names, prefix, where, placed)
     return tuple(dict.fromkeys([*found, *_keys(plan), *_few(plan)]))
 
 
@@ -111,7 +113,7 @@ def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
     'SELECT COUNT(*) AS rows_at_a_bound FROM people WHERE age <= 0 OR age >= 110'
     """
     found = [] if table.unit is None else [_rows_of(table, table.rows_per_unit, "")]
-    return (*found, *_bounds(table, columns, "", ""))
+    return (*found, *_bounds(table, columns, "", "", frozenset()))
 
 
 def _condition(query: Query) -> str | None:
@@ -214,13 +216,19 @@ def _groups(plan: Plan) -> Iterator[Note]:
     yield Note(f"At most {groups} of one {table.unit} {verb} used, as was asked for.", ask)
 
 
-def _bounds(table: Table, names: Iterable[str], prefix: str, where: str | None) -> Iterator[Note]:
-    """Columns of which the same is said stand in one note, but no more than can be read at once."""
+def _bounds(
+    table: Table, names: Iterable[str], prefix: str, where: str | None, placed: frozenset[str]
+) -> Iterator[Note]:
+    """Columns of which the same is said stand in one note, but no more than can be read at once.
+
+    Of those that are `placed`, missing values have a group of their own: nothing is lost.
+    """
     alike: dict[str, list[Column]] = {}
     for name in names:
         column = table.column(name)
         if column.kind in _BOUNDED:
-            alike.setdefault(_missing(column), []).append(column)
+            missing = "" if column.name in placed else _missing(column)
+            alike.setdefault(missing, []).append(column)
     for missing, columns in alike.items():
         for start in range(0, len(columns), _TOGETHER):
             some = columns[start : start + _TOGETHER]
@@ -316,20 +324,34 @@ def _lost(plan: Plan, key: Key) -> str:
     """How a row can be without this key; empty if none can."""
     columns = {column.name: column.accepted for column in plan.table.columns}
     expression = key.expression
-    if isinstance(expression, Case):  # what the first arms test for missing is not, in the others
-        for test, value in expression.branches:
-            if not isinstance(test, IsNull) or not isinstance(test.operand, Field):
-                break
-            if not isinstance(value, Literal) or value.value is None:
-                break
-            name = test.operand.name
-            columns[name] = _present(columns[name])
+    for name in _guarded(expression):
+        columns[name] = _present(columns[name])
     found = bounded(expression, replace(scope(plan.table, plan.dialect), columns=columns))
     optional = any(columns[each].nullable for each in fields_of(expression))
     if found.missing == "never" or (found.kind == "boolean" and not optional):
         return ""
     declared = found.kind == "category" and isinstance(expression, Field)
     return "missing or not declared" if declared else "missing or unreadable"
+
+
+def _guarded(expression: Expression) -> Iterator[str]:
+    """The columns that the first arms of a CASE test for missing: in the others they are not."""
+    for test, value in expression.branches if isinstance(expression, Case) else ():
+        if not isinstance(test, IsNull) or not isinstance(test.operand, Field):
+            return
+        if not isinstance(value, Literal) or value.value is None:
+            return
+        yield test.operand.name
+
+
+def _placed(query: Query) -> frozenset[str]:
+    """The columns that stand only in keys with a place for missing values."""
+    found = {name for key in query.keys for name in _guarded(key.expression)}
+    others = (*(each.expression for each in query.outputs), query.where, query.having)
+    used = {name for each in others for name in fields_of(each)}
+    for key in query.keys:
+        used |= {*fields_of(key.expression)} - {*_guarded(key.expression)}
+    return frozenset(found - used) if _plain(query) else frozenset()
 
 
 def _present(column: Column) -> Column:

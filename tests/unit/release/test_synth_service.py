@@ -374,6 +374,7 @@ def test_notes_name_the_columns_that_people_know(tmp_path, null):
         )
         assert named, note.text
         assert set(named) <= set(columns), note.text
+    assert not any("not at all" in note.text for note in made.notes)  # missing values are rows too
     lost = [note.text for note in made.notes if "in no group" in note.text]
     assert lost == [
         "Rows whose my_category_0 or my_category_1 is missing or not declared are in no group."
