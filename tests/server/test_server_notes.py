@@ -126,3 +126,35 @@ def test_an_error_in_ranks_is_shown_by_notebooks_charts_pages_and_files(twins):
         assert page.text.count(words) >= len(answer)
         text = house.call("ana", "GET", f"/answers/{receipt}/csv").text
         assert {float(row["m_off"]) for row in csv.DictReader(io.StringIO(text))} == {off}
+
+
+MONITOR = {
+    "name": "fever", "sql": "SELECT SUM(income) AS s FROM visits WHERE region = 'north'",
+    "threshold": 10**9, "alarms": 1, "epsilon": 0.2, "numbers": 0.5,
+}  # fmt: skip
+
+
+def test_services_have_their_notes_wherever_they_say_a_number(twins):
+    """Opened, listed, read and asked, over HTTP and on the command line: the same of both vaults,
+    and what is offered keeps the condition.
+    """
+    told = []
+    for house in twins:
+        found = {
+            "opened": house.call("ana", "POST", "/monitors", json=MONITOR).json(),
+            "listed": house.call("ana", "GET", "/monitors").json()[0],
+            "read": house.call("ana", "GET", "/monitors/fever").json(),
+            "checked": house.call("ana", "POST", "/monitors/fever/checks", json={}).json(),
+        }
+        folder = ("--vault", house.folder / "vault")
+        (found["list"],) = run("monitor", "list", "--as", "ana", "--json", *folder).json
+        found["check"] = run("monitor", "check", "fever", "--as", "ana", "--json", *folder).json
+        notes = {name: each["notes"] for name, each in found.items()}
+        assert {name: each for name, each in notes.items() if each != notes["opened"]} == {}
+        asks = [each["ask"] for each in notes["opened"] if each["ask"]]
+        assert len(asks) == 2
+        assert all("region = 'north'" in ask for ask in asks)
+        typed = run("bounds", "visits", "age", "--as", "ana", "--epsilon", "0.1", "--json", *folder)
+        told.append([notes, typed.json["notes"]])
+        assert typed.json["notes"]
+    assert told[0] == told[1]

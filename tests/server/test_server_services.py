@@ -5,6 +5,7 @@ look absent; what is downloaded can be read without a curator.
 import io
 import json
 import zipfile
+from urllib.parse import unquote
 
 import pytest
 
@@ -211,3 +212,24 @@ def test_names_of_the_server_cannot_be_taken(house):
     taken = house.call("ana", "POST", "/monitors", json={**MONITOR, "name": "account"})
     assert (taken.status_code, charges(house)) == (400, [])
     assert house.call("ana", "GET", "/budget").status_code == 200
+
+
+def test_services_of_every_script_over_http(rich):
+    """Opened, listed, read by their paths, and downloaded under their own names."""
+    for name in ("Fieber-März", "年齢", "नाम.2"):
+        monitor = {"name": name, "sql": "SELECT COUNT(*) AS n FROM visits", "threshold": 9,
+                   "alarms": 1, "epsilon": 0.2}  # fmt: skip
+        assert rich.call("ria", "POST", "/monitors", json=monitor).status_code == 201
+        assert rich.call("ria", "GET", f"/monitors/{name}").json()["name"] == name
+        synopsis = {"name": f"{name}-s", "columns": ["region"], "table": "visits", "alpha": 0.5,
+                    "epsilon": 0.5}  # fmt: skip
+        opened = rich.call("ria", "POST", "/synopses", json=synopsis)
+        assert opened.status_code == 201, opened.text
+        found = rich.call("ria", "GET", f"/synopses/{name}-s/file")
+        assert found.status_code == 200
+        said = found.headers["content-disposition"]
+        assert unquote(said.removeprefix("attachment; filename*=UTF-8''")) == f"{name}-s.npz"
+    listed = rich.call("ria", "GET", "/monitors").json()
+    assert {"Fieber-März", "年齢", "नाम.2"} <= {each["name"] for each in listed}
+    for name in ("a b", "a%2Fb", "_a"):
+        assert rich.call("ria", "GET", f"/monitors/{name}").status_code in (400, 404)

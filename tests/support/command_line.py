@@ -25,6 +25,8 @@ day    = { type = "date", lower = 2024-01-01, upper = 2024-12-31 }
 epsilon = 30
 """
 
+SURROUNDINGS = {"COLUMNS": "100", "DISCREET_PRICE_FLOOR": "0"}
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -67,8 +69,7 @@ class Desk:
 
 def run(*words: object) -> Outcome:
     """Run the command line in this process; an unexpected error is raised, not reported."""
-    surroundings = {"COLUMNS": "100", "DISCREET_PRICE_FLOOR": "0"}
-    result = CliRunner(env=surroundings).invoke(app, [str(word) for word in words])
+    result = CliRunner(env=SURROUNDINGS).invoke(app, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     canary.check(result.stdout, result.stderr)

@@ -1,5 +1,8 @@
 """The command line: exit status, messages, and that it stays a thin surface."""
 
+import contextlib
+import os
+import pty
 import subprocess
 import sys
 
@@ -159,3 +162,59 @@ def test_the_vault_is_in_this_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("grant", "ana", "--epsilon", "1").status == 0
     assert (tmp_path / "vault" / "vault.db").is_file()
+
+
+PRESS = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+sys.argv = ["discreet", "ledger"]
+from discreet.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["typer", "discreet.cli.application", "discreet.cli.synth", "discreet.cli.pipes"]
+)
+def test_ctrl_c_while_it_is_loaded_ends_it_without_a_traceback(name):
+    """A real signal, as each of several modules is looked for."""
+    found = subprocess.run(
+        [sys.executable, "-c", PRESS.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (130, "")
+    assert found.stderr == "discreet: interrupted.\n"
+
+
+WAITED = """
+import time
+from discreet.cli.shared import waiting
+with waiting("fitting the answers"):
+    time.sleep(0.3)
+"""
+
+
+def test_long_work_is_shown_to_a_terminal_and_to_nobody_else():
+    """On standard error, and gone when it is done; a file or a pipe gets nothing."""
+    command = [sys.executable, "-c", WAITED]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (piped.stdout, piped.stderr) == ("", "")
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        surroundings = {**os.environ, "TERM": "xterm"}
+        shown = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=theirs, check=True, env=surroundings
+        )
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of what a terminal was told
+            while part := terminal.read(4096):
+                said += part
+    assert shown.stdout == b""
+    assert b"fitting the answers" in said

@@ -66,10 +66,10 @@ def test_explain_warns_of_a_refusal(desk, ana):
 
 def test_the_error_of_an_average_needs_a_supposed_count(desk, ana):
     blind = desk.run("explain", AVERAGE, "--as", ana, "--epsilon", "1")
-    assert "age depends on the rows of a group; suppose a count" in blind.out
+    assert "age depends on the rows of a group; suppose --count N" in blind.out
     seen = desk.run("explain", AVERAGE, "--as", ana, "--epsilon", "1", "--count", "5000")
     assert re.search(r"age ± [\d.]+ where a group has 5,000 rows", seen.out)
-    assert "suppose a count" not in seen.out
+    assert "suppose" not in seen.out
 
 
 def test_query_prints_value_interval_cost_and_what_is_left(desk, ana):
@@ -285,7 +285,7 @@ def test_a_chart_takes_the_first_column_that_has_an_interval(house, tmp_path):
     assert "intervals" not in chart.read_text()
     texts = "SELECT MODE(region) AS o FROM trips"
     refused = asked(house, "query", texts, "--plot", chart)
-    assert refused.status == 2
+    assert refused.status == 0
     assert "south" in refused.out  # the answer is there, it was paid for
     assert "o is not a number" in refused.err
 
@@ -296,3 +296,54 @@ def test_a_pure_budget_names_the_remedy_for_private_keys(tmp_path):
         outcome = asked(Desk(tmp_path / "pure"), command, PICKED)
         assert outcome.status == 1
         assert "Ask the custodian for a grant with delta" in words(outcome)
+
+
+OPTIONS = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.1)"
+MANY = "SELECT day, age, COUNT(*) AS n FROM visits GROUP BY day, age"
+UNDRAWN = {
+    "too many rows": f"{MANY} HAVING n > -1000000",
+    "no number": "SELECT MODE(region) AS m FROM visits",
+}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("name", UNDRAWN)
+def test_an_answer_without_a_chart_is_given_and_says_why(desk, ana, tmp_path, name, as_json):
+    """What is paid is printed: the same as without --plot, and free the next time."""
+    chart = tmp_path / "chart.svg"
+    words = ("query", UNDRAWN[name], "--as", ana, "--epsilon", "0.1", *(["--json"] * as_json))
+    drawn = desk.run(*words, "--plot", chart)
+    assert drawn.status == 0
+    assert "discreet: no chart was drawn: " in drawn.err
+    assert not chart.exists()
+    again = desk.run(*words)
+    if as_json:
+        assert again.json.pop("free") is True
+        assert again.json["rows"] == drawn.json["rows"] != []
+    else:
+        assert again.out.splitlines()[:4] == drawn.out.splitlines()[:4]
+        assert "Free: asked before" in again.out
+
+
+@pytest.mark.parametrize(
+    "question",
+    [MANY, f"{MANY} ORDER BY n LIMIT 1001", MANY.replace("SELECT", OPTIONS)],
+)
+def test_too_many_rows_for_a_chart_are_refused_before_they_are_paid_for(
+    desk, ana, tmp_path, question
+):
+    words = ("query", question, "--as", ana, "--plot", tmp_path / "chart.svg")
+    words += () if "OPTIONS" in question else ("--epsilon", "0.1")
+    refused = desk.run(*words)
+    assert refused.status == 2
+    assert "a chart has at most 1,000" in refused.err
+    assert "Nothing was run or charged." in refused.err
+    assert desk.run("transcript", "--as", ana, "--json").json["charges"] == []
+
+
+def test_as_many_rows_as_a_chart_has_are_drawn(desk, ana, tmp_path):
+    chart = tmp_path / "chart.svg"
+    drawn = desk.run("query", f"{MANY} ORDER BY n LIMIT 1000", "--as", ana, "--epsilon", "0.1",
+                     "--plot", chart)  # fmt: skip
+    assert drawn.status == 0
+    assert chart.exists()

@@ -12,7 +12,13 @@ import pandas
 import pytest
 
 import discreet
+from discreet.curator.medians import median
+from discreet.curator.robustly import clustered
 from discreet.curator.service import Curator
+from discreet.plan.explain import warnings_of
+from discreet.release import Declared, Release
+from discreet.release.synth import synthesize
+from discreet.streams import Holdout, Joint
 from support.command_line import Desk, Outcome, run, write_desk
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -278,8 +284,10 @@ def test_a_curator_of_a_folder(ready):
 def test_mistakes_in_python(ready):
     with Curator.open(ready.vault) as curator:
         session = curator.session("ann")
-        assert "epsilon=0.1" in said(lambda: session.sql(COUNT))
-        assert session.sql(COUNT, epsilon=0.1)
+        name, price = re.search(
+            r"(\w+)= \(([\d.]+), say\)", said(lambda: session.sql(COUNT))
+        ).groups()
+        assert session.sql(COUNT, **{name: float(price)})
         assert "write an int, a Fraction, a Decimal or a float" in said(
             lambda: session.sql(COUNT, epsilon="0.1")
         )
@@ -422,3 +430,246 @@ def test_what_init_says_to_check_can_be_changed_as_it_says(tmp_path, monkeypatch
         value = ["1"] if option == "--first-line" else []
         run("init", "t.csv", "--output", f"{option}.toml", option, *value)
         assert Path(f"{option}.toml").exists() or option == "--first-line"
+
+
+# Advice is in the spelling of its surface: Python's keywords, a command's options.
+
+
+def typed(message: str) -> list[str]:
+    """The options that a message offers, each with its value."""
+    assert not re.search(r"(?<![\w(])(?!epsilon|delta|rho)[a-z_]+=(?!\w*\))", message), message
+    return re.findall(r"--[a-z-]+(?: \w+(?:\.\w+)*)?", message)
+
+
+def test_a_limit_that_is_suggested(ready):
+    """On the command line an option, in Python a keyword; both make the plan that was promised."""
+    shown = works("explain", COUNT, *PAID)
+    text = re.sub(r"\s+", " ", shown.out)
+    suggested = text[text.index("suggestion ") : text.index("SQL to be run")]
+    (option,) = typed(suggested)
+    better = works("explain", COUNT, *PAID, *option.split(), "--json").json["error"]["n"]
+    assert f"{better:.3g}" == offered(suggested, r"the error of n is ([\d.]+) instead")
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        plan = session.explain(COUNT, epsilon=0.1)
+        name, value = re.search(r"suggestion: (\w+)=(\d+):", repr(plan)).groups()
+        assert session.explain(COUNT, epsilon=0.1, **{name: int(value)}).error["n"] == better
+
+
+AVERAGE = "SELECT AVG(age) AS a FROM visits"
+
+
+def test_a_count_that_is_supposed(ready):
+    text = re.sub(r"\s+", " ", works("explain", AVERAGE, *PAID).out)
+    for where in (
+        r"a group; suppose (--\w+) N",
+        r"which is secret; suppose one with (--\w+) to see",
+    ):
+        option = offered(text, where)
+        assert works("explain", AVERAGE, *PAID, option, "100", "--json").json["error"]["a"]
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        told = warnings_of(session.explain(AVERAGE, epsilon=0.1))
+        name = offered(" ".join(told), r"suppose one with (\w+)= to see it")
+        assert session.explain(AVERAGE, epsilon=0.1, **{name: 100})
+        message = said(lambda: session.explain(AVERAGE, error=1))
+        name = offered(message, r"Suppose one with (\w+)=;")
+        assert session.explain(AVERAGE, error=1, **{name: 10**6})
+    message = refused("explain", AVERAGE, "--as", "ann", "--error", "1")
+    (option,) = typed(message)
+    assert works("explain", AVERAGE, "--as", "ann", "--error", "1", option, 10**6)
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_price_that_is_missing():
+    message = refused("query", COUNT, "--as", "ann")
+    option, price = re.search(r"(--\w+) \(([\d.]+), say\), --rho or --error", message).groups()
+    assert works("query", COUNT, "--as", "ann", option, price)
+
+
+def test_columns_that_synthetic_rows_cannot_have(desk):
+    text = desk.schema.read_text().replace('["north", "south"]', '"private"')
+    desk.schema.write_text(text)
+    assert works("add", desk.schema)
+    assert works("grant", "ann", "--epsilon", "20")
+    words = (
+        "synth",
+        "visits",
+        "--epsilon",
+        "9",
+        "--rows",
+        "5",
+        "--output",
+        "made.csv",
+        "--as",
+        "ann",
+    )
+    message = refused(*words, "--column", "region", "--column", "age")
+    (option,) = typed(message)
+    assert works(*words, option, "age", "--method", "mwem")
+    with Curator.open(desk.vault) as curator:
+        session = curator.session("ann")
+        message = said(lambda: synthesize(session, "visits", epsilon=9, columns=["region", "age"]))
+        name = offered(message, r"with (\w+)=\.")
+        assert synthesize(session, "visits", epsilon=9, method="mwem", **{name: ["age"]})
+
+
+def test_synthetic_rows_from_a_pure_budget(ready):
+    words = ("synth", "visits", "--epsilon", "1", "--rows", "5", "--output", "made.csv",
+             "--as", "ann", "--column", "region")  # fmt: skip
+    (option,) = typed(refused(*words))
+    assert works(*words, *option.split())
+    with Curator.open(ready.vault) as curator:
+        session = curator.session("ann")
+        message = said(lambda: synthesize(session, "visits", epsilon=1, columns=["region"]))
+        name, value = re.search(r'(\w+)="(\w+)"', message).groups()
+        assert synthesize(session, "visits", epsilon=1, columns=["region"], **{name: value})
+
+
+@pytest.mark.parametrize("more", [(), ("--delta", "1e-6")])
+def test_a_budget_below_what_was_spent(desk, more):
+    """Said to the custodian, who is not told to ask the custodian."""
+    if more:
+        desk.schema.write_text(desk.schema.read_text() + "delta = 1e-6\n")
+    assert works("add", desk.schema)
+    assert works("grant", "ann", "--epsilon", "20", *more)
+    assert works("query", COUNT, "--as", "ann", "--epsilon", "7")
+    words = ("ledger", "amend", "analyst", "ann", "--why", "less", "--epsilon")
+    message = refused(*words, "2")
+    assert "custodian" not in message
+    assert works(*words, offered(message, r"give it at least epsilon (\d+(?:\.\d+)?)"))
+
+
+ODD = """
+[table]
+name = "order"
+source = "odd.csv"
+unit = "group"
+rows_per_unit = 2
+[columns]
+"select"         = { type = "integer", lower = 0, upper = 50 }
+"Net income (€)" = { type = "integer", lower = 0, upper = 50 }
+"where"          = { type = "category", keys = ["north", "south"] }
+[budget]
+epsilon = 30
+"""
+ODD_QUESTIONS = {
+    "a misspelt column": (
+        'SELECT AVG(selec) AS n FROM "order"', r"Did you mean '(.+?)'\?",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a misspelt column of several words": (
+        'SELECT AVG("net income") AS n FROM "order"', r"Did you mean '(.+?)'\?",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a misspelt table": (
+        "SELECT COUNT(*) AS n FROM ordr", r"Did you mean '(.+?)'\?", "SELECT COUNT(*) AS n FROM {}",
+    ),
+    "a number that is not aggregated": (
+        'SELECT "select" FROM "order"', r"or write (\w+\(.+?\)), for instance",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "a key that is not aggregated": (
+        'SELECT "where" FROM "order"', r"or write (\w+\(.+?\)), for instance",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "the unit": (
+        'SELECT "group" FROM "order"', r"only in (COUNT\(DISTINCT .+?\)),",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "another column than the unit": (
+        'SELECT COUNT(DISTINCT "select") AS n FROM "order"', r"Write (COUNT\(DISTINCT .+?\)), or",
+        'SELECT {} AS n FROM "order"',
+    ),
+    "another table's column": (
+        'SELECT AVG(o."select") AS n FROM "order"', r"Write (.+?)\. Nothing",
+        'SELECT AVG({}) AS n FROM "order"',
+    ),
+    "a join without the unit": (
+        'SELECT COUNT(*) AS n FROM "order" AS a JOIN "order" AS "from" '
+        'ON a."select" = "from"."select"',
+        r"Add ON (.+?)\. Nothing",
+        'SELECT COUNT(*) AS n FROM "order" AS a JOIN "order" AS "from" ON {}',
+    ),
+    "a subquery without the unit": (
+        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
+        'GROUP BY "where") AS s',
+        r"Add (\S+) to its GROUP BY",
+        'SELECT AVG(n) AS m FROM (SELECT "where", COUNT(*) AS n FROM "order" '
+        'GROUP BY "where", {}) AS s',
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A table whose names are words of SQL, or no words at all."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "odd.csv").write_text("group,select,Net income (€),where\n1,2,3,north\n2,3,4,south\n")
+    (folder / "odd.toml").write_text(ODD)
+    vault = ("--vault", folder / "vault")
+    assert run("add", folder / "odd.toml", *vault).status == 0
+    assert run("grant", "ann", "--epsilon", "20", *vault).status == 0
+    return vault
+
+
+@pytest.mark.parametrize("name", ODD_QUESTIONS)
+def test_advice_quotes_names_that_sql_would_not_take(odd, name):
+    asked, pattern, mended = ODD_QUESTIONS[name]
+    message = refused("query", asked, *PAID, *odd)
+    assert works("query", mended.format(offered(message, pattern)), *PAID, *odd).status == 0
+
+
+def test_questions_that_are_offered_quote_such_names(odd):
+    """Of `describe`, and of the notes of every answer to them."""
+    offers = works("describe", "order", "--json", *odd).json["examples"]
+    assert len(offers) > 3
+    for question in offers:
+        notes = works("query", question, *PAID, "--json", *odd).json["notes"]
+        for note in notes:
+            if note["ask"]:
+                works("query", note["ask"], *PAID, *odd)
+
+
+LOOKING = {
+    "tables": lambda s, name: s.tables[name]["name"],
+    "in tables": lambda s, name: name in s.tables and s.tables[name],
+    "a question": lambda s, name: s.sql(f"SELECT COUNT(*) AS n FROM {name}", epsilon=0.1),
+    "bounds": lambda s, name: s.bounds(name, "age", epsilon=0.1),
+    "median": lambda s, name: median(s, name, "AGE", epsilon=0.1),
+    "clustered": lambda s, name: clustered(
+        s, name, "Age", clusters=1, width=5, epsilon=0.1
+    ),
+    "synthetic rows": lambda s, name: synthesize(
+        s, name, epsilon=0.1, columns=["region"], method="mwem"
+    ),
+    "a release": lambda s, name: Release(
+        title="t", table=name, epsilon=1,
+        tables=(Declared("marginals", "m", {"columns": ["region"], "orders": [1]}),),
+    ).plan(s).run(),
+    "a joint": lambda s, name: Joint.open(
+        s, table=name, name="j", epsilon=0.1, sensitivity=9
+    ).ask(f"SELECT COUNT(*) AS n FROM {name}"),
+    "a holdout": lambda s, name: Holdout.open(
+        s, table=name, name="h", threshold=1, overfits=1, epsilon=0.1
+    ).mean(f"SELECT COUNT(*) AS n FROM {name}", training=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", LOOKING)
+def test_capitals_of_a_table_do_not_count(ready, door):
+    """As in SQL, wherever a table is named; a misspelt one is refused with the nearest."""
+    with Curator.open(ready.vault, price_floor=0) as curator:
+        session = curator.session("ann")
+        assert LOOKING[door](session, "Visits")
+        if door != "in tables":
+            assert "Did you mean 'visits'" in said(lambda: LOOKING[door](session, "vistis"))
+
+
+@pytest.mark.usefixtures("ready")
+def test_capitals_of_a_table_do_not_count_for_commands():
+    assert works("describe", "VISITS", "--json").json["name"] == "visits"
+    words = ("--epsilon", "1", "--rows", "5", "--output", "made.csv", "--as", "ann")
+    assert works("synth", "Visits", *words, "--column", "region", "--method", "mwem")
+    step = offered(refused("synth", "vist", *words), r"Did you mean '(\w+)'")
+    assert works("synth", step, *words, "--column", "region", "--method", "mwem")

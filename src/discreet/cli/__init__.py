@@ -1,5 +1,18 @@
-"""The command line: reads arguments, prints, sets the exit status. Holds no privacy logic."""
+"""The command line: reads arguments, prints, sets the exit status. Holds no privacy logic.
+The commands are loaded when they are first named: `main` runs before them.
+"""
 
-from discreet.cli.application import app, main
+from typing import Any
+
+from discreet.cli.entry import main
 
 __all__ = ["app", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the application when it is first named."""
+    if name == "app":
+        from discreet.cli.application import app
+
+        return app
+    raise AttributeError(f"module 'discreet.cli' has no attribute {name!r}")

@@ -18,11 +18,12 @@ from discreet.cli.shared import (
     print_json,
     refusing,
 )
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Answer
     from discreet.curator.service import Curator
+    from discreet.curator.session import Session
     from discreet.ledger.account import Account
     from discreet.plan.draft import Plan
     from discreet.schema.described import Tables
@@ -255,25 +256,51 @@ def _query(
         _check_plot(plot)
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
-        answer = session.sql(
-            sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=_errors(error),
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups,
-            max_rows_contributed=max_rows,
-            key=key,
-        )
+        terms: dict[str, Any] = {
+            "epsilon": epsilon,
+            "rho": rho,
+            "error": _errors(error),
+            "count": count,
+            "delta": delta,
+            "max_groups_contributed": max_groups,
+            "max_rows_contributed": max_rows,
+        }
+        if plot is not None:
+            _check_bars(session, sql, terms)
+        answer = session.sql(sql, key=key, **terms)
         population, account = _accounts(curator, answer.plan, analyst)
     if as_json:
         print_json({**answer_values(answer), "remaining": _remaining(population, account)})
     else:
         _print_answer(answer, population, account)
     if plot is not None:
+        _draw(answer, plot, as_json)
+
+
+def _check_bars(session: "Session", sql: str, terms: dict[str, Any]) -> None:
+    """Refuse, before it is paid for, an answer that is known to have too many rows for a chart."""
+    from discreet.curator.chart import MOST_BARS
+
+    try:
+        plan = session.explain(sql, **terms)
+    except DiscreetError:
+        return  # the question itself says why, or buys what it needs first
+    rows = min(len(plan.groups), plan.query.limit or len(plan.groups))
+    if plan.selection is None and plan.query.having is None and rows > MOST_BARS:
+        raise InvalidValue(
+            f"the answer would have {rows:,} rows and a chart has at most {MOST_BARS:,}. Ask with "
+            "ORDER BY and LIMIT, or without --plot. Nothing was run or charged."
+        )
+
+
+def _draw(answer: "Answer", plot: Path, as_json: bool) -> None:
+    """Draw the answer, which is paid and printed by now: why there is no chart is no refusal."""
+    try:
         answer.plot(str(plot))
-        typer.echo(f"Chart: {plot}", err=as_json)
+    except DiscreetError as refusal:
+        typer.echo(f"discreet: no chart was drawn: {refusal}", err=True)
+        return
+    typer.echo(f"Chart: {plot}", err=as_json)
 
 
 def _check_plot(plot: Path) -> None:

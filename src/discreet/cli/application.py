@@ -26,10 +26,9 @@ from discreet.cli import (
     synopsis,
     synth,
 )
-from discreet.cli.pipes import patient_output
 from discreet.cli.shared import refusing
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 _HELP = "A trusted curator for sensitive tables: SQL in, private answers with error bars out."
 
@@ -108,21 +107,3 @@ def _application() -> typer.Typer:
 
 app = _application()
 """The typer application with every command."""
-
-
-def main() -> None:
-    """Run the command line of this process and set its exit status; a reader who stops reading
-    does not change it.
-
-    Privacy: none (touches no data).
-    >>> import sys, unittest.mock
-    >>> with unittest.mock.patch.object(sys, "argv", ["discreet", "--version"]):
-    ...     try:
-    ...         main()
-    ...     except SystemExit as done:
-    ...         print(done.code)
-    discreet 0.1.0
-    0
-    """
-    patient_output()
-    app()

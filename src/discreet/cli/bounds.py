@@ -118,6 +118,8 @@ def _print(found: "Bounds", account: "Account") -> None:
                 f"The {end} bound is the declared one: rows beyond it, if any, count as it. "
                 "Declare wider bounds to look further."
             )
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
     cost = ", ".join(f"{part} {paid}" for part, paid in found.cost.items())
     said = f"Free: asked before. It had cost {cost}." if found.free else f"Cost: {cost}."
     typer.echo(f"{said} Left of analyst {account.name}: {left_text(account)}.")

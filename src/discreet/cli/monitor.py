@@ -1,5 +1,6 @@
 """The commands of monitors: new pays and begins, check and run compare, renew pays again, list."""
 
+import contextlib
 import json
 import time
 from decimal import Decimal
@@ -19,10 +20,11 @@ from discreet.cli.shared import (
     print_json,
     refusing,
 )
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 
 if TYPE_CHECKING:
     from discreet.curator.service import Curator
+    from discreet.plan.notes import Note
     from discreet.streams.monitor import Monitor
     from discreet.streams.monitor_design import Design
     from discreet.streams.monitor_state import Check
@@ -117,6 +119,8 @@ def _new(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
+    from discreet.display.values import note_values
+    from discreet.plan.notes import cuts_of
     from discreet.streams.monitor import Monitor
 
     words: dict[str, Any] = {
@@ -133,9 +137,10 @@ def _new(
         if not dry:
             Monitor.open(session, sql, name=name, **words)
         said = _explained(curator, design, analyst)
+        notes = cuts_of(design.watched.plan)
     charged = not dry and not known
     if as_json:
-        print_json({"name": name, "charged": charged, **said})
+        print_json({"name": name, "charged": charged, **said, "notes": note_values(notes)})
         return
     typer.echo(
         f"{name}: alarm when {sql} is at least {threshold}; {alarms} alarm(s) a run, of any "
@@ -147,6 +152,8 @@ def _new(
     )
     if said["number_error"] is not None:
         typer.echo(f"The number of an alarm is within {said['number_error']:g} (95%).")
+    for note in notes:
+        typer.echo(f"Note: {note}")
     if charged:
         typer.echo(f"Cost: {said['cost']}. Left of analyst {analyst}: {said['left']}.")
     else:
@@ -185,15 +192,19 @@ def _check(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
+    from discreet.display.values import note_values
     from discreet.streams.monitor import Monitor
 
     with existing_vault(folder) as curator:
         monitor = Monitor.open(curator.session(analyst), name=name)
         check = _checked(curator, monitor, refresh, sql, threshold)
+        notes = monitor.notes_of(check.question)
     if as_json:
-        print_json(check.values())
-    else:
-        typer.echo(_line(check))
+        print_json({**check.values(), "notes": note_values(notes)})
+        return
+    typer.echo(_line(check))
+    for note in notes:
+        typer.echo(f"Note: {note}")
 
 
 @refusing
@@ -324,8 +335,13 @@ def _list(
 
 def _values(monitor: "Monitor", analyst: str) -> dict[str, Any]:
     """What is known of a monitor; of one that may not go on, why."""
+    from discreet.display.values import note_values
+
+    notes: tuple[Note, ...] = ()
     try:
-        return {"analyst": analyst, **monitor.values()}
+        with contextlib.suppress(InvalidValue, UnsafeQuery):  # refused by now: nothing to say
+            notes = monitor.notes
+        return {"analyst": analyst, **monitor.values(), "notes": note_values(notes)}
     except Unavailable as problem:
         return {"analyst": analyst, "name": monitor.name, "unavailable": str(problem)}
 

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import InvalidValue
-
 if TYPE_CHECKING:
     from discreet.curator.service import Curator
     from discreet.curator.session import Session
@@ -19,12 +17,11 @@ def publishing_session(curator: "Curator", table: str, analyst: str | None) -> "
     'publishing_session'
     """
     from discreet.ledger.account import Holder
+    from discreet.schema.table import table_named
 
-    if table not in curator.tables:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    population = table_named(curator.tables, table).population
     if analyst is not None:
         return curator.session(analyst)
-    population = curator.tables[table].population
     publisher = f"publisher-{population}"
     known = {(account.holder, account.name) for account in curator.ledger.accounts()}
     if (Holder.ANALYST, publisher) not in known:

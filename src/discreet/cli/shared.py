@@ -2,10 +2,12 @@
 A refusal is one or two sentences on standard error, never a traceback.
 """
 
+import contextlib
 import functools
+import inspect
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +35,7 @@ __all__ = [
     "print_json",
     "refusing",
     "vault",
+    "waiting",
 ]
 
 GRID_SECONDS = Decimal("0.05")
@@ -92,6 +95,26 @@ def new_console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False, emoji=False)
+
+
+@contextlib.contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """What is being done and for how long, on standard error while it lasts; only to a terminal.
+
+    Privacy: none (touches no data): words and the clock of the one who waits.
+    >>> with waiting("fitting"):
+    ...     pass
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(
+        *layout, console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        shown.add_task(words, total=None)
+        yield
 
 
 def print_json(values: Any) -> None:
@@ -172,6 +195,18 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     return to_its_end
 
 
+def _options(command: Callable[..., Any]) -> dict[str, str]:
+    """How a command spells what Python calls by a name: by that of its option, or of its own."""
+    found: dict[str, str] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        for each in getattr(parameter.annotation, "__metadata__", ()):
+            flag = getattr(each, "default", None)  # in Annotated, the first word is the option's
+            if isinstance(flag, str) and flag.startswith("--"):
+                spelt = f"{flag} {{}}"
+                found |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}
+    return found
+
+
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
 
@@ -190,9 +225,10 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            from discreet.display.words import refusal_text
+            from discreet.display.words import refusal_text, respelt
 
-            typer.echo(f"discreet: {refusal_text(refusal)}", err=True)
+            told = respelt(refusal_text(refusal), _options(command))
+            typer.echo(f"discreet: {told}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except KeyboardInterrupt as stop:
             typer.echo(f"discreet: {str(stop) or 'interrupted.'}", err=True)

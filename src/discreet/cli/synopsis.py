@@ -15,9 +15,11 @@ from discreet.cli.shared import (
     number,
     print_json,
     refusing,
+    waiting,
 )
 
 if TYPE_CHECKING:
+    from discreet.plan.notes import Note
     from discreet.streams.snapshot import Estimate
 
 __all__ = ["register"]
@@ -73,9 +75,10 @@ def _open(
     vault: VaultFolder = Path("vault"),
     json: Json = False,
 ) -> None:
+    from discreet.display.values import note_values
     from discreet.streams.synopsis import Synopsis
 
-    with existing_vault(vault) as curator:
+    with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
         made = Synopsis.open(
             curator.session(analyst),
             tuple(each.strip() for each in columns.split(",") if each.strip()),
@@ -92,6 +95,7 @@ def _open(
             "rho": float(made.spent),
             "rounds_left": made.rounds_left,
             "total": made.snapshot.total,
+            "notes": note_values(made.snapshot.notes),
         }
     if json:
         print_json(found)
@@ -100,6 +104,8 @@ def _open(
         f"{name}: about {made.snapshot.total:,.0f} rows of {table}; "
         f"{found['rounds_left']} rounds are left for questions that are not measured ahead."
     )
+    for note in made.snapshot.notes:
+        typer.echo(f"Note: {note}")
 
 
 @refusing
@@ -122,11 +128,13 @@ def _query(
 
     if not analyst:
         snapshot = Snapshot.load(name)
-        _show([(each, snapshot.query(each)) for each in sql], json)
+        _show([(each, snapshot.query(each)) for each in sql], snapshot.notes, json)
         return
     with existing_vault(vault) as curator:
-        synopsis = Synopsis.resume(curator.session(analyst), name)
-        _show([(each, synopsis.query(each)) for each in sql], json)
+        with waiting(f"fitting {name} again, then asking"):
+            synopsis = Synopsis.resume(curator.session(analyst), name)
+            found = [(each, synopsis.query(each)) for each in sql]
+        _show(found, synopsis.snapshot.notes, json)
 
 
 @refusing
@@ -139,7 +147,7 @@ def _download(
 ) -> None:
     from discreet.streams.synopsis import Synopsis
 
-    with existing_vault(vault) as curator:
+    with existing_vault(vault) as curator, waiting(f"fitting {name} again"):
         synopsis = Synopsis.resume(curator.session(analyst), name)
         synopsis.save(output)
     if json:
@@ -148,7 +156,9 @@ def _download(
         new_console().print(f"{output}: {output.stat().st_size:,} bytes, public.")
 
 
-def _show(found: "list[tuple[str, Estimate]]", json: bool) -> None:
+def _show(found: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", json: bool) -> None:
+    from discreet.display.values import note_values
+
     rows: list[dict[str, Any]] = [
         {
             "question": question,
@@ -156,6 +166,7 @@ def _show(found: "list[tuple[str, Estimate]]", json: bool) -> None:
             "share": each.share,
             "half_width": each.half_width,
             "source": each.source,
+            "notes": note_values(notes),
         }
         for question, each in found
     ]
@@ -165,3 +176,5 @@ def _show(found: "list[tuple[str, Estimate]]", json: bool) -> None:
     for row in rows:
         width = "not checked" if row["half_width"] is None else f"±{row['half_width']:,.1f}"
         new_console().print(f"{row['value']:,.1f} ({width}, {row['source']}): {row['question']}")
+    for note in notes:
+        typer.echo(f"Note: {note}")

@@ -9,11 +9,12 @@ from typing import Any
 
 from discreet.curator.answer import Answer
 from discreet.errors import InvalidValue, UnsafeQuery
+from discreet.plan.notes import Note, table_notes
 from discreet.plan.price import Noise
 from discreet.query.naming import free_name
 from discreet.rationals import Number, positive
-from discreet.schema.column import Column, nearest
-from discreet.schema.table import Table
+from discreet.schema.column import Column
+from discreet.schema.table import Table, table_named
 from discreet.schema.write import decimal_literal
 
 __all__ = ["Bounds", "Buckets", "FAILURE", "failure_probability"]
@@ -52,14 +53,9 @@ class Buckets:
         >>> Buckets.of({}, "visits", "age")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: there is no table 'visits'. There are none. \
-Nothing was charged.
+Nothing was run or charged.
         """
-        found = {name.casefold(): each for name, each in tables.items()}.get(table.casefold())
-        if found is None:
-            raise InvalidValue(
-                f"there is no table {table[:60]!r}. {nearest(table[:60], tables)} "
-                "Nothing was charged."
-            )
+        found = table_named(tables, table)
         return cls(found, found.column(column))
 
     @property
@@ -260,6 +256,16 @@ class Bounds:
         lower, upper = (decimal_literal(end, f"{where}: a bound") for end in self.ends)
         return f"lower = {lower}, upper = {upper}"
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the histogram, and bounded.
+
+        Privacy: none (touches no data).
+        >>> Bounds.notes.fget is not None
+        True
+        """
+        return table_notes(self.buckets.table, (self.buckets.column.name,))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
@@ -276,6 +282,7 @@ class Bounds:
             "confidence": self.confidence,
             "cost": dict(self.cost),
             "free": self.free,
+            "notes": [{"text": each.text, "ask": each.ask or None} for each in self.notes],
         }
 
     def __repr__(self) -> str:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from discreet.curator.programs import Exact, planned
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, UnsafeQuery, with_article
+from discreet.errors import InvalidValue, SchemaError, UnsafeQuery, with_article
 from discreet.loss import Relation
 from discreet.plan.draft import Plan
 from discreet.plan.picks import width_of
 from discreet.schema.column import Column
 from discreet.schema.names import sql_name
+from discreet.schema.table import table_named
 
 __all__ = [
     "Axis",
@@ -151,13 +152,11 @@ def column_of(session: Session, table: str, name: str) -> Column:
     >>> column_of.__name__
     'column_of'
     """
-    known = session._warehouse.tables()
-    if table not in known:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
-    for column in known[table].columns:
-        if column.name == name:
-            return column
-    raise InvalidValue(f"{table} has no column {name!r:.80}. Nothing was run or charged.")
+    known = table_named(session._warehouse.tables(), table)
+    try:
+        return known.column(name)
+    except SchemaError as refusal:
+        raise InvalidValue(f"{refusal} Nothing was run or charged.") from None
 
 
 def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.answer import Receipt as Asked
 from discreet.curator.columns import Values, rows_of
+from discreet.curator.interrupts import handing_over
 from discreet.curator.programs import Exact, Program, perform
 from discreet.curator.session import Session
 from discreet.errors import UnprovableRequest
@@ -73,6 +74,7 @@ def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | 
     }
 
 
+@handing_over
 def performed(
     session: Session,
     values: Values,

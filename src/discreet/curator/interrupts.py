@@ -2,14 +2,18 @@
 and stored first, so that asking again is free. A second Ctrl-C stops all the same.
 """
 
+import functools
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Interrupted", "STORED", "charging", "finishing"]
+__all__ = ["Interrupted", "STORED", "charging", "finishing", "handing_over"]
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 STORED = "interrupted after the charge: what it paid for is finished and stored."
 """What is said of work that was finished although Ctrl-C was pressed."""
@@ -17,19 +21,26 @@ STORED = "interrupted after the charge: what it paid for is finished and stored.
 _STDERR = 2  # written to directly: a stream may be closed, or in the middle of a write
 
 _NOTICE = (
-    "\ndiscreet: a charge has begun, so what it pays for is finished and stored first. "
+    "\ndiscreet: a charge has begun, so what it pays for is finished and kept first. "
     "Ctrl-C again stops it unfinished; a charge stays.\n"
 )
 _FREE = f"{STORED} The same question again is free."
+_HELD = (
+    "interrupted after the charge: what it paid for is finished. It is stored nowhere, so take it "
+    "from this exception: its `answer`, or sys.last_value.answer at a prompt."
+)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came after the charge: all is stored, and the same question again is free.
+    """Ctrl-C came after the charge: what was paid for is finished.
 
-    Privacy: none (touches no data).
+    Its message says where that is: stored, and free when asked again, or here as `answer`.
+    Privacy: none (touches no data): an answer is a released one.
     >>> issubclass(Interrupted, KeyboardInterrupt)
     True
     """
+
+    answer: Any = None
 
 
 class _Turn:
@@ -83,3 +94,27 @@ def charging() -> None:
     """
     if _turns and threading.current_thread() is threading.main_thread():
         _turns[0].charging = True
+
+
+def handing_over(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The work, finished once it has charged; what came of it goes with the interruption.
+
+    For releases that are stored nowhere: nothing that was paid for is lost.
+    Privacy: none (touches no data).
+    >>> handing_over(lambda: 3)()
+    3
+    """
+
+    @functools.wraps(work)
+    def to_its_end(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        made: list[_Result] = []
+        try:
+            with finishing(words=_HELD):
+                made.append(work(*arguments, **options))
+        except Interrupted as stop:
+            if made:
+                stop.answer = made[0]
+            raise
+        return made[0]
+
+    return to_its_end

@@ -42,10 +42,7 @@ def price_in_text(
     return options.epsilon
 
 
-ONE_PRICE = (
-    "give one price: epsilon=0.1, say, or rho= or error= (on the command line --epsilon 0.1). "
-    "Nothing was charged."
-)
+ONE_PRICE = "give one price: epsilon= (0.1, say), rho= or error=. Nothing was charged."
 """What is said to a question without a price, or with several."""
 
 

@@ -23,6 +23,7 @@ from discreet.curator.running import (
 )
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
+from discreet.ledger.account import rounded_up
 from discreet.ledger.entry import Receipt
 from discreet.ledger.states import Change, States
 from discreet.loss import Loss, Pure
@@ -36,6 +37,7 @@ __all__ = [
     "Exact",
     "Program",
     "begin",
+    "check_charge",
     "check_room",
     "perform",
     "planned",
@@ -178,6 +180,19 @@ def check_room(session: Session) -> None:
     'check_room'
     """
     session._vault.ledger.check_quota(session.name)
+
+
+def check_charge(session: Session, plan: Plan, cost: Loss, *, label: str) -> None:
+    """Refuse, in a preview, what a charge would refuse whatever is left: a price below the least,
+    and constants that a column cannot have.
+
+    Privacy: none (touches no data): from budgets, the price and the question alone.
+    >>> check_charge.__name__
+    'check_charge'
+    """
+    refuse_unknown_values(plan.query, plan.tables)
+    floor, payers = session._vault.ledger.floor, session._payers(plan.tables)
+    floor.check(payers, rounded_up(cost), label=label)
 
 
 def begin(

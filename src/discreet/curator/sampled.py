@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.estimates import Estimated
+from discreet.curator.interrupts import charging, handing_over
 from discreet.curator.running import release_rows
 from discreet.curator.service import Curator
 from discreet.errors import InvalidValue
@@ -22,11 +23,12 @@ from discreet.plan.notes import table_notes
 from discreet.robust.blocks import SampleAndAggregate
 from discreet.robust.outcome import Outcome
 from discreet.robust.summaries import Summary
-from discreet.schema.table import Table
+from discreet.schema.table import Table, table_named
 
 __all__ = ["sample_and_aggregate"]
 
 
+@handing_over
 def sample_and_aggregate(
     curator: Curator,
     analyst: str,
@@ -55,6 +57,7 @@ def sample_and_aggregate(
     'sample_and_aggregate'
     """
     known = _table(curator, table, columns)
+    table = known.name
     mechanism = SampleAndAggregate(
         blocks=blocks,
         lattice=lattice,
@@ -71,6 +74,7 @@ def sample_and_aggregate(
     name = getattr(estimator, "__qualname__", type(estimator).__name__)
 
     def charge() -> Receipt:
+        charging()
         return ledger.charge(
             population=known.population,
             analyst=analyst,
@@ -100,9 +104,7 @@ def sample_and_aggregate(
 
 
 def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
-    known = curator.tables.get(table)
-    if known is None:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
+    known = table_named(curator.tables, table)
     if known.kind == "public":
         raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
     numbers = {each.name for each in known.columns if each.kind in ("integer", "number")}

@@ -394,8 +394,8 @@ class Session:
         if made.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "
-                "there are is not public. Suppose a count (count=...), or name a price. Nothing "
-                "was run or charged."
+                "there are is not public. Suppose a number with count=, or name a price. "
+                "Nothing was run or charged."
             )
         found = self._released_count(
             made, lambda count: priced_for_error(draft, error, kind, count)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from discreet.curator.answer import Answer
 from discreet.curator.shown import off_text
-from discreet.display.words import cost_text, left_text, sensitivity_text
+from discreet.display.words import cost_text, left_text, respelt, sensitivity_text
 from discreet.ledger.account import Account
 from discreet.ledger.causes import Cause
 from discreet.ledger.entry import Act, Entry, account_of
@@ -31,6 +31,10 @@ __all__ = [
     "plan_table",
 ]
 
+_OPTIONS = {
+    name: f"--{name.replace('_', '-')} {{}}"
+    for name in ("count", "max_groups_contributed", "max_rows_contributed")
+}
 _LONGEST_QUESTION = 200  # characters in a table of entries; the rest is in the record
 
 
@@ -122,8 +126,10 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
         unit = "" if measure["step"] == 1 else f", in steps of {measure['step']:g}"
         rows.append((label, f"{measure['name']}: {measure['mechanism']}; {reach}{unit}"))
         label = ""
-    rows += _labelled("note", facts["warnings"])
-    rows += _labelled("suggestion", [each.words for each in suggestions(plan, count)])
+    rows += _labelled("note", [respelt(each, _OPTIONS) for each in facts["warnings"]])
+    rows += _labelled(
+        "suggestion", [respelt(each.words, _OPTIONS) for each in suggestions(plan, count)]
+    )
     return _pairs([*rows, ("SQL to be run", plan.sql)])
 
 
@@ -134,7 +140,7 @@ def _groups(count: int | None, selection: str | None) -> str:
 
 def _error(error: float | None, count: int | None) -> str:
     if error is None:
-        return "depends on the rows of a group" + ("; suppose a count" if count is None else "")
+        return "depends on the rows of a group" + ("; suppose --count N" if count is None else "")
     digits = f"{error:,.0f}" if error >= 100 else f"{error:,.3g}"
     return f"± {digits}" + ("" if count is None else f" where a group has {count:,} rows")
 

@@ -2,6 +2,8 @@
 Sees released values and public parameters only.
 """
 
+import re
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon
@@ -15,12 +17,14 @@ __all__ = [
     "left_text",
     "refusal_of",
     "refusal_text",
+    "respelt",
     "sensitivity_text",
     "spent_text",
 ]
 
 _DIGITS = 4
 _LARGEST_EPSILON = 1000
+_STATED = ("epsilon", "rho", "delta")
 
 
 def _up(value: Fraction) -> str:
@@ -112,6 +116,28 @@ def refusal_text(refusal: DiscreetError) -> str:
     'MEDIAN is not supported here. Nothing was run or charged.'
     """
     return refusal.told
+
+
+def respelt(text: str, names: Mapping[str, str]) -> str:
+    """Advice in the spelling of another surface: for a name as Python has it, what stands there
+    instead, with `{}` for its value. A name in a call or in OPTIONS stays.
+
+    Privacy: none (touches no data).
+    >>> respelt('Suppose one with count=, or use method="mwem".',
+    ...         {"count": "--count {}", "method": "--method {}"})
+    'Suppose one with --count, or use --method mwem.'
+    """
+    if not names:
+        return text
+    listed = "|".join(map(re.escape, names))
+    named = rf'(?<![\w.])(?<!\w\()({listed})=(?!=)("[^"]*"|[\w-]+(?:\.\w+)*)?'
+
+    def spelt(found: re.Match[str]) -> str:
+        if found[1] in _STATED and found[2]:  # a fact, such as "at delta=1e-6", and no advice
+            return found[0]
+        return names[found[1]].format((found[2] or "").strip('"')).strip()
+
+    return re.sub(named, spelt, text)
 
 
 def sensitivity_text(l1: float, l2: float) -> str:

@@ -190,7 +190,8 @@ class Origin:
     def marks(self) -> list[bytes]:
         """By what a copy of the rows is known again, besides `content`.
 
-        The end of each Parquet file; for files that DuckDB reads, the values, of all and of each.
+        The end of each Parquet file; for files that DuckDB reads, the values, of all and, where it
+        need not be rewritten to be read, of each.
         Privacy: exact functions of the data: to be keyed, and kept in the vault.
         >>> Origin.of("spark:clinic.visits").marks()
         []
@@ -200,7 +201,8 @@ class Origin:
         files = self.files or SparkSource.read(self.source).files()
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
         parts = [] if self.file is None else [self.read]
-        parts += map(str, files) if parts and len(files) > 1 else []
+        if parts == [self.source] and len(files) > 1:
+            parts += map(str, files)
         codes = (code for part in parts for code in value_codes(part, self.format))
         return [*found, *(b"values\0" + each for each in codes)]
 

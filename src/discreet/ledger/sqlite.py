@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.errors import InvalidValue
+from discreet.accounting.conversion import zcdp_epsilon
+from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.ledger._book import (
     Book,
     Sealed,
@@ -34,9 +35,12 @@ from discreet.ledger.requests import Request, bind, check_unbound
 from discreet.ledger.states import Change, check_name, move
 from discreet.ledger.verification import Verification, replay
 from discreet.loss import Loss
+from discreet.rationals import ceil_decimal
 from discreet.schema.table import Budget
 
 __all__ = ["Ledger", "open_account"]
+
+_DIGITS = 8  # of an epsilon in advice
 
 
 class Ledger:
@@ -123,8 +127,11 @@ Nothing was changed.
         text = memo_text(memo)
 
         def amend(book: Book) -> None:
-            book.account(fresh.holder, name)  # must be there
-            amended = replay(read_entries(book.connection), fresh)
+            known = book.account(fresh.holder, name)  # must be there
+            try:
+                amended = replay(read_entries(book.connection), fresh)
+            except BudgetExceeded:
+                raise BudgetExceeded(_too_little(known, fresh)) from None
             book.append(Act.AMEND, (fresh,), describe_account(fresh), text)
             book.put(amended)
 
@@ -416,6 +423,19 @@ def open_account(book: Book, account: Account) -> None:
             f"{known.holder} {known.name!r} has a budget of {_shown(known)} already. To make it "
             f"{_shown(account)}, run `{_amending(account)}`. Nothing was changed."
         )
+
+
+def _too_little(known: Account, fresh: Account) -> str:
+    """That a budget is below what was spent, and the least that is not, to the custodian."""
+    said = f"{fresh.holder} {fresh.name!r} has spent more than {_shown(fresh)} admits"
+    room = known.spent_delta <= fresh.delta - fresh.conversion_delta
+    if known.pure != fresh.pure or not room:
+        return f"{said}; keep its delta, {float(known.delta):.12g}. Nothing was changed."
+    least = known.spent
+    if not fresh.pure:  # and a little, for the digits of the conversion
+        least = zcdp_epsilon(rho=least, delta=fresh.conversion_delta) * Fraction(10**6 + 1, 10**6)
+    shown = f"{float(ceil_decimal(least, _DIGITS)):.{_DIGITS}g}"
+    return f"{said}; give it at least epsilon {shown}. Nothing was changed."
 
 
 def _amending(account: Account) -> str:

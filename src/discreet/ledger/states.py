@@ -2,7 +2,7 @@
 Appended and sealed like the entries, so that an older copy that is put back is found.
 """
 
-import re
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,11 @@ from discreet.errors import InvalidValue, Stale, Unavailable, with_article
 from discreet.ledger._book import Book
 from discreet.ledger._store import Store
 from discreet.ledger.account import Holder, folded
+from discreet.schema.names import of_words
 
 __all__ = ["Begun", "Change", "State", "States", "check_name", "move"]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_LONGEST = 64
 _COLUMNS = "analyst, name, kind, version, entry, body"
 _BEGUN = "SELECT number, name, kind FROM states WHERE analyst = ? AND version = 1"
 _BEYOND = (1 << 63) - 1  # later than every state
@@ -36,10 +37,17 @@ class Change:
 
     def __post_init__(self) -> None:
         given: object = self.name
-        if not isinstance(given, str) or not _NAME.fullmatch(given):
+        known = isinstance(given, str) and given[:1].isalnum() and len(given) <= _LONGEST
+        if not known or not of_words(self.name, "_.-"):
             raise InvalidValue(
                 f"the name {self.name!r:.80} cannot be used; write 1 to 64 letters, digits, dots, "
                 "dashes or underscores, a letter or digit first. Nothing was run or charged."
+            )
+        composed = unicodedata.normalize("NFC", self.name)
+        if composed != self.name:
+            raise InvalidValue(
+                f"the name {self.name!r:.80} has letters and accents apart. Write it as "
+                f"{composed!r:.80}, which looks the same. Nothing was run or charged."
             )
 
 

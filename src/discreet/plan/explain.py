@@ -179,7 +179,7 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
     if ratios - set(VARYING) and count is None:
         said.append(
             "The error of an average, a variance or a covariance depends on the number of rows, "
-            "which is secret; suppose a count to see it."
+            "which is secret; suppose one with count= to see it."
         )
     if ratios & set(VARYING):
         said.append(

@@ -275,7 +275,7 @@ def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None)
     if unknown and count is None:
         raise UnprovableRequest(
             f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "
-            "(count=...); the question asked without one buys a noisy count first. "
+            "with count=; the question asked without one buys a noisy count first. "
             "Nothing was run or charged."
         )
     if unknown:

@@ -22,6 +22,7 @@ from discreet.query.ranking import ordinal
 from discreet.query.scopes import Results, Rows, bare_name
 from discreet.query.typed import Kind, Scope, Typed, only, where_in_text
 from discreet.schema.column import nearest
+from discreet.schema.names import sql_name
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -247,7 +248,7 @@ def _interval(item: Item, side: str, made: dict[str, Made]) -> IntervalEnd:
         names = [each.output.name for each in made.values()]
         raise UnsafeQuery(
             f"{what} takes the alias of an aggregate in the SELECT list. "
-            f"{nearest(name[:60], names)}"
+            f"{nearest(name[:60], names, spelt=sql_name)}"
         )
     output = made[name.casefold()].output
     if in_ranks(output.expression):

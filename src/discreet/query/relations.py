@@ -12,6 +12,7 @@ from discreet.query.algebra import Field, Join, PerUnit, Rows, Scan, Source
 from discreet.query.naming import free_name
 from discreet.query.typed import Kind, Typed, only, refuse, where_in_text
 from discreet.schema.column import OTHER, Column, nearest
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Visible:
         >>> Visible("v", "age", None).spelt
         'v.age'
         """
-        return f"{self.table}.{self.name}" if self.table else self.name
+        name = sql_name(self.name)
+        return f"{sql_name(self.table)}.{name}" if self.table else name
 
 
 def _typed(column: Column) -> Typed:
@@ -134,10 +136,11 @@ class Relation:
         name, table = _written(node)
         known = dict.fromkeys(each.table for each in self.columns)
         if table and table.casefold() not in {each.casefold() for each in known}:
-            listed = " or ".join(f"{each}.{name[:60]}" for each in known if each)
+            own = sql_name(name[:60])
+            listed = " or ".join(f"{sql_name(each)}.{own}" for each in known if each)
             raise UnsafeQuery(
                 f"{table[:60]!r}{where_in_text(node)} is not the table asked about. "
-                f"Write {listed or name[:60]}."
+                f"Write {listed or own}."
             )
         found = self.named(name, table)
         if len(found) > 1:
@@ -152,7 +155,7 @@ class Relation:
         hint = f"Text stands in single quotes: '{name}'." if name in keys else ""
         raise UnsafeQuery(
             f"{described(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
-            f"{hint or nearest(name[:60], columns)}"
+            f"{hint or nearest(name[:60], columns, spelt=sql_name)}"
         )
 
     def named(self, name: str, table: str = "") -> list[Visible]:

@@ -16,6 +16,7 @@ from discreet.query.naming import default_name
 from discreet.query.relations import Relation, scans
 from discreet.query.typed import Kind, Reader, Typed, missing, refuse, where_in_text
 from discreet.query.values import VALUES
+from discreet.schema.names import sql_name
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -124,13 +125,15 @@ class Rows:
                 "column to tell. Write COUNT(*)."
             )
         if not self.relation.units:
-            raise UnsafeQuery(f"{what} counts only the unit. Select {unit} in the subquery.")
+            raise UnsafeQuery(
+                f"{what} counts only the unit. Select {sql_name(unit)} in the subquery."
+            )
         if type(node).__name__ == "Column" and self.relation.find(node).typed is None:
             return
         unit = self.relation.units[0].name
         raise UnsafeQuery(
             f"{what} counts only the unit {unit!r}. "
-            f"Write COUNT(DISTINCT {unit}), or GROUP BY the column."
+            f"Write COUNT(DISTINCT {sql_name(unit)}), or GROUP BY the column."
         )
 
     def _column(self, node: "Expr") -> Typed:
@@ -138,7 +141,7 @@ class Rows:
         if found.typed is None:
             raise UnsafeQuery(
                 f"{found.name!r}{where_in_text(node)} tells people apart: it stands only in "
-                f"COUNT(DISTINCT {found.name}), in joins and in subqueries."
+                f"COUNT(DISTINCT {sql_name(found.name)}), in joins and in subqueries."
             )
         return found.typed
 
@@ -215,10 +218,12 @@ class Results:
         name = bare_name(node)
         if name.casefold() in self.names:
             return self.names[name.casefold()]
-        name = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
+        found = self.rows.read(node)
+        name = default_name(found.expression, self.rows.relation.spellings)
+        statistic = "AVG" if found.kind.is_number else "COUNT"
         raise UnsafeQuery(
             f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
-            f"Add it to GROUP BY, or write AVG({name}), for instance."
+            f"Add it to GROUP BY, or write {statistic}({sql_name(name)}), for instance."
         )
 
 

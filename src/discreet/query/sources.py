@@ -11,6 +11,7 @@ from discreet.query.algebra import Field, Join
 from discreet.query.relations import Relation, Visible, described, renamed, scans
 from discreet.query.typed import only, refuse, where_in_text
 from discreet.schema.column import nearest
+from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
     if name.casefold() not in tables:
         raise UnsafeQuery(
             f"there is no table {name[:60]!r}{where_in_text(node)}. "
-            f"{nearest(name[:60], [*known.tables, *known.queries])}"
+            f"{nearest(name[:60], [*known.tables, *known.queries], spelt=sql_name)}"
         )
     table = tables[name.casefold()]
     return Relation.of(table, _alias(node) or table.name)
@@ -134,7 +135,7 @@ def _told_apart(left: Relation, right: Relation, node: "Expr") -> None:
     if twin and twin[0]:
         raise UnsafeQuery(
             f"two tables are called {twin[0][:60]!r}{where_in_text(node)}. Give each an alias: "
-            f"FROM {twin[0][:60]} AS a JOIN ... AS b."
+            f"FROM {sql_name(twin[0][:60])} AS a JOIN ... AS b."
         )
 
 
@@ -268,7 +269,8 @@ def _different_people(left: Relation, right: Relation, node: "Expr") -> UnsafeQu
     if left.units and right.units:
         advice = f"Add ON {left.units[0].spelt} = {right.units[0].spelt}"
     else:
-        advice = f"Select {(right if left.units else left).unit} in the subquery, and join on it"
+        unit = sql_name((right if left.units else left).unit or "")
+        advice = f"Select {unit} in the subquery, and join on it"
     return UnsafeQuery(
         f"JOIN{where_in_text(node)} without the unit: rows of different people would meet. "
         f"{advice}."

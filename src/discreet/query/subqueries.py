@@ -16,7 +16,7 @@ from discreet.query.relations import Relation, Visible
 from discreet.query.scopes import Rows, Unit
 from discreet.query.sources import Known, from_clause
 from discreet.query.typed import Kind, Typed, only, refuse, where_in_text
-from discreet.schema.names import any_name
+from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:
@@ -269,6 +269,6 @@ def _without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
             "Ask without the subquery."
         )
     return UnsafeQuery(
-        f"{what} mixes people before noise is added. Add {relation.unit} to its GROUP BY, or ask "
-        "for the groups directly."
+        f"{what} mixes people before noise is added. Add {sql_name(relation.unit)} to its GROUP "
+        "BY, or ask for the groups directly."
     )

@@ -10,7 +10,15 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from discreet.curator.programs import Exact, Program, perform, price, versions_of
+from discreet.curator.interrupts import handing_over
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    check_charge,
+    perform,
+    price,
+    versions_of,
+)
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.ledger.account import Holder
@@ -103,7 +111,9 @@ class Release:
                     "Nothing was charged."
                 )
             seen |= tables
-        return ReleasePlan(self, frame, parts, paid)
+        made = ReleasePlan(self, frame, parts, paid)
+        check_charge(session, frame.plan, made.cost, label=made.label)
+        return made
 
 
 def _share(paid: Pure | ZCDP, part: Fraction) -> Pure | ZCDP:
@@ -138,6 +148,16 @@ class ReleasePlan:
         True
         """
         return tuple(loss for part in self.parts for loss in part.losses)
+
+    @property
+    def label(self) -> str:
+        """What it is called in the record and in refusals.
+
+        Privacy: none (touches no data).
+        >>> ReleasePlan.label.fget is not None
+        True
+        """
+        return f"The release {self.release.title!r:.100}"
 
     @property
     def cost(self) -> Loss:
@@ -233,6 +253,7 @@ class ReleasePlan:
             "notes": [str(note) for note in cuts_of(self.frame.plan)],
         }
 
+    @handing_over
     def run(self) -> Published:
         """Charge, read the table once, release every part.
 
@@ -250,7 +271,7 @@ class ReleasePlan:
         program = Program(
             plan=frame.plan,
             cost=self.cost,
-            label=f"The release {self.release.title!r:.100}",
+            label=self.label,
             release=release,
             details={"release": digest_of(facts)},
             seconds=_SECONDS_PER_PART * len(parts),

@@ -39,6 +39,7 @@ from discreet.release.synth_rounds import Cells, Noisy, Step
 from discreet.release.synth_stages import Stages
 from discreet.release.synth_state import Course, Spec
 from discreet.schema.names import sql_name
+from discreet.schema.table import table_named
 
 __all__ = ["exact_codes", "synthesize"]
 
@@ -83,10 +84,9 @@ def synthesize(
         )
     parts = stages or Stages()
     way = f"{method}; {parts.said}" if parts.said else method
-    known = session._warehouse.tables()
-    if table not in known:
-        raise InvalidValue(f"there is no table {table!r:.80}. Nothing was run or charged.")
-    fields = fields_of(known[table], columns)
+    known = table_named(session._warehouse.tables(), table)
+    table = known.name
+    fields = fields_of(known, columns)
     keys = ", ".join(each.sql for each in fields)
     made = planned(
         session,
@@ -104,8 +104,8 @@ def synthesize(
         fields=fields,
         model=model,
         cost=_said(cost, epsilon),
-        unit=known[table].unit or "row",
-        neighbours=str(known[table].neighbours),
+        unit=known.unit or "row",
+        neighbours=str(known.neighbours),
         receipt=source.course.receipt,
         analyst=session.name,
         question=made.question,

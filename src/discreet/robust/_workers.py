@@ -7,10 +7,12 @@ import multiprocessing
 import os
 import pickle
 import resource
+import signal
 import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -43,7 +45,7 @@ def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     nursery = context.Process(target=_nursery, args=(task, len(blocks), there))
-    nursery.start()
+    _start_undisturbed(nursery)
     there.close()
     try:
         for block in blocks:  # each is read when its turn comes
@@ -59,6 +61,18 @@ def run_blocks(task: Task, blocks: Sequence[Any]) -> list[int]:
         nursery.join()
         nursery.close()
     return found
+
+
+def _start_undisturbed(process: BaseProcess) -> None:
+    """Start a process that Ctrl-C does not reach: a terminal sends it to all at once, and what
+    comes of blocks that are paid for is the caller's to decide.
+    """
+    resource_tracker.ensure_running()  # it would unblock signals as it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def check_sendable(estimator: Estimator) -> None:

@@ -3,14 +3,13 @@ Also the names a schema may use. Declared by the custodian; nothing here is read
 """
 
 import difflib
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from discreet.errors import SchemaError, with_article
-from discreet.schema.names import any_name
+from discreet.schema.names import any_name, of_words
 
 __all__ = [
     "AS_NULL",
@@ -48,41 +47,49 @@ MIDNIGHT = datetime(1970, 1, 1)
 OTHER = "other"
 """The public name of the group of undeclared category values."""
 
+_LONGEST = 63  # bytes of a name
 _LONGEST_SOURCE_NAME = 1000
 _LONGEST_DESCRIPTION = 1000
 _MOST_KEYS = 100_000
 _STEP_DIGITS = 10**18  # numerator and denominator of a step fit a 64-bit integer
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(
+    word: str, known: Iterable[str], *, spelt: Callable[[str], str] = lambda name: name
+) -> str:
     """A hint that ends a message: the known word nearest to an unknown one, or all of them.
 
+    `spelt` says how a word is written where the hint is followed.
     Privacy: none (touches no data).
     >>> nearest("regoin", ["age", "region"])
     "Did you mean 'region'?"
+    >>> nearest("slect", ["select"], spelt='"{}"'.format)
+    'Did you mean \'"select"\'?'
     """
     folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), folded, n=1)
     if found:
-        return f"Did you mean {folded[found[0]]!r}?"
-    listed = ", ".join(sorted(folded.values())[:20])
+        return f"Did you mean {spelt(folded[found[0]])!r}?"
+    listed = ", ".join(map(spelt, sorted(folded.values())[:20]))
     return f"Known: {listed}." if listed else "There are none."
 
 
 def identifier(name: str, what: str) -> str:
     """Check that a name is made of letters, digits and underscores, and hand it back.
 
+    Letters of every script are; such a name can also be that of a file.
     Privacy: none (touches no data).
-    >>> identifier("patient_id", "unit")
-    'patient_id'
+    >>> identifier("patient_id", "unit"), identifier("Größe", "unit")
+    ('patient_id', 'Größe')
     """
     given: object = name
-    if not isinstance(given, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", given):
+    begins = isinstance(given, str) and (given[:1].isalpha() or given[:1] == "_")
+    if not begins or not of_words(name) or len(name.encode()) > _LONGEST:
         raise SchemaError(
-            f"{what} is {name!r}; a name has 1 to 63 letters, digits and underscores "
-            "and does not begin with a digit."
+            f"{what} is {name!r:.200}; a name has 1 to {_LONGEST} bytes of letters, digits and "
+            "underscores and does not begin with a digit."
         )
-    return name
+    return any_name(name, what)
 
 
 def described(text: str, what: str) -> str:

@@ -256,6 +256,7 @@ class Described(Mapping[str, Any]):
 class Tables(Mapping[str, Described]):
     """The public facts of several tables by name, shown as text or in a notebook.
 
+    Capitals in a name do not count, as in SQL.
     Privacy: none (touches no data).
     >>> Tables([table_values(Table("visits", unit="id", rows_per_unit=3))])
     visits  0 columns; protects each id, at most 3 rows
@@ -270,12 +271,13 @@ class Tables(Mapping[str, Described]):
         self._tables = {each["name"]: Described(each) for each in tables}
 
     def __getitem__(self, name: str) -> Described:
-        if name not in self._tables:
+        found = {each.casefold(): table for each, table in self._tables.items()}
+        if str(name).casefold() not in found:
             raise InvalidValue(f"there is no table {name!r:.100}. {nearest(str(name), self)}")
-        return self._tables[name]
+        return found[str(name).casefold()]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tables
+        return str(name).casefold() in {each.casefold() for each in self._tables}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)

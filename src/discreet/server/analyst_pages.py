@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.curator.answer import Answer
 from discreet.curator.session import Session
-from discreet.display.words import cost_text, left_text, refusal_of, spent_text
+from discreet.display.words import cost_text, left_text, refusal_of, respelt, spent_text
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.loss import Pure
@@ -28,6 +28,13 @@ from discreet.web.rendering import page
 __all__ = ["analyst_pages", "preview_of"]
 
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
+_FIELDS = {
+    "count": 'the field "Rows in a group"',
+    **{
+        name: f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({name}={{}})"
+        for name in ("max_groups_contributed", "max_rows_contributed")
+    },
+}
 _MOST_BARS = 24
 _MOST_DIGITS = 12
 _OUTCOMES = {
@@ -146,7 +153,13 @@ def _previewed(
         "left": _left(made, analyst, population),
         "errors": list(errors.items()),
         "curve": drawn,
-        "warnings": [*warnings_of(made), *(each.words for each in suggestions(made, count))],
+        "warnings": [
+            respelt(each, _FIELDS)
+            for each in (
+                *warnings_of(made, count),
+                *(one.words for one in suggestions(made, count)),
+            )
+        ],
         "seconds": f"{float(here.desk.curator.visible_after(made)):g}",
     }
 

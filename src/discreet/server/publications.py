@@ -23,6 +23,7 @@ from discreet.release.published import MANIFEST, Published
 from discreet.release.specification import read_release
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit
 from discreet.server.problems import Problem
 from discreet.server.service_forms import NAME, ReleaseForm
@@ -152,5 +153,4 @@ async def _manifest(request: Request, name: _Name, who: _Analyst) -> dict[str, A
 async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
     desk = desk_of(request)
     body = await desk.gate.run(who.name, lambda: _kept(desk, who, name))
-    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
-    return Response(body, media_type="application/zip", headers=headers)
+    return Response(body, media_type="application/zip", headers=attachment(f"{name}.zip"))

@@ -18,7 +18,7 @@ __all__ = [
     "SynopsisForm",
 ]
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+NAME = r"^[^\W_][\w.-]{0,63}$"
 """How services are named."""
 
 _Name = Annotated[str, StringConstraints(pattern=NAME)]

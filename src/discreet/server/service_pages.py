@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.curator.shown import number_text
 from discreet.errors import DiscreetError
+from discreet.schema.names import sql_name
 from discreet.server.pages import Analyst, Here, form_of
 from discreet.server.paging import PAGE, number_in
 from discreet.server.services import Shelf, asked_synopsis, described_synopsis, named
@@ -150,6 +151,6 @@ async def _shown_synopsis(
         refusal=refusal,
         name=name,
         synopsis=found,
-        sql=sql or f"SELECT COUNT(*) FROM {found['table']} WHERE ",
+        sql=sql or f"SELECT COUNT(*) FROM {sql_name(found['table'])} WHERE ",
         told=told,
     )

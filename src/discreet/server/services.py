@@ -2,6 +2,7 @@
 Services run on remote sessions, and what they say is the library's; nothing here looks at rows.
 """
 
+import contextlib
 import tempfile
 import threading
 from collections import OrderedDict
@@ -15,10 +16,12 @@ from discreet.curator.programs import states_of
 from discreet.curator.session import Session
 from discreet.display.values import note_values
 from discreet.display.words import cost_text
-from discreet.errors import InvalidValue, Unavailable
+from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 from discreet.ledger.account import Holder
+from discreet.plan.notes import Note
 from discreet.server.accounts import Identity
 from discreet.server.desk import Desk, analyst, desk_of
+from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 from discreet.server.service_forms import (
@@ -131,6 +134,7 @@ def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str)
         "half_width": told.half_width,
         "source": told.source,
         "rounds_left": found.rounds_left,
+        "notes": note_values(found.snapshot.notes),
     }
 
 
@@ -229,9 +233,17 @@ async def _monitors(
 def _listed_monitor(desk: Desk, monitor: Monitor) -> dict[str, Any]:
     """What is known of a monitor; of one that an adoption has closed, why."""
     try:
-        return monitor.values()
+        return _watched(monitor)
     except Unavailable as problem:
         return {"name": monitor.name, "unavailable": desk.told(problem)}
+
+
+def _watched(monitor: Monitor) -> dict[str, Any]:
+    """What is known of a monitor, with its notes; none where its question is refused by now."""
+    notes: tuple[Note, ...] = ()
+    with contextlib.suppress(InvalidValue, UnsafeQuery):
+        notes = monitor.notes
+    return {**monitor.values(), "notes": note_values(notes)}
 
 
 async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:
@@ -244,12 +256,11 @@ async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> d
         made = Monitor.open(session, form.sql, name=form.name, **words)
         account = desk.curator.ledger.account(Holder.ANALYST, who.name)
         return {
-            **made.values(),
+            **_watched(made),
             "cost": cost_text(design.cost, account.conversion_delta),
             "error": design.error(checks=_CHECKS),
             "error_checks": _CHECKS,
             "number_error": design.number_error(),
-            "notes": note_values(made.notes),
         }
 
     return await desk.gate.run(who.name, begin)
@@ -260,7 +271,7 @@ async def _monitor(request: Request, name: _Name, who: _Analyst) -> dict[str, An
 
     def read() -> dict[str, Any]:
         named(desk, who, "monitor", name)
-        return Monitor(desk.curator.remote_session(who.name), name).values()
+        return _watched(Monitor(desk.curator.remote_session(who.name), name))
 
     return await desk.gate.run(who.name, read)
 
@@ -272,7 +283,8 @@ async def _check(request: Request, name: _Name, form: CheckForm, who: _Analyst) 
         named(desk, who, "monitor", name)
         desk.admit_check(who)
         monitor = Monitor(desk.session(who), name)
-        return monitor.check(form.sql, threshold=form.threshold).values()
+        check = monitor.check(form.sql, threshold=form.threshold)
+        return {**check.values(), "notes": note_values(monitor.notes_of(check.question))}
 
     return await desk.gate.run(who.name, check)
 
@@ -284,7 +296,7 @@ async def _renew(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]
         named(desk, who, "monitor", name)
         monitor = Monitor(desk.session(who), name)
         monitor.renew()
-        return monitor.values()
+        return _watched(monitor)
 
     return await desk.gate.run(who.name, renew)
 
@@ -409,5 +421,5 @@ async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
             return place.read_bytes()
 
     body = await desk.gate.run(who.name, written)
-    headers = {"Content-Disposition": f'attachment; filename="{name}.npz"'}
+    headers = attachment(f"{name}.npz")
     return Response(body, media_type="application/octet-stream", headers=headers)

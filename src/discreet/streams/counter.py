@@ -5,10 +5,12 @@ A point is drawn once, and it is durable before anything of it is said.
 from collections.abc import Callable
 from datetime import date
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
     begin,
+    check_charge,
     check_room,
     perform,
     states_of,
@@ -63,7 +65,9 @@ class Counter:
         'explain'
         """
         reach = Reach(versions, buckets)
-        return Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        check_charge(session, made.plan, made.cost, label="This counter")
+        return made
 
     @staticmethod
     def open(
@@ -153,6 +157,7 @@ class Counter:
         """
         return cuts_of(self.design.plan)
 
+    @finishing(words=STORED)
     def advance(self, *, upto: date) -> tuple[Point, ...]:
         """Read the buckets that start on this day or before and were not read yet: their points.
 

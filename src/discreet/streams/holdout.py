@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
+from discreet.curator.interrupts import STORED, finishing, handing_over
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -23,6 +24,7 @@ from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
 from discreet.plan.draft import Plan
 from discreet.plan.measures import Estimator
+from discreet.plan.notes import Note, cuts_of
 from discreet.plan.price import Price
 from discreet.query.algebra import Scan, Statistic
 from discreet.query.literals import refuse_unknown_values
@@ -58,6 +60,7 @@ class Mean:
     """A mean that can be relied on, and where it is from.
 
     `half_width` is that of the noise, at 95%; None for the training half's, which has none.
+    `notes` say what is left out of the holdout's sum, and bounded.
     Privacy: released by a `Holdout`.
     >>> Mean(0.31, Agreement.TRAINING, None).source.value
     'training'
@@ -66,6 +69,7 @@ class Mean:
     value: float
     source: Agreement
     half_width: float | None
+    notes: tuple[Note, ...] = ()
 
 
 class Holdout:
@@ -86,6 +90,7 @@ class Holdout:
         self.settings = settings
 
     @staticmethod
+    @finishing(words=STORED)
     def open(
         session: Session,
         *,
@@ -198,6 +203,7 @@ class Holdout:
         """
         return self.settings.overfits - self._stand()[1].standing.used
 
+    @handing_over
     def mean(self, sql: str, *, training: Number) -> Mean:
         """The mean of a sum over all rows: the training half's own if the holdout agrees with it.
 
@@ -247,10 +253,10 @@ class Holdout:
         # Written whatever is said: if only disagreements were, a full disk would tell them apart.
         states_of(self._session).put(state.next(replace(stand, standing=after).to_bytes()))
         if said is None:
-            return Mean(float(own), Agreement.TRAINING, None)
+            return Mean(float(own), Agreement.TRAINING, None, cuts_of(plan))
         width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
         scale = float(step / size)
-        return Mean(said * scale, Agreement.HOLDOUT, width * scale)
+        return Mean(said * scale, Agreement.HOLDOUT, width * scale, cuts_of(plan))
 
     def _checked(self, plan: Plan, stand: Stand) -> int:
         """How many of our steps one step of the question is; refuses what one unit moves more."""

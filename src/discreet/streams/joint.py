@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -227,6 +228,7 @@ class Joint:
         """How many rows of one cell one unit can add or take away."""
         return self._cells.table.rows_per_unit * self._cells.table.neighbours.steps
 
+    @finishing(words=STORED)
     def ask(self, sql: str) -> Reading:
         """Answer a question, or refuse it if the joint sensitivity would exceed its limit.
 

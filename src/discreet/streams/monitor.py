@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
     begin,
+    check_charge,
     check_room,
     perform,
     states_of,
@@ -67,7 +69,7 @@ class Monitor:
         >>> Monitor.explain.__name__
         'explain'
         """
-        return Design.of(
+        made = Design.of(
             session,
             sql,
             threshold=threshold,
@@ -76,6 +78,8 @@ class Monitor:
             rho=rho,
             numbers=numbers,
         )
+        check_charge(session, made.watched.plan, made.cost, label="A run of this monitor")
+        return made
 
     @staticmethod
     def open(
@@ -110,7 +114,7 @@ class Monitor:
                 "a monitor needs a threshold, in the units of its question. Nothing was run or "
                 "charged."
             )
-        design = Monitor.explain(
+        design = Design.of(
             session,
             sql,
             threshold=threshold,
@@ -192,7 +196,16 @@ class Monitor:
         >>> Monitor.notes.fget is not None
         True
         """
-        return cuts_of(Watched.of(self._session, self._read()[1].question).plan)
+        return self.notes_of(self._read()[1].question)
+
+    def notes_of(self, sql: str) -> tuple[Note, ...]:
+        """The same for another question that was checked.
+
+        Privacy: none (touches no data).
+        >>> Monitor.notes_of.__name__
+        'notes_of'
+        """
+        return cuts_of(Watched.of(self._session, sql).plan)
 
     @property
     def alarms_left(self) -> int:
@@ -204,6 +217,7 @@ class Monitor:
         """
         return self._read()[1].alarms_left
 
+    @finishing(words=STORED)
     def check(self, sql: str | None = None, *, threshold: Number | None = None) -> Check:
         """Compare the value as it is now with the threshold: above, which is an alarm, or below.
 
@@ -291,6 +305,7 @@ class Monitor:
         states_of(self._session).put(state.next(watch.after(check, after).to_bytes()))
         return check
 
+    @finishing(words=STORED)
     def renew(self) -> None:
         """Begin the next run and pay for it, with the same settings. Refused while alarms are left.
 

@@ -2,16 +2,19 @@
 answers they give. Never holds a noisy threshold, a counter of a run or a key; needs no curator.
 """
 
+import hashlib
 import io
 import json
 import math
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
@@ -30,6 +33,7 @@ __all__ = ["Estimate", "Snapshot", "Update"]
 _CONFIDENCE = Fraction(95, 100)
 _FORMAT = "discreet synopsis 1"
 _LARGE = 2  # a sigma from which on it is the deviation, but for less than a float tells
+_MOST_FITTED = 4  # hypotheses that are kept in memory, of up to 32 MB each
 _PASSES = 3  # over the measurements of rounds, since each moves what the others say
 
 
@@ -119,7 +123,7 @@ class Snapshot:
         self.weights = weights or self._fitted()
 
     def _fitted(self) -> Weights:
-        made = Weights.of(self._questions.universe, fitted(self.measured))
+        made = Weights.of(self._questions.universe, _fit(_Released.of(self.measured)))
         for _ in range(_PASSES):
             for update in self.updates:
                 self._move(made, update)
@@ -269,6 +273,34 @@ class Snapshot:
             weights=Weights.of(questions.universe, weights),
             data_versions=tuple(facts["data_versions"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Released:
+    """Noisy contrasts, equal where everything in them is."""
+
+    digest: bytes
+    measured: Measured = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, measured: Measured) -> "_Released":
+        parities = measured.parities
+        said = hashlib.sha256(
+            repr((parities.universe.sizes, parities.order, parities.variances)).encode()
+        )
+        for axes, noisy in measured.noisy.items():
+            listed = np.ascontiguousarray(noisy)
+            said.update(f"{axes} {listed.dtype} {listed.shape}".encode())
+            said.update(listed.tobytes())
+        return cls(said.digest(), measured)
+
+
+@lru_cache(maxsize=_MOST_FITTED)
+def _fit(released: _Released) -> NDArray[np.float64]:
+    """The counts that agree with the contrasts: minutes for many cells, so once in a process."""
+    found = fitted(released.measured)
+    found.setflags(write=False)
+    return found
 
 
 def _plain(column: Column) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.programs import (
     Exact,
     Program,
@@ -177,6 +178,7 @@ class Synopsis:
         further = int((self._body.rho - self._body.spent) / self._round_cost().rho)
         return further + (self._body.standing is not None)
 
+    @finishing(words=STORED)
     def query(self, sql: str) -> Estimate:
         """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
 

@@ -191,7 +191,7 @@ def test_values_are_plain_and_the_text_says_all(curator):
     values = found.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert list(values) == [
-        "table", "column", "lower", "upper", "share", "confidence", "cost", "free",
+        "table", "column", "lower", "upper", "share", "confidence", "cost", "free", "notes",
     ]  # fmt: skip
     assert found.at(failure=TINY).upper == 65536
     assert repr(found).startswith(f"Bounds(visits.income: {found.lower} to {found.upper}, ")

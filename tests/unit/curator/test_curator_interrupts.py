@@ -4,17 +4,29 @@ the answer is finished and stored, and the next ask is free. The signals are rea
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from discreet.curator import interrupts
 from discreet.curator.interrupts import Interrupted, charging, finishing
+from discreet.curator.medians import median, proposed_median
+from discreet.curator.robustly import clustered, location, mode, spread
+from discreet.curator.sampled import sample_and_aggregate
 from discreet.curator.service import Curator
 from discreet.engines import duckdb
 from discreet.errors import BudgetExceeded
 from discreet.ledger import releases, requests, sqlite
+from discreet.loss import Pure
+from discreet.mechanisms.lattice import Lattice
+from discreet.release import Declared, Release
+from discreet.robust.summaries import BlockMean
+from discreet.streams import Counter, Holdout, Joint, Monitor
 from support.command_line import run, write_desk
 
 QUESTION = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
@@ -74,7 +86,7 @@ def test_from_the_charge_on_the_answer_is_finished(desk, monkeypatch, place, nam
             pressing(patch, place, name, after=after)
             with pytest.raises(Interrupted, match="finished and stored"):
                 session.sql(QUESTION, epsilon=1)
-        assert "finished and stored first" in capfd.readouterr().err
+        assert "finished and kept first" in capfd.readouterr().err
         assert session.remaining.epsilon == 19
         assert session.sql(QUESTION, epsilon=1).free
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -237,3 +249,177 @@ def test_the_notice_never_fails(monkeypatch):
     monkeypatch.setattr(os, "write", gone)
     with pytest.raises(Interrupted):
         work()
+
+
+AGE = {"table": "visits", "column": "age"}
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+def rows_of_a_block(rows):
+    return len(rows)
+
+
+def _blocks(curator):
+    return sample_and_aggregate(
+        curator, "ann", "visits", ["age"], rows_of_a_block, blocks=4,
+        lattice=Lattice(lower=0, upper=100, step=1), summary=BlockMean(price=Pure(epsilon=1)),
+    )  # fmt: skip
+
+
+def _holdout(session):
+    made = Holdout.open(session, table="visits", name="h", threshold=1, overfits=2, epsilon=1)
+    return lambda: made.mean(COUNT, training=1)
+
+
+def _release(session):
+    by_region = Declared("marginals", "by_region", {"columns": ["region"], "orders": [1]})
+    release = Release(title="t", table="visits", epsilon=1, tables=(by_region,))
+    return lambda: release.plan(session).run()
+
+
+# What is stored nowhere goes with the interruption.
+HANDED = {
+    "spread": lambda s, _: lambda: spread(s, **AGE, epsilon=1),
+    "location": lambda s, _: lambda: location(s, **AGE, epsilon=1),
+    "clustered": lambda s, _: lambda: clustered(s, **AGE, clusters=1, width=9, epsilon=1),
+    "mode": lambda s, _: lambda: mode(s, "visits", "region", epsilon=1),
+    "proposed median": lambda s, _: lambda: proposed_median(s, **AGE, within=5, epsilon=1),
+    "sample and aggregate": lambda _, c: lambda: _blocks(c),
+    "holdout": lambda s, _: _holdout(s),
+    "release": lambda s, _: _release(s),
+}
+
+
+def _monitor(session):
+    made = Monitor.open(session, COUNT, name="m", threshold=10**9, epsilon=1)
+    return made.check, lambda: made.values()["checks"] == 1
+
+
+def _counter(session):
+    sql = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
+    made = Counter.open(session, sql, name="c", epsilon=1, versions=1)
+    return lambda: made.advance(upto=date(2024, 4, 1)), lambda: len(made.points) > 0
+
+
+def _joint(session):
+    made = Joint.open(session, table="visits", name="j", epsilon=1, sensitivity=100)
+    again = []
+
+    def ask():
+        again.append(made.ask(COUNT))
+        return again[-1]
+
+    return ask, lambda: ask() == ask()
+
+
+# What is stored is there afterwards, and free.
+KEPT = {
+    "monitor": _monitor, "counter": _counter, "joint": _joint,
+    "median": lambda s: (lambda: median(s, **AGE, epsilon=1), lambda: True),
+}  # fmt: skip
+
+
+@pytest.fixture
+def house(tmp_path):
+    made = write_desk(tmp_path)
+    made.schema.write_text(made.schema.read_text() + "delta = 1e-6\n")
+    assert made.run("add", made.schema).status == 0
+    assert made.run("grant", "ann", "--epsilon", "20", "--delta", "1e-6").status == 0
+    with Curator.open(made.vault) as curator:
+        yield curator
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("name", HANDED)
+def test_what_is_stored_nowhere_is_handed_over(house, monkeypatch, name, after, capfd):
+    """Pressed as the engine begins and when it has ended: the answer is in the exception."""
+    session = house.session("ann")
+    work = HANDED[name](session, house)
+    kind = type(work())
+    paid = len(session.history())
+    with monkeypatch.context() as patch:
+        pressing(patch, duckdb.DuckDB, "rows", after=after)
+        with pytest.raises(Interrupted, match=r"take it from this exception: its `answer`") as stop:
+            work()
+    assert "finished and kept first" in capfd.readouterr().err
+    assert type(stop.value.answer) is kind
+    assert len(session.history()) == paid + (name != "holdout")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("name", KEPT)
+def test_what_services_were_paid_for_is_kept(house, monkeypatch, name, after):
+    session = house.session("ann")
+    work, kept = KEPT[name](session)
+    pressed = []
+    with monkeypatch.context() as patch:
+        pressing(patch, duckdb.DuckDB, "rows", after=after)
+        try:
+            work()
+        except Interrupted as stop:
+            pressed.append(str(stop))
+    assert len(pressed) == 1
+    assert "finished and stored" in pressed[0]
+    paid = len(session.history())
+    assert kept()
+    if name in ("median", "joint"):
+        work()
+    assert len(session.history()) == paid
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from blocks import slow
+from discreet.curator.interrupts import Interrupted
+from discreet.curator.sampled import sample_and_aggregate
+from discreet.curator.service import Curator
+from discreet.loss import Pure
+from discreet.mechanisms.lattice import Lattice
+from discreet.robust.summaries import BlockMean
+
+if __name__ == "__main__":
+    with Curator.open({vault!r}) as curator:
+        try:
+            sample_and_aggregate(
+                curator, "ann", "visits", ["age"], slow, blocks=4,
+                lattice=Lattice(lower=0, upper=100, step=1),
+                summary=BlockMean(price=Pure(epsilon=1)),
+            )
+        except Interrupted as stop:
+            print("handed over", stop.answer.cost)
+"""
+SLOW = """
+import time
+from datetime import date
+from pathlib import Path
+
+def slow(rows):
+    Path({mark!r}).touch()
+    while not Path({go!r}).exists():
+        time.sleep(0.01)
+    return len(rows)
+"""
+
+
+def test_blocks_go_on_when_a_terminal_interrupts_all_processes(house, tmp_path):
+    """Ctrl-C of a terminal reaches the whole group: the blocks that are paid for are finished."""
+    house.close()
+    mark, go = tmp_path / "begun", tmp_path / "go"
+    (tmp_path / "blocks.py").write_text(SLOW.format(mark=str(mark), go=str(go)))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(folder=str(tmp_path), vault=str(tmp_path / "vault")))
+    with subprocess.Popen(
+        [sys.executable, str(script)], start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        while not mark.exists() and process.poll() is None:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        go.touch()
+        out, err = process.communicate()
+    assert (process.returncode, err.count("Traceback")) == (0, 0), err
+    assert out.startswith("handed over Pure")
+    assert "finished and kept first" in err

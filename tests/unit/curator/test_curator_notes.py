@@ -4,8 +4,12 @@ offer to ask is answered.
 """
 
 import json
+import re
+import tomllib
+from datetime import date
 from fractions import Fraction
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,8 +23,10 @@ from discreet.loss import ZCDP
 from discreet.plan.draft import Draft, plan
 from discreet.plan.explain import warnings_of
 from discreet.plan.notes import Note, notes_of
+from discreet.query.algebra import Scan
 from discreet.query.parse import parse
-from discreet.schema.table import Budget
+from discreet.schema.column import Column
+from discreet.schema.table import Budget, Table
 from support.command_line import run
 from support.questions import TABLES
 from support.sql_page import ACCEPTED
@@ -217,16 +223,7 @@ def _notes(session, text):
 @pytest.mark.parametrize("dialect", ["postgresql", "spark"])
 def test_notes_do_not_depend_on_the_engine(dialect):
     for text in EXAMPLES:
-        plans = []
-        for each in ("duckdb", dialect):
-            query = parse(text, TABLES)
-            first, *others = (TABLES[name] for name in query.tables)
-            listed = tuple((table, f'"{table.name}"') for table in others)
-            draft = Draft(
-                query=query, table=first, price=ZCDP(rho=1), delta=Fraction(1, 10**9),
-                others=listed, question=text, dialect=each,
-            )  # fmt: skip
-            plans.append(plan(draft))
+        plans = [_planned(text, each) for each in ("duckdb", dialect)]
         assert plans[0].notes == plans[1].notes
 
 
@@ -260,3 +257,129 @@ def test_names_that_are_words_of_sql_can_be_asked_about(tmp_path):
         assert len(offers) == 3
         for offer in offers:
             assert len(session.sql(offer, epsilon=1)) == 1
+
+
+DAYS = """
+[table]
+name = "days"
+unit = "who"
+rows_per_unit = 6
+[columns]
+age    = { type = "integer", lower = 0, upper = 20 }
+select = { type = "number", lower = -2, upper = 2, step = 0.5 }
+ward   = { type = "category", keys = ["a", "b"] }
+day    = { type = "date", lower = 2024-01-01, upper = 2024-01-09 }
+[budget]
+epsilon = 1000000
+"""
+CONDITIONS = [
+    "",
+    "age > 7",
+    "ward = 'a'",
+    "NOT (\"select\" < 0.5) OR ward IN ('b')",
+    "day >= DATE '2024-01-05' AND (age + 2 * \"select\") / 3 <= 4",
+    "CASE WHEN ward IS NULL THEN age ELSE 20 - age END < 9",
+    "EXTRACT(DAY FROM day) = 3 OR DATE_TRUNC('week', day) = DATE '2024-01-08' OR age IS NULL",
+]
+SHAPES = [
+    "SELECT SUM(age) AS a FROM days{}",
+    'SELECT SUM(age) AS a, AVG("select") AS s, MIN(day) AS d FROM days{}',
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed=1) ward, FLOOR(age / 4) AS f, "
+    "COUNT(*) AS n FROM days{} GROUP BY ward, f",
+]
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory):
+    """People with at most six rows, none beyond a bound: what is prepared is what is here."""
+    rows = [
+        (who, (7 * who + 3 * at) % 21 if (who + at) % 5 else None, ((who * at) % 9 - 4) / 2,
+         ("a", "b", None)[(who + at) % 3], date(2024, 1, 1 + (who + 2 * at) % 9))
+        for who in range(40) for at in range(1 + who % 6)
+    ]  # fmt: skip
+    names = ("who", "age", "select", "ward", "day")
+    frame = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    with Curator.open(tmp_path_factory.mktemp("days") / "vault", price_floor=0) as curator:
+        curator.add(tomllib.loads(DAYS), data=frame)
+        curator.grant("ana", epsilon=10**6)
+        with duckdb.connect() as plain:
+            plain.register("days", frame)
+            yield curator.session("ana"), plain
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_offers_are_about_the_rows_of_the_statement(days, condition, shape):
+    """What an offered question answers is what plain DuckDB finds on the statement's own rows."""
+    session, plain = days
+    notes = session.explain(
+        shape.format(f" WHERE {condition}" if condition else ""), epsilon=1
+    ).notes
+    where = condition or "TRUE"
+    concerned = f"SELECT DISTINCT who FROM days WHERE {where}"
+    expected = {
+        "units_at_the_limit": "SELECT COUNT(*) FROM (SELECT who FROM days GROUP BY who "
+        f"HAVING COUNT(*) >= 6) WHERE who IN ({concerned})",
+        "units_beyond": "SELECT COUNT(*) FROM (SELECT who FROM (SELECT DISTINCT who, ward, "
+        f"FLOOR(age / 4) FROM days WHERE {where}) GROUP BY who HAVING COUNT(*) > 1)",
+        "rows_at_a_bound": f"SELECT COUNT(*) FROM days WHERE ({where}) AND (age <= 0 OR age >= 20)",
+        "age_at_a_bound": f"SELECT COUNT(*) FROM days WHERE ({where}) AND (age <= 0 OR age >= 20)",
+        "select_at_a_bound": f'SELECT COUNT(*) FROM days WHERE ({where}) AND ABS("select") >= 2',
+        "day_at_a_bound": f"SELECT COUNT(*) FROM days WHERE ({where}) AND "
+        "day IN ('2024-01-01', '2024-01-09')",
+        "rows_in_no_group": None,
+    }
+    tried = set()
+    for ask in (note.ask for note in notes if note.ask):
+        ((found,),) = [session.sql(ask, epsilon=EXACT).to_dicts()]
+        for name, value in found.items():
+            question = expected[name]
+            if question is None:
+                missing = "ward" if ask.rstrip(")").endswith("ward IS NULL") else "FLOOR(age / 4)"
+                question = f"SELECT COUNT(*) FROM days WHERE ({where}) AND {missing} IS NULL"
+            assert value == plain.sql(question).fetchall()[0][0], ask
+            tried.add(name)
+    assert len(tried) >= {0: 2, 1: 4, 2: 3}[SHAPES.index(shape)]
+
+
+def test_a_condition_over_several_tables_is_not_left_out():
+    """Nothing is offered for a condition that is not about the rows of one table."""
+    narrowed = 0
+    for text in EXAMPLES:
+        query = parse(text, TABLES)
+        if not isinstance(query.source, Scan) and "WHERE" in text.upper():
+            narrowed += 1
+            assert not any(note.ask for note in _planned(text).notes), text
+    assert narrowed > 3
+
+
+def _planned(text, dialect="duckdb"):
+    query = parse(text, TABLES)
+    first, *others = (TABLES[name] for name in query.tables)
+    listed = tuple((table, f'"{table.name}"') for table in others)
+    return plan(Draft(
+        query=query, table=first, price=ZCDP(rho=1), delta=Fraction(1, 10**9), others=listed,
+        question=text, dialect=dialect,
+    ))  # fmt: skip
+
+
+def test_notes_are_short_and_say_nothing_twice():
+    """At most two sentences, and what is the same of several columns stands in one."""
+    wide = Table("wide", unit="id", rows_per_unit=4, columns=tuple(
+        Column(f"c{at}", "integer", upper=at + 1) for at in range(20)
+    ))  # fmt: skip
+    sums = ", ".join(f"SUM({each.name}) AS s{at}" for at, each in enumerate(wide.columns))
+    draft = Draft(
+        query=parse(f"SELECT {sums} FROM wide", {"wide": wide}), table=wide, price=ZCDP(rho=1)
+    )
+    notes = plan(draft).notes
+    assert len(notes) == 5  # rows, three lines of at most eight columns, intervals
+    for note in (*notes, *(each for text in EXAMPLES for each in _planned(text).notes)):
+        assert len(re.findall(r"[.;] [A-Z]", note.text)) <= 1, note.text
+    for text in EXAMPLES:
+        texts = [note.text for note in _planned(text).notes]
+        endings = [each.partition(": ")[2] for each in texts if " counts from " in each]
+        tables = [each.partition(".")[0] for each in texts if " counts from " in each]
+        assert len(set(zip(tables, endings, strict=True))) == len(endings), text
+        reasons = [each.partition(" is ")[2] for each in texts if each.startswith("Rows whose ")]
+        assert len(set(reasons)) == len(reasons), text

@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.plan.evaluate import ranked
 from discreet.query.algebra import Statistic
 from discreet.server.exports import csv_of
-from discreet.streams import Monitor, Synopsis
+from discreet.streams import Holdout, Monitor, Synopsis
 from discreet.streams.counter import Counter
 from discreet.streams.joint import Joint
 from support.vaults import curator_of, people
@@ -155,6 +155,10 @@ def test_estimates_and_services_have_notes(session):
     synopsis = Synopsis.open(
         session, table="visits", columns=["region", "age"], name="s", alpha=0.2, epsilon=50
     )
+    holdout = Holdout.open(
+        session, table="visits", name="h", threshold=10**5, overfits=1, epsilon=5,
+        reach=200_000, step=0.5,
+    )  # fmt: skip
     found = {
         "median": median(session, "visits", "income", epsilon=5).notes,
         "clustered": clustered(
@@ -164,9 +168,12 @@ def test_estimates_and_services_have_notes(session):
         "counter": Counter.open(session, months, name="c", epsilon=5, versions=1).notes,
         "synopsis": synopsis.snapshot.notes,
         "monitor": Monitor.open(session, count, name="m", threshold=10**6, epsilon=5).notes,
+        "holdout": holdout.mean("SELECT SUM(income) AS s FROM visits", training=3).notes,
+        "bounds": session.bounds("visits", "income", epsilon=5).notes,
     }
     for name, notes in found.items():
         texts = [note.text for note in notes]
         assert any(text.startswith(rows) for text in texts), name
         expected = {"monitor": rows, "synopsis": "age counts from 0 to 110"}.get(name, income)
-        assert any(text.startswith(expected) for text in texts), name
+        told = " ".join(texts).replace(", income from", ", income counts from")
+        assert expected in told, name

@@ -193,7 +193,7 @@ def test_what_analysts_see_of_a_bucket_is_the_bucket_and_its_ranks(houses):
     said = plan_table(answer.plan, house.ledger.account(Holder.ANALYST, "ana"))
     cells = [str(cell) for cell in said.columns[1].cells]
     assert any("not promised for the middle of a bucket" in cell for cell in cells)
-    assert any("some value in the bucket is off by at most" in cell for cell in cells)
+    assert any("some value's rank is off by at most" in cell for cell in cells)
     assert not any(cell.startswith("m ±") for cell in cells)
 
 

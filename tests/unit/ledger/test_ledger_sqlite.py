@@ -107,7 +107,7 @@ def test_an_amendment_is_recorded_and_prices_the_past_again(ledger):
     assert ledger.entries()[-1].act is Act.AMEND
     pay(ledger, 0.1)
     assert ledger.verify().sound
-    with pytest.raises(BudgetExceeded, match="Entry"):
+    with pytest.raises(BudgetExceeded, match=r"has spent more than epsilon=0\.1"):
         ledger.amend("population", "people", Budget(epsilon=0.1), {})
     assert ledger.account("population", "people").epsilon == 1
     ledger.charge(population="people", analyst="ana", loss=Approximate(epsilon=0.1, delta=0))

@@ -3,11 +3,13 @@ interruption, refused where it must be; what comes out has the schema's types.
 """
 
 import csv
+import re
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from html import escape
 
+import pyarrow as pa
 import pytest
 
 from discreet.curator.programs import states_of
@@ -338,3 +340,42 @@ def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared
     assert float(course.paid[0]) == pytest.approx(
         float(Fraction(course.spec.price)) / 100, rel=1e-9
     )
+
+
+KINDS = {
+    "number": {"type": "number", "lower": 0, "upper": 9, "step": 0.5},
+    "integer": {"type": "integer", "lower": 0, "upper": 5000},
+    "boolean": {"type": "boolean"},
+    "category": {"type": "category", "keys": ["a", "b"]},
+    "date": {"type": "date", "lower": date(2024, 1, 1), "upper": date(2025, 6, 30)},
+}
+
+
+@pytest.mark.parametrize("null", ["drop", "error", None])
+def test_notes_name_the_columns_that_people_know(tmp_path, null):
+    """All kinds of columns: a note names columns of the table and nothing of the synthesis."""
+    columns = {
+        f"my_{kind}_{at}": each | ({} if null is None or kind == "category" else {"null": null})
+        for kind, each in KINDS.items()
+        for at in range(2)
+    }
+    values = {"number": 1.5, "integer": 7, "boolean": True, "category": "a",
+              "date": date(2024, 5, 5)}  # fmt: skip
+    data = pa.table({name: [values[name.split("_")[1]]] * 9 for name in columns})
+    schema = {"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 50, "delta": 1e-6}}
+    with Curator.open(tmp_path / "vault", price_floor=0) as house:
+        house.add(schema, data=data)
+        house.grant("ana", epsilon=50, delta=1e-6)
+        made = synthesize(house.session("ana"), "t", epsilon=10)
+    assert made.notes
+    for note in made.notes:
+        named = re.findall(
+            r"(?:Rows whose |^|, | or )(\w+) (?:counts|from|is|or) ", note.text.partition(": ")[0]
+        )
+        assert named, note.text
+        assert set(named) <= set(columns), note.text
+    assert not any("not at all" in note.text for note in made.notes)  # missing values are rows too
+    lost = [note.text for note in made.notes if "in no group" in note.text]
+    assert lost == [
+        "Rows whose my_category_0 or my_category_1 is missing or not declared are in no group."
+    ]

@@ -38,6 +38,9 @@ def test_questions_to_the_service_and_to_its_file(desk):
     assert asked.status == 0, asked.err
     first, second = asked.json
     assert first["source"] == "measured"
+    assert first["notes"] == second["notes"] != []
+    shown = desk.run("synopsis", "query", "first", narrow, "--as", "ana")
+    assert all(f"Note: {note['text']}" in shown.out for note in first["notes"])
     truth = sum(row[2] == "x" for row in ROWS)
     assert abs(first["value"] - truth) < 5 * first["half_width"]  # nearly ten deviations
     # The columns say a quarter, the rows a half: 1.5 thresholds above it, where the noise of the

@@ -11,7 +11,9 @@ import pytest
 from discreet.curator.programs import states_of
 from discreet.curator.service import Curator
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest, UnsafeQuery
+from discreet.streams import snapshot
 from discreet.streams._synopsis_body import Body
+from discreet.streams.fitting import fitted
 from discreet.streams.synopsis import Synopsis
 from support.synopsis_houses import COLUMNS, complete, house, rows_of
 from support.vaults import curator_of, people
@@ -324,3 +326,30 @@ def test_every_charge_is_in_the_ledger(curator):
     body = Body.of(states_of(session).newest("listed", analyst="ana"))
     assert body.finished == "yes"
     assert body.standing is None
+
+
+def test_a_hypothesis_is_fitted_once_in_a_process(curator, monkeypatch):
+    """Opened, resumed, asked and saved: the same measurements are fitted once, others anew."""
+    done = []
+
+    def counted(measured):
+        done.append(measured)
+        return fitted(measured)
+
+    snapshot._fit.cache_clear()
+    monkeypatch.setattr(snapshot, "fitted", counted)
+    session = curator.session("ana")
+    first = opened(session, "once")
+    again = [Synopsis.resume(session, "once") for _ in range(3)]
+    assert len(done) == 1
+    for each in again:
+        assert each.query(NARROW[0]) == first.query(NARROW[0])
+    opened(session, "other")
+    assert len(done) == 2
+    found = opened(session, "rounds").query(BOTH)  # moves a copy of what is kept
+    assert found.source == "round"
+    assert len(done) == 3
+    assert Synopsis.resume(session, "once").snapshot.query(BOTH) == again[0].snapshot.query(BOTH)
+    snapshot._fit.cache_clear()
+    fresh = Synopsis.resume(session, "rounds").snapshot.query(BOTH)
+    assert fresh == Synopsis.resume(session, "rounds").snapshot.query(BOTH)
