@@ -669,6 +669,8 @@ def test_capitals_of_a_table_do_not_count(ready, door):
 @pytest.mark.usefixtures("ready")
 def test_capitals_of_a_table_do_not_count_for_commands():
     assert works("describe", "VISITS", "--json").json["name"] == "visits"
+    assert works("inspect", "Visits")
+    assert works("refresh", "VisitS")
     words = ("--epsilon", "1", "--rows", "5", "--output", "made.csv", "--as", "ann")
     assert works("synth", "Visits", *words, "--column", "region", "--method", "mwem")
     step = offered(refused("synth", "vist", *words), r"Did you mean '(\w+)'")

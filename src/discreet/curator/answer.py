@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.chart import MOST_BARS, bars, printable, svg
 from discreet.curator.shown import Shown, off_text, plain_table, shown_columns
-from discreet.errors import DiscreetError, InvalidValue
+from discreet.errors import DiscreetError, InvalidValue, counted
 from discreet.plan.draft import Plan
 from discreet.plan.evaluate import (
     Bucket,
@@ -222,7 +222,7 @@ class Answer:
 
     def __repr__(self) -> str:
         names = ", ".join(self.columns)
-        return f"Answer({len(self)} rows: {names}; cost {self.receipt.cost})"
+        return f"Answer({counted(len(self), 'row')}: {names}; cost {self.receipt.cost})"
 
     def __str__(self) -> str:
         notes = [f"Note: {note}" for note in self.notes]

@@ -19,6 +19,7 @@ from discreet.plan.draft import GROUP_LIMIT, Plan
 from discreet.plan.patience import GRID_SECONDS
 from discreet.rationals import Number
 from discreet.schema.column import whole
+from discreet.schema.names import spelt_as
 from discreet.schema.table import Budget, Table
 
 __all__ = ["Curator"]
@@ -189,7 +190,7 @@ class Curator:
         >>> Curator.refresh.__name__
         'refresh'
         """
-        self._warehouse.refresh(name, on_progress=on_progress, on_report=on_report)
+        self._warehouse.refresh(self._meant(name), on_progress=on_progress, on_report=on_report)
 
     def report(self, name: str) -> SourceReport | None:
         """What could not be read when this curator last added or refreshed a table.
@@ -199,7 +200,7 @@ class Curator:
         >>> Curator.report.__name__
         'report'
         """
-        return self._warehouse.report(name)
+        return self._warehouse.report(self._meant(name))
 
     def inspect(self, name: str) -> dict[str, Any]:
         """What the bounds drop and clamp: exact, for the custodian, not for release.
@@ -208,7 +209,11 @@ class Curator:
         >>> Curator.inspect.__name__
         'inspect'
         """
-        return self._warehouse.inspect(name)
+        return self._warehouse.inspect(self._meant(name))
+
+    def _meant(self, name: str) -> str:
+        """The table's own name; an unknown one is refused further on."""
+        return spelt_as(name, self._warehouse.tables()) or name
 
     def grant(self, name: str, *, epsilon: Number, delta: Number = 0) -> None:
         """Give an analyst a budget: pure, or (epsilon, delta) kept by a zCDP filter.

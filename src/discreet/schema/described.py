@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.schema.column import OTHER, Column, nearest
-from discreet.schema.names import sql_name
+from discreet.schema.names import spelt_as, sql_name
 from discreet.schema.table import Table
 
 __all__ = ["Described", "Tables", "column_values", "examples_of", "protected_text", "table_values"]
@@ -271,13 +271,13 @@ class Tables(Mapping[str, Described]):
         self._tables = {each["name"]: Described(each) for each in tables}
 
     def __getitem__(self, name: str) -> Described:
-        found = {each.casefold(): table for each, table in self._tables.items()}
-        if str(name).casefold() not in found:
+        known = spelt_as(str(name), self._tables)
+        if known is None:
             raise InvalidValue(f"there is no table {name!r:.100}. {nearest(str(name), self)}")
-        return found[str(name).casefold()]
+        return self._tables[known]
 
     def __contains__(self, name: object) -> bool:
-        return str(name).casefold() in {each.casefold() for each in self._tables}
+        return spelt_as(str(name), self._tables) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)

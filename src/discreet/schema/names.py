@@ -5,7 +5,7 @@ source's own headings suggest. Names are public facts; nothing here is read from
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from discreet.errors import SchemaError
@@ -16,6 +16,7 @@ __all__ = [
     "of_words",
     "population_name",
     "proposed_names",
+    "spelt_as",
     "sql_name",
     "text_literal",
     "toml_key",
@@ -82,6 +83,19 @@ def folded(name: str) -> str:
     """
     # Java, and so Spark, takes the Turkish letters i with and without a dot for one.
     return unicodedata.normalize("NFC", name.replace("İ", "i").upper().casefold())
+
+
+def spelt_as(name: str, known: Iterable[str]) -> str | None:
+    """Which of the known names is meant: this very one, else one of other capitals; else None.
+
+    Privacy: none (touches no data).
+    >>> spelt_as("Kg", ["kg"]), spelt_as("Kg", ["kg", "Kg"]), spelt_as("g", ["kg"])
+    ('kg', 'Kg', None)
+    """
+    listed = list(known)
+    if name in listed:
+        return name
+    return next((each for each in listed if folded(each) == folded(name)), None)
 
 
 def population_name(name: str) -> str:

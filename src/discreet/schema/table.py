@@ -15,7 +15,7 @@ from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
 from discreet.schema.column import Column, described, nearest, whole
 from discreet.schema.format import PLAIN, Format
-from discreet.schema.names import any_name, folded, population_name
+from discreet.schema.names import any_name, folded, population_name, spelt_as
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table", "UNREADABLE_SHARE", "table_named"]
 
@@ -354,14 +354,13 @@ def table_named(tables: Mapping[str, Table], name: str) -> Table:
     discreet.errors.InvalidValue: there is no table 'visit'. Did you mean 'visits'? Nothing was \
 run or charged.
     """
-    known = {each.casefold(): table for each, table in tables.items()}
-    found = known.get(str(name).casefold())
-    if found is None:
+    known = spelt_as(str(name), tables)
+    if known is None:
         raise InvalidValue(
             f"there is no table {name!r:.80}. {nearest(str(name)[:80], tables)} Nothing was run "
             "or charged."
         )
-    return found
+    return tables[known]
 
 
 _NOT_MEANING = frozenset(
