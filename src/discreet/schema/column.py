@@ -63,8 +63,8 @@ def nearest(
     Privacy: none (touches no data).
     >>> nearest("regoin", ["age", "region"])
     "Did you mean 'region'?"
-    >>> nearest("slect", ["select"], spelt='"{}"'.format)
-    'Did you mean \'"select"\'?'
+    >>> print(nearest("slect", ["select"], spelt='"{}"'.format))
+    Did you mean '"select"'?
     """
     folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), folded, n=1)
