@@ -351,6 +351,6 @@ def test_a_hypothesis_is_fitted_once_in_a_process(curator, monkeypatch):
     assert found.source == "round"
     assert len(done) == 3
     assert Synopsis.resume(session, "once").snapshot.query(BOTH) == again[0].snapshot.query(BOTH)
-    snapshot._fit.cache_clear()
+    used["_fit"].cache_clear()
     fresh = Synopsis.resume(session, "rounds").snapshot.query(BOTH)
     assert fresh == Synopsis.resume(session, "rounds").snapshot.query(BOTH)
