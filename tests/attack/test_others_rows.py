@@ -71,6 +71,81 @@ def test_one_line_of_a_text_file(style, tmp_path):
     assert [place for place, rows in enumerate(seen) if rows != seen[0]] == []
 
 
+NAMELESS = """[format]
+header = false
+columns = 2
+delimiter = ","
+encoding = "{encoding}"
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("first", ["at the start", "at the end"])
+def test_one_line_of_a_file_without_a_header(first, encoding, tmp_path):
+    """The first line is somebody's row, and says nothing of how others end or are encoded."""
+    lines = [f"{number},{REGIONS[number % 2]}" for number in range(PEOPLE)]
+    odd_lines = [
+        *ODD[:-2],
+        "odd\r1,north",
+        "\rodd,north",
+        "odd,north\r",
+        "\x85odd,\u0430\u043d\u044f",
+    ]
+    found = []
+    for place, odd in enumerate([None, *odd_lines]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        more = [] if odd is None else [odd]
+        text = "\n".join([*more, *lines] if first == "at the start" else [*lines, *more])
+        (folder / "v.csv").write_bytes(f"{text}\n".encode(encoding, "replace"))
+        facts = {"unit": "id", "table": 'unit_source_name = "column_1"'}
+        facts["column"] = (
+            'region = { type = "category", keys = ["north", "south"], source_name = "column_2" }'
+        )
+        facts["format"] = NAMELESS.format(encoding=encoding)
+        found.append(prepared(folder, schema(folder, folder / "v.csv", **facts)))
+    others = [[row for row in rows if "odd" not in str(row[0])] for rows in found]
+    assert len(others[0]) == PEOPLE
+    assert [place for place, rows in enumerate(others) if rows != others[0]] == []
+
+
+@pytest.mark.parametrize("first", ["at the start", "at the end"])
+def test_one_line_of_json_lines(first, tmp_path):
+    rows = [json.dumps({"id": n, "region": REGIONS[n % 2]}) for n in range(PEOPLE)]
+    odd_lines = [
+        '{\r"id": "odd", "region": "north"}',
+        "\rodd",
+        "odd\r",
+        "{",
+        '{"id": "odd"',
+        "\x00",
+    ]
+    found = []
+    for place, odd in enumerate([None, *odd_lines]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        more = [] if odd is None else [odd]
+        text = "\n".join([*more, *rows] if first == "at the start" else [*rows, *more])
+        (folder / "v.jsonl").write_bytes(f"{text}\n".encode())
+        found.append(prepared(folder, schema(folder, folder / "v.jsonl")))
+    assert len(found[0]) == PEOPLE
+    assert [place for place, made in enumerate(found) if made != found[0]] == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_utf_16_without_a_mark_and_without_names_is_refused(kind, tmp_path):
+    """Only somebody's row could say in which order the bytes of a sign stand."""
+    text = "1,north\n" if kind == "csv" else '{"id": 1, "region": "north"}\n'
+    (tmp_path / f"v.{kind}").write_bytes((text * 40).encode("utf-16-be"))
+    given = NAMELESS.format(encoding="utf-16")
+    facts = {"format": given if kind == "csv" else '[format]\nencoding = "utf-16"'}
+    with (
+        Curator.open(tmp_path / "vault") as curator,
+        pytest.raises(SchemaError, match="no byte order mark"),
+    ):
+        curator.add(schema(tmp_path, tmp_path / f"v.{kind}", **facts))
+
+
 KEYS = ["STRASSE", "Id", "$line", "$file", "straße ", " id", "x", ""]
 
 

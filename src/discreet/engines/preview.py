@@ -158,7 +158,7 @@ def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> 
         rows = sheet_start(files, _SAMPLE_LINES)
     else:
         delimiter = marks.delimiter or ","
-        with open_text(files.path, marks.encoding) as lines:
+        with open_text(files.path, marks) as lines:
             start = islice(lines, _SAMPLE_LINES)
             read = records(start, replace(marks, first_line=1), delimiter, None)
             rows = [(record.line, record.cells) for record in read if record.cells is not None]
@@ -178,7 +178,7 @@ def _marks(files: SourceFiles) -> Format:
 
 def _texts(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Preview:
     head = header(files.path, marks, files.given)
-    with open_text(files.path, marks.encoding) as lines:
+    with open_text(files.path, marks) as lines:
         read = islice(rows_of(lines, marks, head), _SAMPLE_ROWS)
         rows = [record.cells for record in read if record.cells is not None]
     places = [place for place, name in enumerate(head.names) if not _added(files, name)]

@@ -30,6 +30,7 @@ __all__ = [
     "headers",
     "is_clean",
     "lines_of",
+    "open_rows",
     "open_text",
     "records",
     "refuse_twins",
@@ -104,31 +105,56 @@ def head_bytes(path: str, size: int) -> bytes:
 
 
 @contextmanager
-def open_text(path: str, encoding: str) -> Iterator[Iterator[str]]:
+def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
     """The lines of a file with their ends; what cannot be decoded is left as marks.
 
+    Its first line, which holds names or a title, says how all lines end. Where there is none that
+    line is somebody's row: see `open_rows`.
     Privacy: none: exact.
-    >>> with open_text(__file__, "utf-8") as lines:
+    >>> with open_text(__file__, Format()) as lines:
     ...     next(lines)[3:8]
     'Reads'
     """
-    start = head_bytes(path, 2)
+    if not given.header:
+        with open_rows(path, given.encoding) as lines:
+            yield lines
+        return
+    name, start = given.encoding, head_bytes(path, _CHUNK)
+    if name == "utf-16" and start[:2] not in _MARKS:
+        name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
+    found = re.search(r"[^\r\n](\r\n|\r|\n)", start.decode(name, "replace"))
+    with _decoded(path, name, "\r" if found is not None and found[1] == "\r" else "\n") as lines:
+        yield lines
+
+
+@contextmanager
+def open_rows(path: str, encoding: str) -> Iterator[Iterator[str]]:
+    """The lines of a file that begins with a row: each ends with a line feed, whatever is in it.
+
+    Privacy: none: exact; no row decides how others are read.
+    >>> with open_rows(__file__, "utf-8") as lines:
+    ...     next(lines)[3:8]
+    'Reads'
+    """
+    if encoding == "utf-16" and head_bytes(path, 2) not in _MARKS:
+        raise SchemaError(
+            f"source {Path(path).name!r} is to be read as UTF-16 and has no byte order mark "
+            "and no header: only a row could say which of two forms it has. Write it as UTF-8. "
+            "Nothing was added."
+        )
+    with _decoded(path, encoding, "\n") as lines:
+        yield lines
+
+
+@contextmanager
+def _decoded(path: str, encoding: str, end: str) -> Iterator[Iterator[str]]:
     name, errors = encoding, "replace"
     if encoding == "utf-8":
         name, errors = "utf-8-sig", "surrogateescape"
-    elif encoding == "utf-16" and start not in _MARKS:
-        name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
     with _bytes(path) as stream:
         # A view of the stream's own would be closed with it: read in pieces instead.
         pieces = io.BufferedReader(_Pieces(stream), _CHUNK)
-        end = _end(head_bytes(path, _CHUNK).decode(name, "replace"))
         yield io.TextIOWrapper(pieces, encoding=name, errors=errors, newline=end)
-
-
-def _end(start: str) -> str:
-    """What ends the lines of a text: the sign after its first line, of all lines alike."""
-    found = re.search(r"[^\r\n](\r\n|\r|\n)", start)
-    return "\r" if found is not None and found[1] == "\r" else "\n"
 
 
 class _Pieces(io.RawIOBase):
@@ -366,7 +392,7 @@ in utf-8; it cannot be read. Nothing was added.
         return _nameless(given, source)
     reason = "it cannot be read"
     try:
-        with open_text(path, given.encoding) as lines:
+        with open_text(path, given) as lines:
             below = islice(lines, given.first_line - 1, None)
             first = next((line for line in below if line.strip()), "")
         mark = head_bytes(path, 2)
@@ -403,7 +429,7 @@ def _nameless(given: Format, source: str) -> Header:
 
 def _header(path: str, given: Format, source: str, first: str) -> Header:
     delimiter = given.delimiter or max(_DELIMITERS, key=first.count)
-    with open_text(path, given.encoding) as lines:
+    with open_text(path, given) as lines:
         record = next(records(lines, given, delimiter, None), Record(1, None))
         read = record.cells
     if read is None or not any(name.strip() for name in read):
@@ -480,7 +506,7 @@ def lines_of(
     number = 0
     for place, path in enumerate(paths):
         head = header(path, given, source)
-        with open_text(path, given.encoding) as lines:
+        with open_text(path, given) as lines:
             for record in rows_of(lines, given, head):
                 if len(found) == len(wanted):
                     return found

@@ -22,6 +22,7 @@ from discreet.engines.texts import (
     damaged,
     headers,
     is_clean,
+    open_rows,
     open_text,
     refuse_twins,
     rows_of,
@@ -125,7 +126,7 @@ def _tidy_csv(files: SourceFiles, given: Format, folder: Path) -> Tidied:
     names = heads[0].names
 
     def rows(place: int) -> Iterator[Record]:
-        with open_text(files.paths[place], given.encoding) as lines:
+        with open_text(files.paths[place], given) as lines:
             yield from rows_of(lines, given, heads[place])
 
     return _written(folder, names, len(files.paths), rows)
@@ -186,7 +187,7 @@ def _value(found: dict[str, Any], name: str) -> object:
 
 def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """The objects of lines; numbers stay the texts they are."""
-    with open_text(path, given.encoding) as lines:
+    with open_rows(path, given.encoding) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
