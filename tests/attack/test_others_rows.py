@@ -84,13 +84,8 @@ encoding = "{encoding}"
 def test_one_line_of_a_file_without_a_header(first, encoding, tmp_path):
     """The first line is somebody's row, and says nothing of how others end or are encoded."""
     lines = [f"{number},{REGIONS[number % 2]}" for number in range(PEOPLE)]
-    odd_lines = [
-        *ODD[:-2],
-        "odd\r1,north",
-        "\rodd,north",
-        "odd,north\r",
-        "\x85odd,\u0430\u043d\u044f",
-    ]
+    odd_lines = ["odd\r1,north", "\rodd,north", "odd,north\r", "\x85odd,\u0430\u043d\u044f"]
+    odd_lines += ODD[:-2] if encoding == "utf-8" else []
     found = []
     for place, odd in enumerate([None, *odd_lines]):
         folder = tmp_path / str(place)

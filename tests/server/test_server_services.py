@@ -233,3 +233,26 @@ def test_services_of_every_script_over_http(rich):
     assert {"Fieber-März", "年齢", "नाम.2"} <= {each["name"] for each in listed}
     for name in ("a b", "a%2Fb", "_a"):
         assert rich.call("ria", "GET", f"/monitors/{name}").status_code in (400, 404)
+
+
+NO_NAMES = ["", "_a", "a b", "a/b", "cafe\u0301", "a\u200db", "a\u203fb", "\u00b2x", "\ufb01le",
+            "\uff21", "\u3164", "a\u115f", "a\ufe0f", "a\u034f", "a" * 65]  # fmt: skip
+NEW = {
+    "/monitors": {"sql": "SELECT COUNT(*) AS n FROM visits", "threshold": 9, "epsilon": 0.2},
+    "/counters": {"sql": DAYS, "epsilon": 1, "versions": 2},
+    "/synopses": {"columns": ["region"], "table": "visits", "alpha": 0.5, "epsilon": 0.5},
+    "/releases": {"specification": SPECIFICATION},
+}
+
+
+@pytest.mark.parametrize("path", NEW)
+def test_a_name_that_is_none_is_refused_before_anything_is_paid(rich, path):
+    before = rich.curator.ledger.count()
+    for name in NO_NAMES:
+        refused = rich.call("ria", "POST", path, json={**NEW[path], "name": name})
+        assert refused.status_code in (400, 422), (name, refused.text)
+    assert rich.curator.ledger.count() == before
+    assert (
+        rich.call("ria", "POST", path, json={**NEW[path], "name": "caf\u00e9"}).status_code == 201
+    )
+    assert rich.curator.ledger.count() > before

@@ -2,6 +2,7 @@
 file they are in. Exact functions of the data: to be keyed and kept in the vault, never shown.
 """
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,10 @@ from discreet.engines.child import quoted
 from discreet.engines.sources import ask_rows
 from discreet.schema.format import PLAIN, Format
 
-__all__ = ["file_end", "value_codes"]
+__all__ = ["file_end", "text_code", "value_codes"]
 
 _TAIL_BYTES = 1 << 16  # holds a Parquet footer, or the end of one: sizes, offsets, statistics
+_DISTINCT_BYTES = 1 << 12
 _PLAIN = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN|DATE|UUID")
 _NUMBERS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
@@ -34,6 +36,19 @@ def file_end(file: Path) -> bytes:
         size = content.seek(0, os.SEEK_END)
         content.seek(max(0, size - _TAIL_BYTES))
         return f"{size}\0".encode() + content.read()
+
+
+def text_code(file: Path) -> bytes:
+    """A code of a text file's bytes; empty for a short one, which different people may have alike.
+
+    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    >>> len(text_code(Path(__file__)))
+    32
+    """
+    if file.stat().st_size < _DISTINCT_BYTES:
+        return b""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").digest()
 
 
 def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.engines.contents import file_end, value_codes
+from discreet.engines.contents import file_end, text_code, value_codes
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import path_of, source_files
 from discreet.engines.postgresql import PostgreSQL
@@ -190,8 +190,8 @@ class Origin:
     def marks(self) -> list[bytes]:
         """By what a copy of the rows is known again, besides `content`.
 
-        The end of each Parquet file; for files that DuckDB reads, the values, of all and, where it
-        need not be rewritten to be read, of each.
+        The end of each Parquet file, the bytes of each text file of some length; for files that
+        DuckDB reads, the values of all of them together.
         Privacy: exact functions of the data: to be keyed, and kept in the vault.
         >>> Origin.of("spark:clinic.visits").marks()
         []
@@ -200,11 +200,11 @@ class Origin:
             return []
         files = self.files or SparkSource.read(self.source).files()
         found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
-        parts = [] if self.file is None else [self.read]
-        if parts == [self.source] and len(files) > 1:
-            parts += map(str, files)
-        codes = (code for part in parts for code in value_codes(part, self.format))
-        return [*found, *(b"values\0" + each for each in codes)]
+        if self.file is None:
+            return found
+        if source_files(self.source).kind in ("CSV", "JSON lines"):
+            found += [b"bytes\0" + each for each in map(text_code, files) if each]
+        return [*found, *(b"values\0" + each for each in value_codes(self.read, self.format))]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

@@ -12,7 +12,7 @@ from discreet.ledger._store import Store
 from discreet.ledger.account import Holder, folded
 from discreet.schema.names import of_words
 
-__all__ = ["Begun", "Change", "State", "States", "check_name", "move"]
+__all__ = ["Begun", "Change", "State", "States", "check_name", "move", "service_name"]
 
 _LONGEST = 64
 _COLUMNS = "analyst, name, kind, version, entry, body"
@@ -36,19 +36,30 @@ class Change:
     body: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        given: object = self.name
-        known = isinstance(given, str) and given[:1].isalnum() and len(given) <= _LONGEST
-        if not known or not of_words(self.name, "_.-"):
-            raise InvalidValue(
-                f"the name {self.name!r:.80} cannot be used; write 1 to 64 letters, digits, dots, "
-                "dashes or underscores, a letter or digit first. Nothing was run or charged."
-            )
-        composed = unicodedata.normalize("NFC", self.name)
-        if composed != self.name:
-            raise InvalidValue(
-                f"the name {self.name!r:.80} has letters and accents apart. Write it as "
-                f"{composed!r:.80}, which looks the same. Nothing was run or charged."
-            )
+        service_name(self.name)
+
+
+def service_name(name: str) -> str:
+    """Check that a service can be called so, and hand the name back.
+
+    Privacy: none (touches no data).
+    >>> service_name("fièvre-2")
+    'fièvre-2'
+    """
+    given: object = name
+    known = isinstance(given, str) and given[:1].isalnum() and len(given) <= _LONGEST
+    plain = unicodedata.normalize("NFKC", name) if known else ""
+    if not known or not of_words(plain, "_.-"):
+        raise InvalidValue(
+            f"the name {name!r:.80} cannot be used; write 1 to 64 letters, digits, dots, "
+            "dashes or underscores, a letter or digit first. Nothing was run or charged."
+        )
+    if plain != name:
+        raise InvalidValue(
+            f"the name {name!r:.80} has letters in a special form, or their accents apart. Write "
+            f"it as {plain!r:.80}, which reads the same. Nothing was run or charged."
+        )
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,11 @@ __all__ = [
 ]
 
 _LONGEST_NAME = 63  # bytes, which is what PostgreSQL keeps of a name
+_OF_WORDS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"})
+_INVISIBLE = (
+    (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164),
+    (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF),
+)  # fmt: skip
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -69,9 +74,14 @@ def of_words(name: str, signs: str = "_") -> bool:
     (True, True, False, True)
     """
     return all(
-        each.isalnum() or each in signs or unicodedata.category(each).startswith("M")
+        each in signs or (unicodedata.category(each) in _OF_WORDS and not _is_invisible(each))
         for each in name
     )
+
+
+def _is_invisible(sign: str) -> bool:
+    """Whether a letter or mark is one that nobody sees (Unicode: default ignorable)."""
+    return any(first <= ord(sign) <= last for first, last in _INVISIBLE)
 
 
 def folded(name: str) -> str:

@@ -5,7 +5,9 @@ bounded; knows shapes only.
 from datetime import date
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from discreet.ledger.states import service_name
 
 __all__ = [
     "CheckForm",
@@ -21,7 +23,7 @@ __all__ = [
 NAME = r"^[^\W_][\w.-]{0,63}$"
 """How services are named."""
 
-_Name = Annotated[str, StringConstraints(pattern=NAME)]
+_Name = Annotated[str, StringConstraints(pattern=NAME), AfterValidator(service_name)]
 _Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
 _Price = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 _Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]

@@ -44,7 +44,8 @@ def test_names_made_from_settings_are_the_same_as_before():
 
 
 NO_NAMES = ["", "_a", ".a", "-a", "a b", "a/b", "../a", "a\n", "a" * 65, "a\x00", "a\u202eb", "😀",
-            unicodedata.normalize("NFD", "März"), 3, None]  # fmt: skip
+            unicodedata.normalize("NFD", "März"), "²x", "ﬁle", "Ａ", "\u3164", "a\u115f", "a\ufe0f",
+            "a\u034f", "a\u200d", "a\u203fb", 3, None]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
