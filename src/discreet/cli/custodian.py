@@ -149,7 +149,7 @@ def _show(found: "Preview", shown: Callable[[str], str]) -> None:
     for line in format_lines(guess.format)[1:]:
         typer.echo(f"  {line}")
     if not found.rows:
-        typer.echo("  The file has no rows below its header; every column is taken as text.")
+        typer.echo("  No row below the header can be read; every column is taken as text.")
     else:
         exact = (
             "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"

@@ -52,6 +52,8 @@ _WAYS = {
 _SAID = {
     "unreadable": "{count} of {cells} cells cannot be read{where} and count as missing",
     "undeclared": "{count} of {cells} cells hold no declared key{where} and count as missing",
+    "rounded": "{count} of {cells} cells have decimals{where} and are rounded: to keep them "
+    'declare type = "number" with a step',
     "long": f"{{texts}} longer than {LONGEST_TEXT} characters{{where}} and {{are}} left out",
     "no unit": "{count} of {cells} rows have no value{where} and are left out",
 }
@@ -59,6 +61,7 @@ _COUNTED = {
     "unreadable": "cannot be read",
     "undeclared": "no declared key",
     "long": "longer than is read",
+    "rounded": "have decimals and are rounded",
 }
 
 
@@ -263,8 +266,18 @@ def _only_prepared(files: SourceFiles) -> SchemaError:
 
 
 def _refuse_marks(table: Table, files: SourceFiles) -> None:
-    """Refuse what a format says of text files where the source is none."""
+    """Refuse what a format says of text files where the source is none, and a word that is both a
+    key and missing.
+    """
     given = table.format
+    for column in table.columns:
+        both = [key for key in column.keys if key in given.missing]
+        if both:
+            raise SchemaError(
+                f"{table.name}.{column.name}: the key {both[0]!r:.80} is also a word for missing "
+                "in [format], so that its group would be empty. Take it out of missing, or out of "
+                "keys. Nothing was added."
+            )
     for name, kinds in (
         ("delimiter", ("CSV",)),
         ("quote", ("CSV",)),

@@ -25,6 +25,12 @@ __all__ = ["Preview", "name_of", "preview", "shape", "shown_cells"]
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_LINES, _SAMPLE_ROWS = 200, 1000
 _SHOWN = 3
+_MOSTLY = 0.9
+_NO_RECORDS = (
+    "{} of the first lines are no records: quotes stand around parts of cells, or cells are too "
+    'few or too many. Declare delimiter and quote in [format] (quote = "" where quotes are part of '
+    "the text), or mend the source"
+)
 _LONGEST_SHAPE, _WIDEST = 20, 40
 _OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")
 _BEGINNING = ("header", "first_line", "columns")
@@ -180,10 +186,13 @@ def _texts(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Pr
     head = header(files.path, marks, files.given)
     with open_text(files.path, marks) as lines:
         read = islice(rows_of(lines, marks, head), _SAMPLE_ROWS)
-        rows = [record.cells for record in read if record.cells is not None]
+        tried = [record.cells for record in read]
+    rows = [cells for cells in tried if cells is not None]
     places = [place for place, name in enumerate(head.names) if not _added(files, name)]
     rows = [[row[place] for place in places] for row in rows]
     guess = guess_columns(marks, [head.names[place] for place in places], rows, declared)
+    if len(rows) < _MOSTLY * len(tried):
+        guess = replace(guess, doubts=(_NO_RECORDS.format(len(tried) - len(rows)), *guess.doubts))
     return Preview(guess, tuple(tuple(row) for row in rows[:_SHOWN]), is_text=True)
 
 

@@ -4,7 +4,7 @@ numbers, patterns of dates. Every expression is total; texts of another form bec
 
 from discreet.errors import SchemaError
 from discreet.plan.dialect import DUCKDB
-from discreet.plan.prepare_times import check_pattern, patterned_day, patterned_moment
+from discreet.plan.prepare_times import patterned_day, patterned_moment
 from discreet.schema.format import Format
 from discreet.schema.table import Table
 
@@ -31,8 +31,6 @@ by spark. Leave [format] out and make a view that reads the texts. Nothing was a
             f"{dialect}. Leave [format] out and make a view that reads the texts. Nothing was "
             "added."
         )
-    for pattern in (*table.format.date, *table.format.datetime):
-        check_pattern(pattern)
 
 
 def present(given: Format, value: str, kind: str) -> str:

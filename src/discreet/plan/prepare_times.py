@@ -6,26 +6,13 @@ that a regular expression has not matched as a whole. Every expression is total.
 import re
 from collections.abc import Sequence
 
-from discreet.errors import SchemaError
 from discreet.plan.dialect import DUCKDB
 from discreet.plan.prepare_words import DAY, LOCAL_MOMENT, OFFSET, UTC, YEAR, ZONED_MOMENT
 
-__all__ = ["check_pattern", "day_of", "moment_of", "patterned_day", "patterned_moment"]
+__all__ = ["day_of", "moment_of", "patterned_day", "patterned_moment"]
 
 _TOKEN = re.compile(r"%(.)|([^%]+)", re.DOTALL)
 _MARKS = re.compile(r"([\\.+*?()|\[\]{}^$])")
-_PARTS = {
-    "year": "Yy",
-    "month": "mbBj",
-    "day": "dj",
-    "day of the week": "aA",
-    "hour": "HI",
-    "minute": "M",
-    "second": "S",
-    "fraction": "f",
-    "half of the day": "p",
-    "offset": "z",
-}
 _DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "j": 3, "H": 2, "I": 2, "M": 2, "S": 2, "f": 6}
 _ALWAYS = {"Y": YEAR, "y": "[0-9]{2}", "%": "%"}
 _BLANKS = "trim({}, ' ')"  # as the other engines do
@@ -90,25 +77,6 @@ def patterned_moment(text: str, patterns: Sequence[str]) -> str:
             moment = f"{moment} - {_ahead(_piece(words, pieces, 'z'))}"
         moments.append(moment)
     return _first(moments)
-
-
-def check_pattern(pattern: str) -> None:
-    """Refuse a pattern that names a part of a moment twice: only the last one would count.
-
-    Privacy: none (touches no data).
-    >>> check_pattern("%d.%m.%Y %H:%M")
-    >>> check_pattern("%d.%m.%Y %B")
-    Traceback (most recent call last):
-    discreet.errors.SchemaError: [format]: the pattern '%d.%m.%Y %B' names the month twice. Name \
-it once. Nothing was added.
-    """
-    named = [sign for sign, _ in _TOKEN.findall(pattern) if sign]
-    for part, signs in _PARTS.items():
-        if sum(sign in signs for sign in named) > 1:
-            raise SchemaError(
-                f"[format]: the pattern {pattern!r} names the {part} twice. Name it once. Nothing "
-                "was added."
-            )
 
 
 def _matches(words: str, form: str) -> str:

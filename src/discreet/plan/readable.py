@@ -3,10 +3,12 @@ Never sees data; what the statements yield is exact, for the custodian alone.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.plan.dialect import DUCKDB
 from discreet.plan.prepare import LONGEST_TEXT, Raw
+from discreet.schema.column import Column
 from discreet.schema.table import Table
 
 __all__ = [
@@ -30,6 +32,7 @@ _NUMBER = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|SHORT|LONG|BYTE|FLOAT|REAL|DOUBLE( PRECISION)?"
     r"|(DECIMAL|NUMERIC).*"
 )
+_WHOLE = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|BOOLEAN")
 _FITS = {
     "integer": _NUMBER,
     "number": _NUMBER,
@@ -43,9 +46,9 @@ _FITS = {
 class Fault:
     """One way in which cells of a column are not read, as SQL conditions on a row.
 
-    `kind` is unreadable, undeclared (a category's value that is no key), long (a text of more
-    than LONGEST_TEXT characters, of a unit or of private keys) or no unit. `given` holds for cells
-    that are there at all.
+    `kind` is unreadable, undeclared (a category's value that is no key), rounded (decimals in a
+    column of integers), long (a text of more than LONGEST_TEXT characters, of a unit or of private
+    keys) or no unit. `given` holds for cells that are there at all.
     Privacy: none (touches no data).
     >>> Fault("age", "unreadable", "x", "y").column
     'age'
@@ -64,7 +67,7 @@ def faults_of(table: Table, types: Mapping[str, str], dialect: str = "duckdb") -
     >>> from discreet.schema.column import Column
     >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
     >>> [fault.kind for fault in faults_of(table, {"age": "VARCHAR"})]
-    ['unreadable']
+    ['unreadable', 'rounded']
     >>> faults_of(table, {"age": "BIGINT"})
     []
     """
@@ -89,12 +92,23 @@ def faults_of(table: Table, types: Mapping[str, str], dialect: str = "duckdb") -
             if not column.other:
                 fault = f"{there} AND ({reading.code}) IS NULL"
                 found.append(Fault(column.name, "undeclared", there, fault))
-        elif not _FITS[column.kind].fullmatch(kind):
-            fault = f"{there} AND ({reading.code}) IS NULL"
-            if reading.nan is not None:
-                fault += f" AND ({reading.nan}) IS NOT TRUE"
-            found.append(Fault(column.name, "unreadable", there, fault))
+        else:
+            found += _misread(source, column, there)
     return found
+
+
+def _misread(source: Raw, column: Column, there: str) -> Iterator[Fault]:
+    """Cells of a number, a date or a truth value that are not read, or not as they are."""
+    kind = source.value(column.name)[1]
+    if not _FITS[column.kind].fullmatch(kind):
+        reading = source.reading(column)
+        fault = f"{there} AND ({reading.code}) IS NULL"
+        if reading.nan is not None:
+            fault += f" AND ({reading.nan}) IS NOT TRUE"
+        yield Fault(column.name, "unreadable", there, fault)
+    if column.kind == "integer" and source.reader.dialect is DUCKDB and not _WHOLE.fullmatch(kind):
+        number = f"TRY_CAST({source.formatted(column)[0]} AS DOUBLE)"
+        yield Fault(column.name, "rounded", there, f"{number} <> round({number})")
 
 
 def counts_of_faults(faults: Sequence[Fault], names: Sequence[str], relation: str) -> str:

@@ -19,6 +19,18 @@ _DECIMALS = (".", ",")
 _THOUSANDS = ("", ",", ".", " ", "'", "_")
 _MOST_WORDS, _LONGEST_WORD = 100, 100
 _SPECIFIERS = frozenset("YymdbBjHIMSfpaAz%")
+_PARTS = {
+    "year": "Yy",
+    "month": "mbBj",
+    "day": "dj",
+    "day of the week": "aA",
+    "hour": "HI",
+    "minute": "M",
+    "second": "S",
+    "fraction": "f",
+    "half of the day": "p",
+    "offset": "z",
+}
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 _LISTS = ("date", "datetime", "missing")
 _FLAGS = ("multiline", "header")
@@ -166,6 +178,11 @@ def _check_pattern(name: str, pattern: str) -> None:
             f"format: {name} is {pattern!r}, a pattern without a year; write one such as "
             "'%d.%m.%Y' or '%m/%d/%Y %H:%M'."
         )
+    for part, signs in _PARTS.items():
+        if sum(sign in signs for sign in given) > 1:  # only the last one would count
+            raise SchemaError(
+                f"format: {name} is {pattern!r}, which names the {part} twice. Name it once."
+            )
 
 
 PLAIN = Format()

@@ -177,7 +177,7 @@ def _moment(cell: str, patterns: Iterable[str]) -> datetime | None:
 
 
 def fitting(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
-    """The patterns that read most of the cells; None if none does.
+    """The patterns that read most of the cells, those that read as many as any; None if none does.
 
     Privacy: none; looks at the cells for the custodian.
     >>> fitting(["31.12.2024"], DATES), fitting(["north"], DATES)
@@ -187,14 +187,16 @@ def fitting(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
     if not any(sign.isdigit() for cell in sample for sign in cell):
         return None
     timed = any(":" in cell for cell in sample)
-    found = [
-        pattern
+    read = {
+        pattern: sum(_moment(cell, (pattern,)) is not None for cell in sample)
         for pattern in patterns
         if (timed or ":" not in pattern)
-        and sum(_moment(cell, (pattern,)) is not None for cell in sample) >= _ENOUGH * len(sample)
         and not (pattern == "%Y%m%d" and not all(len(cell) == 8 for cell in sample))
-    ]
-    return found or None
+    }
+    best = max(read.values(), default=0)
+    if best < _ENOUGH * len(sample):
+        return None
+    return [pattern for pattern, count in read.items() if count == best]
 
 
 def number_marks(columns: Iterable[Sequence[str]], decimal: str) -> tuple[str, str]:

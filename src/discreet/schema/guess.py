@@ -74,6 +74,10 @@ _LOOKS = (
 )
 
 
+# A column, the patterns that read its cells, and those that were found in other columns.
+_Fit = tuple[str, list[str], dict[str, None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Guess:
     """A format, the columns with a guess of their types, and what may be wrong with it.
@@ -210,6 +214,12 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
         missing=tuple(word for word in missing if not _is_code(word)),
     )
     made = replace(made, **declared)
+    if made.multiline:
+        doubts.append(
+            "some cells hold ends of lines, so multiline = true is proposed: then one quote that "
+            "is never closed changes how the lines after it are read, which no guarantee covers. "
+            "Write such texts on one line in the source, if you can"
+        )
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
     columns = tuple((name, _type(left[name], made)) for name in names)
     numbers = [text for name, kind in columns if kind in _NUMBERS for text in texts[name]]
@@ -331,12 +341,51 @@ def _looks(texts: Sequence[str]) -> list[str]:
     return []
 
 
+def _is_open(fit: Sequence[str]) -> bool:
+    """Whether days and months could stand in either order."""
+    return any(_swapped(pattern) != pattern and _swapped(pattern) in fit for pattern in fit)
+
+
+def _swapped(pattern: str) -> str:
+    other = {"%d": "%m", "%m": "%d"}
+    return re.sub("%[dm]", lambda found: other[found[0]], pattern)
+
+
+def _chosen(fits: Sequence[_Fit]) -> list[str]:
+    """Put one pattern of each column among those that were found; and what may be wrong with it."""
+    doubts: list[str] = []
+    # Where days and months can be told apart comes first: other columns are most likely alike.
+    for name, fit, found in sorted(fits, key=lambda each: _is_open(each[1])):
+        pattern = next((each for each in fit if each in found), fit[0])
+        settled = pattern in found
+        swapped = _swapped(pattern)
+        if swapped != pattern and swapped in found:
+            doubts.append(
+                f"{name}: days and months stand in another order than in another column, and one "
+                f"[format] holds for all: {swapped!r} reads this column wrongly. Write its days as "
+                "2024-12-31 in the source, or leave the column out"
+            )
+            continue
+        found.setdefault(pattern)
+        if _is_open(fit) and not settled:
+            doubts.append(
+                f"{name}: days and months cannot be told apart in the first rows; "
+                f"{pattern!r} is a guess, and its line in [format] the one to change"
+            )
+        if "%y" in pattern:
+            doubts.append(
+                f"{name}: which number is the year is a guess, {pattern!r}, where years have two "
+                "digits; 69 to 99 are read as 1969 to 1999, and 00 to 68 as 2000 to 2068"
+            )
+    return doubts
+
+
 def _patterns(
     columns: Mapping[str, list[str]],
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
     days: dict[str, None] = {}
     times: dict[str, None] = {}
-    doubts: list[str] = []
+    fits: list[_Fit] = []
     for name, cells in columns.items():
         if is_iso_day(cells) or is_iso_moment(cells):
             continue
@@ -344,14 +393,9 @@ def _patterns(
             continue
         for patterns, found in ((DATES, days), (moments(), times)):
             fit = fitting(cells, patterns)
-            if fit is None:
-                continue
-            found.setdefault(fit[0])
-            if len({pattern.replace("%d", "%m") for pattern in fit}) < len(fit):
-                doubts.append(
-                    f"{name}: days and months cannot be told apart in the first rows; "
-                    f"{fit[0]!r} is a guess, and its line in [format] the one to change"
-                )
+            if fit is not None:
+                fits.append((name, fit, found))
+    doubts = _chosen(fits)
     # A column of times may be declared as days; and where some columns have a pattern and others
     # are as usual, the usual ones are listed too.
     days |= times

@@ -15,6 +15,7 @@ _MOST_TITLES = 50
 _ENOUGH = 0.8  # of the rows below that are as wide as the table
 _COMMENTS = ("#", "//")
 _LEAST_SERIES = 2
+_LONG_NUMBER = 20  # digits: no year, and beyond some length no number that Python reads
 
 _Row = tuple[int, Sequence[str]]
 
@@ -150,8 +151,9 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
             names += not is_truth([cell])
             row += len(cell) > 1 and is_truth([cell])
         elif is_typed(cells):
-            names += not is_typed([cell])
-            row += is_typed([cell]) and not (series and is_whole(cell))
+            typed = is_typed([cell]) and not cell.isalpha()  # t and n are words for a truth too
+            names += not typed
+            row += typed and not (series and is_whole(cell))
         elif cells:
             row += cell in cells
         else:
@@ -161,6 +163,6 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
 
 def _is_series(cells: Sequence[str]) -> bool:
     """Whether whole numbers follow each other, as years over columns do."""
-    numbers = [int(cell) for cell in cells]
+    numbers = [int(cell) for cell in cells if len(cell) < _LONG_NUMBER]
     steps = {after - before for before, after in pairwise(numbers)}
     return len(numbers) >= _LEAST_SERIES and len(steps) == 1 and steps != {0}

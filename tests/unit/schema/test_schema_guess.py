@@ -216,7 +216,7 @@ def test_init_speaks_of_files_without_rows_and_of_one_column(tmp_path):
     (tmp_path / "t t.csv").write_text("age\n")
     said = run("init", tmp_path / "t t.csv").out
     assert "types of 1 column." in said
-    assert "The file has no rows below its header" in said
+    assert "No row below the header can be read" in said
     assert f"Then: discreet add '{tmp_path / 't t.toml'}'" in said
 
 
