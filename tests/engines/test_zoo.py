@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import pandas
 import pytest
 
@@ -358,3 +359,54 @@ def small(source):
     table |= {} if source is None else {"source": str(source)}
     columns = {"age": {"type": "integer", "lower": 0, "upper": 9}}
     return {"table": table, "columns": columns, "budget": {"epsilon": 1}}
+
+
+def _typed(folder, cells):
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (age DOUBLE)")
+    connection.executemany("INSERT INTO t VALUES (?)", [(float(each),) for each in cells])
+    connection.execute(f"COPY t TO '{folder}/t.parquet'")
+    return "t.parquet"
+
+
+def _lines(folder, cells):
+    (folder / "t.csv").write_text("age\n" + "".join(f"{each}\n" for each in cells))
+    return "t.csv"
+
+
+def _objects(folder, cells):
+    (folder / "t.jsonl").write_text("".join(f'{{"age": {each}}}\n' for each in cells))
+    return "t.jsonl"
+
+
+@pytest.mark.parametrize("kind", [_typed, _lines, _objects])
+def test_decimals_in_a_column_of_integers_are_told(tmp_path, kind):
+    """They are rounded, as every value is to its step; but the type may be a wrong guess."""
+    source = kind(tmp_path, ["3", "4.0", "1e1", "0.4", "-7.25", "5"])
+    reports = []
+    with Curator.open(tmp_path / "vault") as curator:
+        entry = {"type": "integer", "lower": -9, "upper": 20}
+        table = {"name": "t", "source": str(tmp_path / source)}
+        document = {"table": table, "columns": {"age": entry}, "budget": {"epsilon": 1}}
+        curator.add(document, on_report=reports.append)
+        (sentence,) = reports[0].sentences()
+        assert sentence.startswith("age: 2 of 6 cells have decimals")
+        assert 'declare type = "number" with a step' in sentence
+        number = {"type": "number", "lower": -9, "upper": 20, "step": 0.25}
+        curator.add({**document, "columns": {"age": number}}, on_report=reports.append)
+    assert reports[1].sentences() == ()
+
+
+def test_a_key_is_no_word_for_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("region,age\n" + "NA,NA\nEU,4\n" * 50)
+    entry = {"type": "category", "keys": ["NA", "EU"]}
+    document = {
+        "table": {"name": "t", "source": str(tmp_path / "t.csv")},
+        "format": {"missing": ["NA"]},
+        "columns": {"region": entry},
+        "budget": {"epsilon": 1},
+    }
+    with Curator.open(tmp_path / "vault") as curator:
+        with pytest.raises(SchemaError, match="the key 'NA' is also a word for missing"):
+            curator.add(document)
+        curator.add({**document, "format": {}})

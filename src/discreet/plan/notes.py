@@ -32,6 +32,7 @@ from discreet.query.algebra import (
     Source,
     Statistic,
 )
+from discreet.query.naming import free_name
 from discreet.query.text import tokens
 from discreet.query.written import conjunction, written
 from discreet.rationals import decimal_text
@@ -183,12 +184,13 @@ def _rows_of(table: Table, limit: int, where: str | None) -> Note:
     """
     assert table.unit is not None
     rows = "1 row" if limit == 1 else f"{limit:,} rows"
-    test = f"used > {limit}" if limit < table.rows_per_unit else f"used >= {limit}"
+    used, concerned = (_alias(table, word) for word in ("used", "concerned"))
+    test = f"{used} > {limit}" if limit < table.rows_per_unit else f"{used} >= {limit}"
     unit, name = sql_name(table.unit), sql_name(table.name)
-    shown, tests = f"{unit}, COUNT(*) AS used", [test]
+    shown, tests = f"{unit}, COUNT(*) AS {used}", [test]
     if where:
-        shown += f", MAX(CASE WHEN {where} THEN 1 ELSE 0 END) AS concerned"
-        tests.append("concerned = 1")
+        shown += f", MAX(CASE WHEN {where} THEN 1 ELSE 0 END) AS {concerned}"
+        tests.append(f"{concerned} = 1")
     each = f"(SELECT {shown} FROM {name} GROUP BY {unit}) AS each_unit"
     offered = table.rows_per_unit > 1 and where is not None
     return Note(
@@ -196,6 +198,11 @@ def _rows_of(table: Table, limit: int, where: str | None) -> Note:
         "and none without one. Where there are more, counts and sums are too low.",
         _asked("COUNT(*) AS units_at_the_limit", each, " AND ".join(tests)) if offered else "",
     )
+
+
+def _alias(table: Table, word: str) -> str:
+    """A name that no column of a table has."""
+    return free_name(word, [column.name for column in table.columns] + [table.unit or ""])
 
 
 def _groups(plan: Plan) -> Iterator[Note]:
@@ -207,10 +214,14 @@ def _groups(plan: Plan) -> Iterator[Note]:
         unit, name, where = sql_name(table.unit), sql_name(table.name), _condition(plan.query)
         keys = [written(key.expression) for key in plan.query.keys]
         each = ", ".join([unit, *keys])
-        named = ", ".join([unit, *(f"{key} AS key_{at}" for at, key in enumerate(keys, 1))])
+        places = (_alias(table, f"key_{place}") for place in range(1, len(keys) + 1))
+        parts = [f"{key} AS {place}" for key, place in zip(keys, places, strict=True)]
+        named, touched = ", ".join([unit, *parts]), _alias(table, "touched")
         groups = f"SELECT {named} FROM {name}{f' WHERE {where}' if where else ''} GROUP BY {each}"
-        units = f"SELECT {unit}, COUNT(*) AS touched FROM ({groups}) AS each_group GROUP BY {unit}"
-        ask = _asked("COUNT(*) AS units_beyond", f"({units}) AS each_unit", f"touched > {most}")
+        units = (
+            f"SELECT {unit}, COUNT(*) AS {touched} FROM ({groups}) AS each_group GROUP BY {unit}"
+        )
+        ask = _asked("COUNT(*) AS units_beyond", f"({units}) AS each_unit", f"{touched} > {most}")
     groups = "1 group" if most == 1 else f"{most:,} groups"
     verb = "is" if most == 1 else "are"
     yield Note(f"At most {groups} of one {table.unit} {verb} used, as was asked for.", ask)

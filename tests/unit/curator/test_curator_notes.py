@@ -383,3 +383,28 @@ def test_notes_are_short_and_say_nothing_twice():
         assert len(set(zip(tables, endings, strict=True))) == len(endings), text
         reasons = [each.partition(" is ")[2] for each in texts if each.startswith("Rows whose ")]
         assert len(set(reasons)) == len(reasons), text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["used", "Concerned", "key_1", "touched", "each_unit", "units_beyond", "rows_at_a_bound"],
+)
+def test_offers_are_accepted_whatever_the_columns_are_called(unit):
+    """The names in an offered question are not those of the table's columns."""
+    columns = (
+        Column("age", "integer", lower=0, upper=110),
+        Column("ward", "category", keys=("a", "b")),
+    )
+    budget = Budget(epsilon=9)
+    table = Table("t", unit=unit, rows_per_unit=5, columns=columns, budget=budget)
+    offered = 0
+    for text in (
+        "SELECT SUM(age) AS s FROM t WHERE age > 4",
+        "SELECT ward, SUM(age) AS s FROM t WHERE age > 4 GROUP BY ward "
+        "OPTIONS (max_groups_contributed = 1)",
+    ):
+        made = plan(Draft(query=parse(text, {"t": table}), table=table, question=text))
+        for ask in filter(None, (note.ask for note in notes_of(made))):
+            offered += 1
+            assert parse(ask, {"t": table})
+    assert offered >= 4

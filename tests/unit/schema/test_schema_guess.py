@@ -232,3 +232,53 @@ def test_an_archive_that_ends_early_is_named(tmp_path):
         else:
             message = "t.csv.gz"  # the first rows were whole
         assert "t.csv.gz" in message
+
+
+def two_days(first, second, *, rows=60):
+    lines = [f"{n},{first.format(n % 28 + 1)},{second.format(n % 28 + 1)}" for n in range(rows)]
+    return "id,one,two\n" + "\n".join(lines) + "\n"
+
+
+def test_days_and_months_in_two_orders_are_told(tmp_path):
+    """No list of patterns reads both; the first one that fits would read the other wrongly."""
+    guess = guessed(tmp_path, two_days("{:02d}/03/2024", "04/{:02d}/2024"))
+    assert guess.format.date == ("%d/%m/%Y",)
+    assert any(doubt.startswith("two: ") and "another order" in doubt for doubt in guess.doubts)
+
+
+def test_a_column_of_either_order_is_read_as_the_other_columns_are(tmp_path):
+    text = two_days("{:02d}/{:02d}/2024".replace("{:02d}/{:02d}", "05/06"), "04/{:02d}/2024")
+    guess = guessed(tmp_path, text)
+    assert guess.format.date == ("%m/%d/%Y",)
+    assert not any("told apart" in doubt for doubt in guess.doubts)
+
+
+def test_years_of_two_digits_are_told(tmp_path):
+    for text in ("16.04.45", "20/01/02", "12/31/99"):
+        guess = guessed(tmp_path, column([text] * 20))
+        assert any("years have two digits" in doubt for doubt in guess.doubts), text
+
+
+@pytest.mark.parametrize("name", ["t", "n", "y", "f", "T", "no", "yes"])
+@pytest.mark.parametrize("cell", ["17", "2.5", "2024-03-01", "2024-03-01 10:00:00"])
+def test_a_name_that_could_be_a_truth_is_a_name(tmp_path, name, cell):
+    guess = guessed(tmp_path, f"ward,{name}\n" + f"north,{cell}\n" * 60)
+    assert guess.format.header
+    assert [each for each, _ in guess.columns] == ["ward", name]
+
+
+def test_cells_with_ends_of_lines_are_told(tmp_path):
+    guess = guessed(tmp_path, "id,note\n" + '1,"a\nb"\n' * 30)
+    assert guess.format.multiline
+    assert any("multiline = true is proposed" in doubt for doubt in guess.doubts)
+
+
+@pytest.mark.parametrize("row", ['1,5" tube', "1,'O''Neil, J'", '1,"a \\" b"'])
+def test_lines_that_are_no_records_are_told(tmp_path, row):
+    guess = guessed(tmp_path, "id,what\n" + f"{row}\n" * 60)
+    assert any("no records" in doubt for doubt in guess.doubts)
+
+
+def test_numbers_of_any_length_in_the_first_line(tmp_path):
+    guess = guessed(tmp_path, f"{'9' * 5000},{'8' * 5000}\n" + "1,2\n" * 20)
+    assert len(guess.columns) == 2
