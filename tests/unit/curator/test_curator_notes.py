@@ -400,11 +400,11 @@ def test_offers_are_accepted_whatever_the_columns_are_called(unit):
     offered = 0
     for text in (
         "SELECT SUM(age) AS s FROM t WHERE age > 4",
-        "SELECT ward, SUM(age) AS s FROM t WHERE age > 4 GROUP BY ward "
-        "OPTIONS (max_groups_contributed = 1)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) ward, "
+        "SUM(age) AS s FROM t WHERE age > 4 GROUP BY ward",
     ):
-        made = plan(Draft(query=parse(text, {"t": table}), table=table, question=text))
-        for ask in filter(None, (note.ask for note in notes_of(made))):
+        draft = Draft(query=parse(text, {"t": table}), table=table, price=ZCDP(rho=1))
+        for ask in filter(None, (note.ask for note in plan(draft).notes)):
             offered += 1
             assert parse(ask, {"t": table})
     assert offered >= 4
