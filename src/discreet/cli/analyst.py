@@ -17,6 +17,7 @@ from discreet.cli.shared import (
     number,
     print_json,
     refusing,
+    telling,
 )
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
@@ -227,6 +228,7 @@ def _explain(
 
 
 @refusing
+@telling
 def _query(
     sql: _Sql,
     analyst: _Analyst,

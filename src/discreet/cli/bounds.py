@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.shared import Json, VaultFolder, existing_vault, number, print_json, refusing
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    existing_vault,
+    number,
+    print_json,
+    refusing,
+    telling,
+)
 from discreet.errors import InvalidValue, SchemaError
 
 if TYPE_CHECKING:
@@ -32,6 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@telling
 def _bounds(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],

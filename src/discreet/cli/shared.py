@@ -34,6 +34,7 @@ __all__ = [
     "number",
     "print_json",
     "refusing",
+    "telling",
     "vault",
     "waiting",
 ]
@@ -193,6 +194,24 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
             return command(*arguments, **options)
 
     return to_its_end
+
+
+def telling(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The command, which stops at once on Ctrl-C and says whether what it has paid for is kept.
+
+    Privacy: none (touches no data).
+    >>> telling(lambda: 3)()
+    3
+    """
+
+    @functools.wraps(command)
+    def told(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        from discreet.curator import interrupts
+
+        with interrupts.telling():
+            return command(*arguments, **options)
+
+    return told
 
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
