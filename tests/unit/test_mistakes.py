@@ -193,6 +193,93 @@ def test_a_deleted_vault(ready):
     assert works("add", ready.schema).status == 0
 
 
+def steps(text: str) -> list[list[str]]:
+    """The commands that a text offers, in backticks or at its end."""
+    found = re.findall(r"(?:`|: )(discreet [^`\n]+)", text)
+    return [shlex.split(each)[1:] for each in found]
+
+
+@pytest.mark.parametrize("name", ["my", "my own vault"])
+def test_advice_names_a_vault_that_is_not_the_default_one(desk, monkeypatch, name):
+    """Every step is typed as it stands, with a name for its placeholder; there is one vault."""
+    monkeypatch.delenv("DISCREET_VAULT")
+    here = ("--vault", name)
+    (add,) = commands(refused("tables", *here))
+    added = works(*[str(desk.schema) if word == "SCHEMA" else word for word in add]).out
+    values = {"NAME": "ann", "E": "20"}
+    (grant,) = steps(added)
+    works(*[values.get(word, word) for word in grant])
+    (grant,) = commands(refused("query", COUNT, "--as", "bob", "--epsilon", "0.1", *here))
+    works(*grant)
+    (amend,) = commands(refused("grant", "bob", "--epsilon", "5", *here))
+    works(*[word.replace("TEXT", "a second project") for word in amend])
+    assert works("query", COUNT, "--as", "bob", "--epsilon", "2", *here)
+    (describe,) = steps(works("tables", *here).out)
+    works(*[word.replace("TABLE", "visits") for word in describe])
+    (new,) = commands(works("monitor", "list", *here).out)
+    works(*new, "m", COUNT, "--threshold", "1", "--as", "ann", "--epsilon", "1")
+    bounds = ("bounds", "visits", "age", "--epsilon", "9", "--as", "ann", "--write", desk.schema)
+    (add,) = steps(works(*bounds, *here).out)
+    works(*add)
+    with desk.source.open("a") as source:
+        source.write("99,30,north,2024-01-15,later\n")
+    (refresh,) = commands(refused("query", COUNT, "--as", "bob", "--epsilon", "0.3", *here))
+    works(*refresh)
+    assert not Path("vault").exists()
+
+
+def test_advice_after_a_vault_was_deleted_names_it(ready, monkeypatch):
+    import shutil
+
+    monkeypatch.delenv("DISCREET_VAULT")
+    moved = ready.folder / "my"
+    works("add", ready.schema, "--vault", moved)
+    shutil.rmtree(moved)
+    values = {"SCHEMA": str(ready.schema), "TEXT": "begun anew"}
+    first, adopt, again = commands(refused("tables", "--vault", moved))
+    (adopt_too,) = commands(refused(*[values.get(word, word) for word in first]))
+    assert adopt == adopt_too
+    for step in (adopt, again):
+        works(*[values.get(word, word) for word in step])
+
+
+def test_the_commands_that_take_no_vault_are_known():
+    from typer.main import get_command
+
+    from discreet.cli import app
+    from discreet.cli.shared import _WITHOUT_VAULT
+
+    def takes(command):
+        return any("--vault" in each.opts for each in command.params) or any(
+            map(takes, getattr(command, "commands", {}).values())
+        )
+
+    without = [name for name, each in get_command(app).commands.items() if not takes(each)]
+    assert sorted(without) == sorted(_WITHOUT_VAULT)
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_default_vault_is_not_named(monkeypatch):
+    for name in (None, "elsewhere"):
+        monkeypatch.delenv("DISCREET_VAULT")
+        if name:
+            monkeypatch.setenv("DISCREET_VAULT", name)
+        assert commands(refused("tables")) == [["add", "SCHEMA"]]
+        monkeypatch.setenv("DISCREET_VAULT", "")
+    monkeypatch.setenv("DISCREET_VAULT", "elsewhere")
+    assert commands(refused("tables", "--vault", "vault")) == [
+        ["add", "SCHEMA", "--vault", "vault"]
+    ]
+
+
+@pytest.mark.usefixtures("ready")
+def test_an_analyst_in_other_capitals():
+    message = refused("query", COUNT, "--as", "Ann", "--epsilon", "0.1")
+    assert commands(message) == []
+    step = offered(message, r"Did you mean '(\w+)'")
+    assert works("query", COUNT, "--as", step, "--epsilon", "0.1")
+
+
 @dataclass(frozen=True)
 class Question:
     """A wrong question, what its refusal says, and the question after the step."""

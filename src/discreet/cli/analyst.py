@@ -12,6 +12,7 @@ import typer
 from discreet.cli.shared import (
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     new_console,
     number,
@@ -156,7 +157,8 @@ def _tables(
         print_json([dict(each) for each in found.values()])
         return
     typer.echo(repr(found))
-    typer.echo("Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA")
+    step = "Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA"
+    typer.echo(advised(step, folder))
 
 
 @refusing

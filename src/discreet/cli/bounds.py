@@ -1,5 +1,6 @@
 """The command that estimates bounds for a charge, and writes them into a schema file if asked."""
 
+import shlex
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ import typer
 from discreet.cli.shared import (
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     number,
     print_json,
@@ -92,7 +94,7 @@ def _bounds(
         _print(found, account)
     if write is not None:
         _write(write, found)
-        typer.echo(_written(write, found), err=as_json)
+        typer.echo(advised(_written(write, found), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:
@@ -162,5 +164,5 @@ def _written(schema: Path, found: "Bounds") -> str:
         return f"Nothing was written to {schema}."
     return (
         f"Wrote {found.declaration} into {schema}. The registered table is as it was; to use the "
-        f"new bounds: discreet add {schema}"
+        f"new bounds: discreet add {shlex.quote(str(schema))}"
     )

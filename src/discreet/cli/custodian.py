@@ -16,6 +16,7 @@ from discreet.cli.shared import (
     Epsilon,
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     new_console,
     print_json,
@@ -237,7 +238,7 @@ def _add(
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
-            typer.echo("Next: discreet grant NAME --epsilon E")
+            typer.echo(advised("Next: discreet grant NAME --epsilon E", folder))
 
 
 @refusing

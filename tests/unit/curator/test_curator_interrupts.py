@@ -237,8 +237,9 @@ def test_a_deleted_vault_can_be_started_anew(desk):
         missing = desk.run(*words)
         assert missing.status == 2
         assert f"but {desk.vault}.seal holds the seal of one" in missing.err
-        assert "`discreet add SCHEMA` makes an empty vault and is refused" in missing.err
-        assert "`discreet ledger adopt --why TEXT` then starts anew" in missing.err
+        here = f" --vault {desk.vault}`"
+        assert f"`discreet add SCHEMA{here} makes an empty vault and is refused" in missing.err
+        assert f"`discreet ledger adopt --why TEXT{here} then starts anew" in missing.err
         assert not desk.vault.exists()
     refused = desk.run("add", desk.schema)
     assert refused.status == 1
