@@ -519,6 +519,58 @@ def test_what_init_says_to_check_can_be_changed_as_it_says(tmp_path, monkeypatch
         assert Path(f"{option}.toml").exists() or option == "--first-line"
 
 
+@pytest.mark.parametrize("given", [".", "", "/", "..", "#sheet", "data", "data/", "data.csv"])
+def test_a_folder_or_nothing_in_place_of_a_file(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    for name in ("data", "data.csv"):
+        Path(name).mkdir()
+        Path(name, "visits.csv").write_text("id,age\n1,30\n2,40\n")
+    message = refused("init", given)
+    pattern = offered(message, r"such as (\S+\*\.csv'?)")
+    if given.startswith("data"):
+        assert works("init", *shlex.split(pattern), "--output", "made.toml")
+
+
+UNITS = {  # what the file holds, the unit that is named, the options that are offered in order
+    "names that look like a row": ("n,m\n" + "a,b\nc,d\n" * 20, "n"),
+    "names that are numbers": ("2020,2021\n" + "5,6\n" * 20, "column_1"),
+    "names below a title": ("a title\nn,m\n" + "5,6\n" * 20, "n"),
+    "names below a table": ("k,l\n1,2\nn,m\n" + "5,6\n" * 20, "n"),
+    "blank lines first": ("\n\nn,m\n" + "a,b\nc,d\n" * 20, "n"),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+@pytest.mark.parametrize("more", [(), ("--first-line", "1"), ("--no-header",), ("--header",)])
+def test_a_unit_whose_line_of_names_was_guessed_away(tmp_path, monkeypatch, case, more):
+    """One of the ways that are offered leads to the unit, and each of them is taken."""
+    monkeypatch.chdir(tmp_path)
+    text, unit = UNITS[case]
+    Path("t.csv").write_text(text)
+    tried = run("init", "t.csv", "--unit", unit, *more)
+    if tried.status == 0:
+        return
+    assert f"has no column '{unit}'" in tried.err
+    ways = re.findall(r"--(?:no-header|header --first-line LINE|header)", tried.err)
+    assert len(ways) == 2
+    line = 1 + text.splitlines().index("n,m") if unit == "n" else 1
+    found = []
+    for way in ways:
+        words = [word.replace("LINE", str(line)) for word in way.split()]
+        found.append(run("init", "t.csv", "--unit", unit, *words).status)
+        Path("t.toml").unlink(missing_ok=True)
+    assert 0 in found
+
+
+def test_names_that_are_there_twice_for_init(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("age,Age\n" + "5,6\n" * 20)
+    message = refused("init", "t.csv")
+    assert "[format]" not in message
+    assert works("init", "t.csv", offered(message, r"or use (--no-header) if there are no names"))
+    assert "column_2" in Path("t.toml").read_text()
+
+
 # Advice is in the spelling of its surface: Python's keywords, a command's options.
 
 
