@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pandas
 import pytest
+from sqlglot.tokens import Tokenizer
 
 import discreet
 from discreet.curator.medians import median
 from discreet.curator.robustly import clustered
 from discreet.curator.service import Curator
 from discreet.plan.explain import warnings_of
+from discreet.query.parse import parse
 from discreet.release import Declared, Release
 from discreet.release.synth import synthesize
+from discreet.schema import Column
+from discreet.schema.table import Table
 from discreet.streams import Holdout, Joint
 from support.command_line import Desk, Outcome, run, write_desk
 
@@ -340,6 +344,18 @@ QUESTIONS = {
         r"Write (an integer) on both sides",
         lambda _: f"{COUNT} WHERE age = 30",
     ),
+    "a word of SQL as a name": Question(
+        "SELECT COUNT(*) AS rows FROM visits",
+        r'Write (AS "\w+")',
+        lambda step: f"SELECT COUNT(*) {step} FROM visits",
+    ),
+    "a word of SQL to order by": Question(
+        'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY rows',
+        r'stands in double quotes: ("\w+")',
+        lambda step: (
+            f'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY {step}'
+        ),
+    ),
     "another statement": Question("DELETE FROM visits", r"starts with (SELECT)", lambda _: COUNT),
     "a comma too many": Question(
         "SELECT COUNT(*) AS n, FROM visits WHERE", r"(Check commas)", lambda _: COUNT
@@ -354,6 +370,50 @@ def test_a_wrong_question(name):
     message = refused("query", case.asked, *PAID)
     assert "Nothing was run or charged." in message
     assert works("query", case.mended(offered(message, case.says)), *PAID).status == 0
+
+
+ALIASES = {
+    "with AS": "SELECT COUNT(*) {} FROM visits",
+    "with AS, first of two": "SELECT COUNT(*) {}, AVG(age) AS a FROM visits",
+    "without AS": "SELECT COUNT(*) {} FROM visits",
+    "of a table": "SELECT COUNT(*) AS n FROM visits {}",
+}
+
+
+@pytest.mark.parametrize("place", ALIASES)
+def test_words_of_sql_as_aliases(place):
+    """Each is taken, or refused with a form in double quotes that is taken; never another hint."""
+    columns = (Column("age", "integer", upper=110),)
+    tables = {"visits": Table("visits", columns=columns)}
+    words = {word for each in Tokenizer.KEYWORDS for word in re.findall(r"[a-z_]+", each.lower())}
+    assert {"rows", "select", "join", "right", "all"} < words
+    mark, wrong = "" if place == "without AS" else "AS ", []
+    for word in sorted(words):
+        try:
+            parse(ALIASES[place].format(mark + word), tables)
+        except discreet.DiscreetError as refusal:
+            found = re.search(r'Write (AS ".+")\.', str(refusal))
+            step = found[1] if found else f'AS "{word}"'
+            if not found and "stands in double quotes" not in str(refusal):
+                wrong.append(str(refusal))
+            parse(ALIASES[place].format(step), tables)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("SELECT AVG(CAST(age AS tinyint)) AS a FROM visits", "TINYINT"),
+        ("WITH v AS SELECT age FROM visits SELECT COUNT(*) AS n FROM v", "a second SELECT"),
+        ("SELECT COUNT(*) AS n FROM visits RIGHT JOIN visits AS v ON 1 = 1", "private table first"),
+    ],
+)
+def test_words_of_sql_that_are_no_aliases_have_their_own_hints(asked, says):
+    columns = (Column("age", "integer", upper=110),)
+    tables = {"visits": Table("visits", columns=columns)}
+    message = said(lambda: parse(asked, tables))
+    assert says.casefold() in message.casefold()
+    assert "Write AS" not in message
 
 
 def said(work: Callable[[], object]) -> str:
@@ -531,7 +591,7 @@ def test_a_folder_or_nothing_in_place_of_a_file(tmp_path, monkeypatch, given):
         assert works("init", *shlex.split(pattern), "--output", "made.toml")
 
 
-UNITS = {  # what the file holds, the unit that is named, the options that are offered in order
+UNITS = {  # what the file holds, and the unit that is named
     "names that look like a row": ("n,m\n" + "a,b\nc,d\n" * 20, "n"),
     "names that are numbers": ("2020,2021\n" + "5,6\n" * 20, "column_1"),
     "names below a title": ("a title\nn,m\n" + "5,6\n" * 20, "n"),
