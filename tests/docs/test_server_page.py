@@ -14,7 +14,7 @@ from discreet.errors import Unavailable
 from discreet.server.application import application
 from discreet.server.problems import KINDS
 from discreet.server.settings import Settings
-from support.command_line import write_desk
+from support.command_line import run
 from support.surface import ROOT
 from support.vaults import curator_of, people
 
@@ -56,14 +56,17 @@ def test_every_problem_with_its_status_and_every_setting_is_named():
             assert f"{field.default:,}" in row or str(field.default) in row, field.name
 
 
-def test_the_first_commands_of_the_page_run(tmp_path):
-    desk = write_desk(tmp_path)
-    assert desk.run("add", desk.schema).status == 0
+def test_the_first_commands_of_the_page_run(tmp_path, monkeypatch):
+    """In their order, from an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISCREET_VAULT", raising=False)
     lines = re.findall(r"^    discreet (.*?)(?: +#.*)?$", PAGE, flags=re.MULTILINE)
-    assert [line.split()[0] for line in lines] == ["account", "account", "grant", "serve"]
+    assert [line.split()[0] for line in lines] == ["grant", "account", "account", "serve"]
     for line in lines[:3]:
-        outcome = desk.run(*line.removesuffix(" --vault vault").split())
+        outcome = run(*line.split())
         assert outcome.status == 0, outcome.err
+    made = re.findall(r"^    mkdir (\w+)", PAGE, flags=re.MULTILINE)
+    assert re.findall(r"--root (\S+)", lines[3]) == made
 
 
 def test_the_proxy_refuses_what_the_server_would():

@@ -27,7 +27,7 @@ def test_tables_lists_what_there_is(desk):
     assert outcome.status == 0
     assert outcome.out.splitlines() == [
         "visits  3 columns; protects each patient, at most 2 rows  Every visit.",
-        "Next: discreet describe TABLE",
+        f"Next: discreet describe TABLE --vault {desk.vault}",
     ]
     (table,) = desk.run("tables", "--json").json
     assert table == desk.run("describe", "visits", "--json").json
@@ -71,7 +71,7 @@ def test_an_empty_vault_says_what_to_do(tmp_path):
     folder = tmp_path / "vault"
     assert run("grant", "ana", "--epsilon", "1", "--vault", folder).status == 0
     assert run("tables", "--vault", folder).out.splitlines() == [
-        "No table is registered yet.", "Next: discreet add SCHEMA"]  # fmt: skip
+        "No table is registered yet.", f"Next: discreet add SCHEMA --vault {folder}"]  # fmt: skip
 
 
 def test_explain_suggests_a_limit_that_query_takes(desk):

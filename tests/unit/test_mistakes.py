@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pandas
 import pytest
+from sqlglot.tokens import Tokenizer
 
 import discreet
 from discreet.curator.medians import median
 from discreet.curator.robustly import clustered
 from discreet.curator.service import Curator
 from discreet.plan.explain import warnings_of
+from discreet.query.parse import parse
 from discreet.release import Declared, Release
 from discreet.release.synth import synthesize
+from discreet.schema import Column
+from discreet.schema.table import Table
 from discreet.streams import Holdout, Joint
 from support.command_line import Desk, Outcome, run, write_desk
 
@@ -193,6 +197,93 @@ def test_a_deleted_vault(ready):
     assert works("add", ready.schema).status == 0
 
 
+def steps(text: str) -> list[list[str]]:
+    """The commands that a text offers, in backticks or at its end."""
+    found = re.findall(r"(?:`|: )(discreet [^`\n]+)", text)
+    return [shlex.split(each)[1:] for each in found]
+
+
+@pytest.mark.parametrize("name", ["my", "my own vault"])
+def test_advice_names_a_vault_that_is_not_the_default_one(desk, monkeypatch, name):
+    """Every step is typed as it stands, with a name for its placeholder; there is one vault."""
+    monkeypatch.delenv("DISCREET_VAULT")
+    here = ("--vault", name)
+    (add,) = commands(refused("tables", *here))
+    added = works(*[str(desk.schema) if word == "SCHEMA" else word for word in add]).out
+    values = {"NAME": "ann", "E": "20"}
+    (grant,) = steps(added)
+    works(*[values.get(word, word) for word in grant])
+    (grant,) = commands(refused("query", COUNT, "--as", "bob", "--epsilon", "0.1", *here))
+    works(*grant)
+    (amend,) = commands(refused("grant", "bob", "--epsilon", "5", *here))
+    works(*[word.replace("TEXT", "a second project") for word in amend])
+    assert works("query", COUNT, "--as", "bob", "--epsilon", "2", *here)
+    (describe,) = steps(works("tables", *here).out)
+    works(*[word.replace("TABLE", "visits") for word in describe])
+    (new,) = commands(works("monitor", "list", *here).out)
+    works(*new, "m", COUNT, "--threshold", "1", "--as", "ann", "--epsilon", "1")
+    bounds = ("bounds", "visits", "age", "--epsilon", "9", "--as", "ann", "--write", desk.schema)
+    (add,) = steps(works(*bounds, *here).out)
+    works(*add)
+    with desk.source.open("a") as source:
+        source.write("99,30,north,2024-01-15,later\n")
+    (refresh,) = commands(refused("query", COUNT, "--as", "bob", "--epsilon", "0.3", *here))
+    works(*refresh)
+    assert not Path("vault").exists()
+
+
+def test_advice_after_a_vault_was_deleted_names_it(ready, monkeypatch):
+    import shutil
+
+    monkeypatch.delenv("DISCREET_VAULT")
+    moved = ready.folder / "my"
+    works("add", ready.schema, "--vault", moved)
+    shutil.rmtree(moved)
+    values = {"SCHEMA": str(ready.schema), "TEXT": "begun anew"}
+    first, adopt, again = commands(refused("tables", "--vault", moved))
+    (adopt_too,) = commands(refused(*[values.get(word, word) for word in first]))
+    assert adopt == adopt_too
+    for step in (adopt, again):
+        works(*[values.get(word, word) for word in step])
+
+
+def test_the_commands_that_take_no_vault_are_known():
+    from typer.main import get_command
+
+    from discreet.cli import app
+    from discreet.cli.shared import _WITHOUT_VAULT
+
+    def takes(command):
+        return any("--vault" in each.opts for each in command.params) or any(
+            map(takes, getattr(command, "commands", {}).values())
+        )
+
+    without = [name for name, each in get_command(app).commands.items() if not takes(each)]
+    assert sorted(without) == sorted(_WITHOUT_VAULT)
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_default_vault_is_not_named(monkeypatch):
+    for name in (None, "elsewhere"):
+        monkeypatch.delenv("DISCREET_VAULT")
+        if name:
+            monkeypatch.setenv("DISCREET_VAULT", name)
+        assert commands(refused("tables")) == [["add", "SCHEMA"]]
+        monkeypatch.setenv("DISCREET_VAULT", "")
+    monkeypatch.setenv("DISCREET_VAULT", "elsewhere")
+    assert commands(refused("tables", "--vault", "vault")) == [
+        ["add", "SCHEMA", "--vault", "vault"]
+    ]
+
+
+@pytest.mark.usefixtures("ready")
+def test_an_analyst_in_other_capitals():
+    message = refused("query", COUNT, "--as", "Ann", "--epsilon", "0.1")
+    assert commands(message) == []
+    step = offered(message, r"Did you mean '(\w+)'")
+    assert works("query", COUNT, "--as", step, "--epsilon", "0.1")
+
+
 @dataclass(frozen=True)
 class Question:
     """A wrong question, what its refusal says, and the question after the step."""
@@ -253,6 +344,18 @@ QUESTIONS = {
         r"Write (an integer) on both sides",
         lambda _: f"{COUNT} WHERE age = 30",
     ),
+    "a word of SQL as a name": Question(
+        "SELECT COUNT(*) AS rows FROM visits",
+        r'Write (AS "\w+")',
+        lambda step: f"SELECT COUNT(*) {step} FROM visits",
+    ),
+    "a word of SQL to order by": Question(
+        'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY rows',
+        r'stands in double quotes: ("\w+")',
+        lambda step: (
+            f'SELECT region, COUNT(*) AS "rows" FROM visits GROUP BY region ORDER BY {step}'
+        ),
+    ),
     "another statement": Question("DELETE FROM visits", r"starts with (SELECT)", lambda _: COUNT),
     "a comma too many": Question(
         "SELECT COUNT(*) AS n, FROM visits WHERE", r"(Check commas)", lambda _: COUNT
@@ -267,6 +370,50 @@ def test_a_wrong_question(name):
     message = refused("query", case.asked, *PAID)
     assert "Nothing was run or charged." in message
     assert works("query", case.mended(offered(message, case.says)), *PAID).status == 0
+
+
+ALIASES = {
+    "with AS": "SELECT COUNT(*) {} FROM visits",
+    "with AS, first of two": "SELECT COUNT(*) {}, AVG(age) AS a FROM visits",
+    "without AS": "SELECT COUNT(*) {} FROM visits",
+    "of a table": "SELECT COUNT(*) AS n FROM visits {}",
+}
+
+
+@pytest.mark.parametrize("place", ALIASES)
+def test_words_of_sql_as_aliases(place):
+    """Each is taken, or refused with a form in double quotes that is taken; never another hint."""
+    columns = (Column("age", "integer", upper=110),)
+    tables = {"visits": Table("visits", columns=columns)}
+    words = {word for each in Tokenizer.KEYWORDS for word in re.findall(r"[a-z_]+", each.lower())}
+    assert {"rows", "select", "join", "right", "all"} < words
+    mark, wrong = "" if place == "without AS" else "AS ", []
+    for word in sorted(words):
+        try:
+            parse(ALIASES[place].format(mark + word), tables)
+        except discreet.DiscreetError as refusal:
+            found = re.search(r'Write (AS ".+")\.', str(refusal))
+            step = found[1] if found else f'AS "{word}"'
+            if not found and "stands in double quotes" not in str(refusal):
+                wrong.append(str(refusal))
+            parse(ALIASES[place].format(step), tables)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("SELECT AVG(CAST(age AS tinyint)) AS a FROM visits", "TINYINT"),
+        ("WITH v AS SELECT age FROM visits SELECT COUNT(*) AS n FROM v", "a second SELECT"),
+        ("SELECT COUNT(*) AS n FROM visits RIGHT JOIN visits AS v ON 1 = 1", "private table first"),
+    ],
+)
+def test_words_of_sql_that_are_no_aliases_have_their_own_hints(asked, says):
+    columns = (Column("age", "integer", upper=110),)
+    tables = {"visits": Table("visits", columns=columns)}
+    message = said(lambda: parse(asked, tables))
+    assert says.casefold() in message.casefold()
+    assert "Write AS" not in message
 
 
 def said(work: Callable[[], object]) -> str:
@@ -430,6 +577,58 @@ def test_what_init_says_to_check_can_be_changed_as_it_says(tmp_path, monkeypatch
         value = ["1"] if option == "--first-line" else []
         run("init", "t.csv", "--output", f"{option}.toml", option, *value)
         assert Path(f"{option}.toml").exists() or option == "--first-line"
+
+
+@pytest.mark.parametrize("given", [".", "", "/", "..", "#sheet", "data", "data/", "data.csv"])
+def test_a_folder_or_nothing_in_place_of_a_file(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    for name in ("data", "data.csv"):
+        Path(name).mkdir()
+        Path(name, "visits.csv").write_text("id,age\n1,30\n2,40\n")
+    message = refused("init", given)
+    pattern = offered(message, r"such as (\S+\*\.csv'?)")
+    if given.startswith("data"):
+        assert works("init", *shlex.split(pattern), "--output", "made.toml")
+
+
+UNITS = {  # what the file holds, and the unit that is named
+    "names that look like a row": ("n,m\n" + "a,b\nc,d\n" * 20, "n"),
+    "names that are numbers": ("2020,2021\n" + "5,6\n" * 20, "column_1"),
+    "names below a title": ("a title\nn,m\n" + "5,6\n" * 20, "n"),
+    "names below a table": ("k,l\n1,2\nn,m\n" + "5,6\n" * 20, "n"),
+    "blank lines first": ("\n\nn,m\n" + "a,b\nc,d\n" * 20, "n"),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+@pytest.mark.parametrize("more", [(), ("--first-line", "1"), ("--no-header",), ("--header",)])
+def test_a_unit_whose_line_of_names_was_guessed_away(tmp_path, monkeypatch, case, more):
+    """One of the ways that are offered leads to the unit, and each of them is taken."""
+    monkeypatch.chdir(tmp_path)
+    text, unit = UNITS[case]
+    Path("t.csv").write_text(text)
+    tried = run("init", "t.csv", "--unit", unit, *more)
+    if tried.status == 0:
+        return
+    assert f"has no column '{unit}'" in tried.err
+    ways = re.findall(r"--(?:no-header|header --first-line LINE|header)", tried.err)
+    assert len(ways) == 2
+    line = 1 + text.splitlines().index("n,m") if unit == "n" else 1
+    found = []
+    for way in ways:
+        words = [word.replace("LINE", str(line)) for word in way.split()]
+        found.append(run("init", "t.csv", "--unit", unit, *words).status)
+        Path("t.toml").unlink(missing_ok=True)
+    assert 0 in found
+
+
+def test_names_that_are_there_twice_for_init(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("age,Age\n" + "5,6\n" * 20)
+    message = refused("init", "t.csv")
+    assert "[format]" not in message
+    assert works("init", "t.csv", offered(message, r"or use (--no-header) if there are no names"))
+    assert "column_2" in Path("t.toml").read_text()
 
 
 # Advice is in the spelling of its surface: Python's keywords, a command's options.

@@ -12,11 +12,13 @@ import typer
 from discreet.cli.shared import (
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     new_console,
     number,
     print_json,
     refusing,
+    telling,
 )
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
@@ -155,7 +157,8 @@ def _tables(
         print_json([dict(each) for each in found.values()])
         return
     typer.echo(repr(found))
-    typer.echo("Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA")
+    step = "Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA"
+    typer.echo(advised(step, folder))
 
 
 @refusing
@@ -227,6 +230,7 @@ def _explain(
 
 
 @refusing
+@telling
 def _query(
     sql: _Sql,
     analyst: _Analyst,

@@ -1,12 +1,22 @@
 """The command that estimates bounds for a charge, and writes them into a schema file if asked."""
 
+import shlex
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.shared import Json, VaultFolder, existing_vault, number, print_json, refusing
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    advised,
+    existing_vault,
+    number,
+    print_json,
+    refusing,
+    telling,
+)
 from discreet.errors import InvalidValue, SchemaError
 
 if TYPE_CHECKING:
@@ -32,6 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@telling
 def _bounds(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
@@ -83,7 +94,7 @@ def _bounds(
         _print(found, account)
     if write is not None:
         _write(write, found)
-        typer.echo(_written(write, found), err=as_json)
+        typer.echo(advised(_written(write, found), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:
@@ -153,5 +164,5 @@ def _written(schema: Path, found: "Bounds") -> str:
         return f"Nothing was written to {schema}."
     return (
         f"Wrote {found.declaration} into {schema}. The registered table is as it was; to use the "
-        f"new bounds: discreet add {schema}"
+        f"new bounds: discreet add {shlex.quote(str(schema))}"
     )

@@ -1,6 +1,7 @@
 """The custodian's commands: init, add, refresh, grant, inspect."""
 
 import os
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +17,14 @@ from discreet.cli.shared import (
     Epsilon,
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     new_console,
     print_json,
     refusing,
     vault,
 )
-from discreet.errors import InvalidValue, counted
+from discreet.errors import InvalidValue, SchemaError, counted
 
 if TYPE_CHECKING:
     from discreet.curator.intake import SourceReport
@@ -36,6 +38,8 @@ _WARNING = (
     "guarantee does not cover that."
 )
 _MOST_SHOWN = 20
+_WITH_HEADER = ("CSV", "Excel")  # kinds of files that may begin with the names of columns
+_FORMAT_ADVICE = re.compile(r"write header = false and columns = \d+ in \[format\]")
 _FILES = (
     "A Parquet, CSV (.csv, .tsv, .txt, also .gz or .zst), JSON lines, Excel, Arrow or DuckDB file "
     "(FILE#TABLE), or a pattern of several in quotes."
@@ -77,6 +81,48 @@ def _source(text: str, schema: Path) -> tuple[str, str]:
     return (table.rpartition(".")[2] or name_of(name)), place + mark + table
 
 
+def _plain(text: str) -> Path:
+    """The file, or the pattern of files, of a source; a folder or no name at all is refused."""
+    name = text if Path(text).exists() else text.partition("#")[0]
+    if not name:
+        raise InvalidValue(
+            f"the file's name is empty in {text!r:.80}; name a file, such as visits.csv, or a "
+            "pattern of several in quotes, such as 'data/*.csv'. Nothing was written."
+        )
+    if Path(name).is_dir():
+        pattern = shlex.quote(str(Path(name) / "*.csv"))
+        raise InvalidValue(
+            f"{name} is a folder; name a file in it, or a pattern of several in quotes, such as "
+            f"{pattern}. Nothing was written."
+        )
+    return Path(name)
+
+
+def _check_unit(unit: str | None, found: "Preview", file: str) -> None:
+    """Refuse a unit that is no column, and say which line was taken for the names of columns."""
+    from discreet.engines.files import source_files
+    from discreet.schema.column import nearest
+
+    names = [column for column, _ in found.guess.columns]
+    if unit is None or unit in names:
+        return
+    hint, given = nearest(unit, names), found.guess.format
+    line = f"line {given.first_line}" if given.first_line > 1 else "the first line"
+    if source_files(file).kind not in _WITH_HEADER:
+        pass
+    elif not given.header:
+        hint += (
+            f" The names of columns were not found: {line} was taken for a row. If it holds them, "
+            "use --header; if another line does, --header --first-line LINE."
+        )
+    elif hint.startswith("Known"):
+        hint += (
+            f" The names of columns were taken from {line}. If another line holds them, use "
+            "--header --first-line LINE; if none does, --no-header."
+        )
+    raise SchemaError(f"{file} has no column {unit!r}. {hint} Nothing was written.")
+
+
 @refusing
 def _init(
     file: Annotated[str, typer.Argument(metavar="FILE", help=_FILES)],
@@ -115,16 +161,21 @@ def _init(
     from discreet.schema.format_file import read_format
     from discreet.schema.skeleton import skeleton
 
-    plain = Path(file if Path(file).exists() else file.partition("#")[0])
+    plain = _plain(file)
     schema = output or plain.with_name(f"{name_of(str(plain))}.toml")
     if schema.exists():
         raise InvalidValue(f"{schema} is there already; name another file with --output.")
     options = {"header": header, "first_line": first_line}
     declared = {name: value for name, value in options.items() if value is not None}
-    read_format(file, declared)
-    found = preview(file, declared)
+    # How many columns a table without names has is counted; any number will do for the check.
+    read_format(file, declared if header is not False else {**declared, "columns": 1})
+    try:
+        found = preview(file, declared)
+    except SchemaError as error:
+        raise SchemaError(_FORMAT_ADVICE.sub("use --no-header", str(error))) from None
     columns = found.guess.columns
     name, source = _source(file, schema)
+    _check_unit(unit, found, file)
     text = skeleton(name, source, columns, unit, found.guess.format)
     schema.write_text(text, encoding="utf-8")
     marks = [line for line in text.splitlines() if marks_in(line)]
@@ -237,7 +288,7 @@ def _add(
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
-            typer.echo("Next: discreet grant NAME --epsilon E")
+            typer.echo(advised("Next: discreet grant NAME --epsilon E", folder))
 
 
 @refusing

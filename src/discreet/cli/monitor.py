@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ from discreet.cli.pipes import reader_left
 from discreet.cli.shared import (
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     finished,
     new_console,
@@ -235,7 +237,7 @@ def _run(
             if done or failures:
                 time.sleep(every)
             with finishing(words=STORED):
-                check = _attempt(curator, monitor, refresh, failures)
+                check = _attempt(curator, monitor, refresh, failures, folder)
                 if check is not None:
                     typer.echo(json.dumps(check.values()) if as_json else _line(check))
             if check is None:
@@ -246,9 +248,9 @@ def _run(
                 break
         used = not monitor.alarms_left
     if used:
-        typer.echo(
-            f"The alarms of {name} are used. To go on: discreet monitor renew {name}", err=True
-        )
+        step = f"discreet monitor renew {shlex.quote(name)} --as {shlex.quote(analyst)}"
+        said = f"The alarms of {name} are used. To go on: {step}"
+        typer.echo(advised(said, folder), err=True)
 
 
 def _checked(
@@ -272,7 +274,7 @@ def _checked(
 
 
 def _attempt(
-    curator: "Curator", monitor: "Monitor", refresh: bool, failures: int
+    curator: "Curator", monitor: "Monitor", refresh: bool, failures: int, folder: Path
 ) -> "Check | None":
     """One check of a schedule; a failure that may pass is said, and the schedule goes on."""
     try:
@@ -280,7 +282,8 @@ def _attempt(
     except Unavailable as failure:
         if failures + 1 >= _PATIENCE:
             raise
-        typer.echo(f"discreet: {failure} Trying again at the next time.", err=True)
+        said = f"discreet: {failure} Trying again at the next time."
+        typer.echo(advised(said, folder), err=True)
         return None
 
 
@@ -330,6 +333,9 @@ def _list(
     if as_json:
         print_json(found)
         return
+    if not found:
+        typer.echo(advised("There are no monitors; `discreet monitor new` begins one.", folder))
+        return
     _print_list(found)
 
 
@@ -350,9 +356,6 @@ def _print_list(found: list[dict[str, Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    if not found:
-        typer.echo("There are no monitors; discreet monitor new begins one.")
-        return
     grid = Grid()
     for heading in ("monitor", "analyst", "question", "at least", "checks", "alarms left", "last"):
         grid.add_column(heading, overflow="fold")

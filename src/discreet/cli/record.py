@@ -13,6 +13,7 @@ from discreet.cli.shared import (
     Epsilon,
     Json,
     VaultFolder,
+    advised,
     existing_vault,
     new_console,
     number,
@@ -216,9 +217,8 @@ def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     else:
         where = "" if found.bad is None else f" at entry {found.bad}"
         typer.echo(f"discreet: the record is not sound{where}: {found.problem}", err=True)
-        typer.echo(
-            "Nothing is answered until it is put back or adopted: discreet ledger adopt --why TEXT",
-            err=True,
-        )
+        step = "discreet ledger adopt --why TEXT"
+        said = f"Nothing is answered until it is put back or adopted: {step}"
+        typer.echo(advised(said, folder), err=True)
     if not found.sound:
         raise typer.Exit(1)

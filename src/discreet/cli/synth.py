@@ -15,6 +15,7 @@ from discreet.cli.shared import (
     number,
     print_json,
     refusing,
+    telling,
 )
 from discreet.errors import InvalidValue
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from discreet.release.synth_result import Synthesis
 
 __all__ = ["register"]
+
+_KEPT = (
+    "interrupted: the synthesis is paid for, finished and stored. The same command again is free."
+)
 
 _Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table, as it was added.")]
 _Epsilon = Annotated[
@@ -77,6 +82,7 @@ def register(app: typer.Typer) -> None:
 
 
 @refusing
+@telling
 def _synth(
     table: _Table,
     epsilon: _Epsilon,
@@ -91,11 +97,14 @@ def _synth(
     as_json: Json = False,
     vault: VaultFolder = Path("vault"),
 ) -> None:
+    from discreet.curator.interrupts import keeping
+
     if output.suffix not in (".csv", ".parquet"):
         raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
     with existing_vault(vault) as curator:
         session = publishing_session(curator, table, analyst)
         made = _made(session, table, epsilon, columns, method, name)
+        keeping(_KEPT)
         made.write(output, rows)
         pages = [] if report is None else _pages(curator, made, rows, report, target)
     values = _values(made, rows, output, pages)

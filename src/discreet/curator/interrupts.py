@@ -1,5 +1,6 @@
 """Ctrl-C while a question runs: before the charge it stops at once; after it the answer is finished
-and stored first, so that asking again is free. A second Ctrl-C stops all the same.
+and stored first, so that asking again is free. A second Ctrl-C stops all the same. While what was
+paid for is shown, it stops at once and says that it is kept.
 """
 
 import functools
@@ -10,7 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Interrupted", "STORED", "charging", "finishing", "handing_over"]
+__all__ = [
+    "Interrupted",
+    "STORED",
+    "charging",
+    "finishing",
+    "handing_over",
+    "keeping",
+    "telling",
+]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -59,6 +68,7 @@ class _Turn:
 
 
 _turns: list[_Turn] = []  # of the main thread, where signals arrive
+_kept: list[str] = []  # what Ctrl-C says of the last work that was charged and finished, if any
 
 
 @contextmanager
@@ -79,6 +89,8 @@ def finishing(*, words: str = _FREE) -> Iterator[None]:
         _turns.append(turn)
         signal.signal(signal.SIGINT, turn.press)
         yield
+        if turn.charging:
+            keeping(words)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _turns.clear()
@@ -94,6 +106,44 @@ def charging() -> None:
     """
     if _turns and threading.current_thread() is threading.main_thread():
         _turns[0].charging = True
+        _kept.clear()  # what this charge pays for is not finished yet
+
+
+def keeping(words: str) -> None:
+    """Say that what was paid for is finished and stored; `words` say so if Ctrl-C comes later.
+
+    Privacy: none (touches no data).
+    >>> with telling():
+    ...     keeping("interrupted: the rows are stored.")
+    """
+    _kept[:] = [words]
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Within it, Ctrl-C after work that was charged and finished says that it is kept.
+
+    For a command that shows what it has paid for: it stops at once, and nothing is lost.
+    Privacy: none (touches no data).
+    >>> try:
+    ...     with telling():
+    ...         keeping("interrupted: the rows are stored.")
+    ...         raise KeyboardInterrupt
+    ... except Interrupted as stop:
+    ...     print(stop)
+    interrupted: the rows are stored.
+    """
+    _kept.clear()
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        if _kept:
+            raise Interrupted(_kept[0]) from None
+        raise
+    finally:
+        _kept.clear()
 
 
 def handing_over(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
-from discreet.curator.interrupts import finishing
+from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.looking import tables_of
 from discreet.curator.pacing import Grid
 from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
@@ -272,7 +272,7 @@ class Session:
     ) -> Answer:
         bought = None
         if error is not None and count is epsilon is rho is None:
-            bought, intervals = self._counted(sql, error, delta, self.run)
+            bought, intervals = self._counted(sql, error, delta, self._buy)
             count = supposed_count(intervals) if bought is not None else None
         try:
             made = self._planned(
@@ -291,6 +291,11 @@ class Session:
             ) from None
         found.bought = bought
         return found
+
+    def _buy(self, counted: Plan) -> Answer:
+        """The count behind an average: the question itself is not paid for yet."""
+        with finishing(words=STORED):
+            return self.run(counted)
 
     def _finished(
         self,

@@ -57,7 +57,7 @@ def check_units(known: Registration, table: Table) -> None:
     if known.source is not None and table.source is not None:
         if _kind(table, Origin.of(table.source).types()) in ("UUID", "VARCHAR"):
             return
-        way = f"runs discreet refresh {table.name}"
+        way = f"runs `discreet refresh {table.name}`"
     raise Unavailable(
         f"{table.name}: an earlier version prepared its rows, and may have made several units of "
         f"one; the custodian {way}. Nothing was run or charged."

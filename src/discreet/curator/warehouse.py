@@ -318,7 +318,7 @@ class Warehouse:
         if watched is not None and Origin.of(watched).stamp() != known.stamp:
             raise Unavailable(
                 f"{name}: the source has changed since it was added; the custodian runs "
-                f"discreet refresh {name}. Nothing was run or charged."
+                f"`discreet refresh {name}`. Nothing was run or charged."
             )
         return known
 

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger._chain import Seal, Tail, digest, row_kinds, rows_of, vault_digest
 from discreet.ledger._connection import Connection
-from discreet.ledger.account import Account, Holder, account_name
+from discreet.ledger.account import Account, Holder, account_name, folded
 from discreet.ledger.entry import FIRST, MOMENT, Act, Entry
 from discreet.ledger.verification import Replay
 from discreet.schema.column import nearest
@@ -212,8 +212,9 @@ def required_account(connection: Connection, holder: Holder, name: str) -> Accou
     account = find_account(connection, holder, name)
     if account is None:
         rows = connection.execute("SELECT name FROM accounts WHERE holder = ?", (holder.value,))
-        remedy = nearest(name, [row[0] for row in rows])
-        if holder is Holder.ANALYST:
+        known = [row[0] for row in rows]
+        remedy = nearest(name, known)
+        if holder is Holder.ANALYST and folded(name) not in map(folded, known):
             remedy += f" A custodian gives one a budget: `discreet grant {name} --epsilon 1`."
         raise InvalidValue(f"there is no {holder} {name!r}. {remedy} Nothing was run or charged.")
     return account

@@ -47,6 +47,9 @@ _FUNCTIONS = _words(
 )
 _AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLASH STAR")
 
+_AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
+_AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
+
 _TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
 
@@ -190,11 +193,49 @@ def _is_outside(found: list["Token"], place: int) -> bool:
     return kinds.count("L_PAREN") == kinds.count("R_PAREN")
 
 
+def _other_hint(text: str) -> str:
+    listed = "See the list of supported SQL in the documentation."
+    if not text.isidentifier():
+        return listed
+    return f'{listed} A name that is a word of SQL stands in double quotes: "{text[:60]}".'
+
+
+def _in_cast(found: list["Token"], place: int) -> bool:
+    """Whether the innermost parenthesis around a token is that of CAST(... AS type)."""
+    depth = 0
+    for inside in range(place - 1, 0, -1):
+        kind = found[inside].token_type.name
+        if kind == "R_PAREN":
+            depth += 1
+        elif kind == "L_PAREN" and depth:
+            depth -= 1
+        elif kind == "L_PAREN":
+            return "CAST" in found[inside - 1].text.upper()
+    return False
+
+
+def _alias(found: list["Token"], place: int, names: frozenset[str]) -> None:
+    """Refuse a word of SQL that stands where a result gets its name."""
+    kinds = [token.token_type.name for token in found[place - 1 : place + 2]]
+    token, ends = found[place], kinds[2:] in (["FROM"], ["COMMA"], [])
+    bare = kinds[0] == "R_PAREN" and ends and len(kinds) > 2
+    if not token.text.isidentifier() or not (kinds[0] == "ALIAS" or bare):
+        return
+    allowed = kinds[1] in _ALLOWED or token.text.casefold() in names
+    if allowed and not (ends and kinds[1] in (_AS_BARE_ALIAS if bare else _AS_ALIAS)):
+        return
+    if not _in_cast(found, place):
+        raise UnsafeQuery(
+            f"{token.text[:60]} (line {token.line}) is a word of SQL; as a name it stands in "
+            f'double quotes. Write AS "{token.text[:60]}".'
+        )
+
+
 def _allowed(token: "Token", names: frozenset[str]) -> None:
     kind = token.token_type.name
     if kind in _ALLOWED or token.text.casefold() in names:
         return
-    hint = TOKEN_HINTS.get(kind, "See the list of supported SQL in the documentation.")
+    hint = TOKEN_HINTS.get(kind, _other_hint(token.text))
     raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
 
 
@@ -211,6 +252,7 @@ different people. Write JOIN ... ON a.unit = b.unit.
     for place, token in enumerate(found):
         if place > 0:
             _glued(found[place - 1], token)
+            _alias(found, place, known)
         if token.token_type.name in ("SELECT", "WITH") and place > 0:
             _placed(found, place)
         if token.token_type.name == "NUMBER":

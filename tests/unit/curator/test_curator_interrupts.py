@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.cli import analyst, bounds, synth
 from discreet.curator import interrupts
+from discreet.curator import session as session_module
 from discreet.curator.interrupts import Interrupted, charging, finishing
 from discreet.curator.medians import median, proposed_median
 from discreet.curator.robustly import clustered, location, mode, spread
@@ -140,6 +142,60 @@ def test_a_command_that_was_stopped_before_the_charge_says_so(desk, monkeypatch)
     assert (stopped.status, stopped.err) == (130, "discreet: interrupted.\n")
 
 
+PAYING = {
+    "query": (("query", QUESTION, "--epsilon", "1"), analyst, "_print_answer"),
+    "query in JSON": (("query", QUESTION, "--epsilon", "1", "--json"), analyst, "print_json"),
+    "a chart": (("query", QUESTION, "--epsilon", "1", "--plot", "a.svg"), analyst, "_draw"),
+    "bounds": (("bounds", "visits", "age", "--epsilon", "1"), bounds, "_print"),
+    "synth": (
+        ("synth", "visits", "--epsilon", "1", "--rows", "5", "--output", "made.csv",
+         "--column", "region", "--method", "mwem"), synth, "_values",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAYING)
+def test_while_an_answer_is_shown_it_stops_and_says_that_it_is_kept(desk, monkeypatch, name):
+    """As it is printed or drawn; the same command again, as the message says, costs nothing."""
+    monkeypatch.chdir(desk.folder)
+    words, place, work = PAYING[name]
+    with monkeypatch.context() as patch:
+        pressing(patch, place, work, after=False)
+        stopped = desk.run(*words, "--as", "ann")
+    assert stopped.status == 130
+    assert "finished and stored. The same" in stopped.err
+    assert stopped.err.endswith("again is free.\n")
+    with Curator.open(desk.vault) as curator:
+        left = curator.session("ann").remaining.epsilon
+    assert left == 19
+    assert desk.run(*words, "--as", "ann").status == 0
+    with Curator.open(desk.vault) as curator:
+        assert curator.session("ann").remaining.epsilon == left
+
+
+@pytest.mark.parametrize("before", [(), ("--epsilon", "25")])
+def test_where_nothing_was_charged_it_says_nothing_of_a_charge(desk, monkeypatch, before):
+    """A free answer, and one command after another in a process."""
+    words = ("query", QUESTION, "--as", "ann")
+    assert desk.run(*words, "--epsilon", "1").status == 0
+    if before:
+        assert desk.run(*words, *before).status == 1
+    pressing(monkeypatch, analyst, "_print_answer", after=False)
+    stopped = desk.run(*words, "--epsilon", "1")
+    assert (stopped.status, stopped.err) == (130, "discreet: interrupted.\n")
+
+
+def test_after_a_bought_count_the_question_is_not_said_to_be_free(desk, monkeypatch):
+    """An average for an error buys a count first: that is kept, the average is not paid for."""
+    words = ("query", "SELECT AVG(age) AS a FROM visits", "--error", "20", "--as", "ann")
+    with monkeypatch.context() as patch:
+        pressing(patch, session_module, "supposed_count", after=False)
+        stopped = desk.run(*words)
+    assert stopped.status == 130
+    assert stopped.err == f"discreet: {interrupts.STORED}\n"
+    assert desk.run(*words, "--json").json["free"] is False
+
+
 def test_other_threads_and_other_handlers_are_left_alone():
     taken = []
     signal.signal(signal.SIGINT, lambda *_: taken.append(1))
@@ -181,8 +237,9 @@ def test_a_deleted_vault_can_be_started_anew(desk):
         missing = desk.run(*words)
         assert missing.status == 2
         assert f"but {desk.vault}.seal holds the seal of one" in missing.err
-        assert "`discreet add SCHEMA` makes an empty vault and is refused" in missing.err
-        assert "`discreet ledger adopt --why TEXT` then starts anew" in missing.err
+        here = f" --vault {desk.vault}`"
+        assert f"`discreet add SCHEMA{here} makes an empty vault and is refused" in missing.err
+        assert f"`discreet ledger adopt --why TEXT{here} then starts anew" in missing.err
         assert not desk.vault.exists()
     refused = desk.run("add", desk.schema)
     assert refused.status == 1
