@@ -145,7 +145,10 @@ def test_rows_of_an_earlier_version_are_prepared_again(tmp_path, monkeypatch):
         assert again.free
         assert again.to_pandas().equals(old)
         assert counted(curator, COUNT.format("words")) == 9  # a text never was split
-        for name, way in (("visits", "discreet refresh visits"), ("frame", "again with its data")):
+        for name, way in (
+            ("visits", "`discreet refresh visits`"),
+            ("frame", "again with its data"),
+        ):
             with pytest.raises(Unavailable, match=f"{way}. Nothing was run or charged"):
                 curator.session("ann").sql(COUNT.format(name), epsilon=2)
         curator.refresh("visits")
