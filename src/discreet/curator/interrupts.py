@@ -165,6 +165,7 @@ def handing_over(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, 
             if made:
                 stop.answer = made[0]
             raise
+        _kept.clear()  # it is handed over here, and a later Ctrl-C cannot do it
         return made[0]
 
     return to_its_end
