@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from discreet.curator.answer import Answer, Receipt
+from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
@@ -27,6 +27,7 @@ from discreet.plan.released import Released
 from discreet.plan.sources import MOST_ROWS
 from discreet.plan.target import counting
 from discreet.query.algebra import DateTrunc
+from discreet.query.identity import QUERY_FORMS
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
@@ -58,7 +59,7 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
         parts = (*parts, [way.value for way in plan.ways])
     if _mistaken(plan):
         parts = (*parts, _PERIODS)
-    return sha256(repr(parts).encode()).hexdigest()
+    return digest(parts, QUERY_FORMS)
 
 
 def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Receipt:

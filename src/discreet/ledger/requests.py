@@ -9,7 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from discreet.errors import DiscreetError, InvalidValue, Unanswered, Unavailable
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    InvalidValue,
+    QuotaExceeded,
+    SchemaError,
+    Stale,
+    Unanswered,
+    Unavailable,
+    UnprovableRequest,
+    UnsafeQuery,
+)
 from discreet.ledger._book import Book, read_entries
 from discreet.ledger._connection import Connection
 from discreet.ledger._store import Store
@@ -19,6 +30,17 @@ from discreet.ledger.releases import Release, Releases, keep
 __all__ = ["Request", "Requests", "bind", "check_unbound", "unanswered_text"]
 
 _KEY = re.compile(r"[!-~]{1,128}")
+_KINDS = {  # what the record calls a failure, whatever its class is called
+    InvalidValue: "InvalidValue",
+    SchemaError: "SchemaError",
+    UnsafeQuery: "UnsafeQuery",
+    UnprovableRequest: "UnprovableRequest",
+    BudgetExceeded: "BudgetExceeded",
+    QuotaExceeded: "QuotaExceeded",
+    Unavailable: "Unavailable",
+    Stale: "Stale",
+    Unanswered: "Unanswered",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +174,7 @@ class Requests:
         >>> Requests.fail.__name__
         'fail'
         """
-        row = (receipt.sequence, type(failure).__name__, str(failure))
+        row = (receipt.sequence, _KINDS.get(type(failure), "DiscreetError"), str(failure))
 
         def write(book: Book) -> bool:
             released = _released(book.connection, receipt.sequence)

@@ -15,7 +15,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.rationals import ceil_decimal
 from discreet.release.junction import Clique
 from discreet.release.model_fit import Fit, fit
-from discreet.release.synth_model import Draw, Synthetic, draw_evenly
+from discreet.release.synth_model import Draw, Synthetic, draw_evenly, draw_independently
 from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Noise, in_steps
 
 __all__ = ["MEAN_SIZE", "Measure", "Offer", "Select", "Stages", "gaussian", "worst_missed"]
@@ -134,6 +134,16 @@ def gaussian(*, rho: Fraction, sensitivity: Sensitivity) -> DiscreteGaussian:
     return DiscreteGaussian.of_variance(ceil_decimal(sensitivity.l2_squared / (2 * rho), 12))
 
 
+# By what a synthesis that goes on knows our own functions again, wherever they live.
+_OWN_NAMES: Mapping[object, str] = {
+    worst_missed: "discreet.release.synth_stages.worst_missed",
+    gaussian: "discreet.release.synth_stages.gaussian",
+    fit: "discreet.release.model_fit.fit",
+    draw_evenly: "discreet.release.synth_model.draw_evenly",
+    draw_independently: "discreet.release.synth_model.draw_independently",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Stages:
     """What a synthesis is made of; any of them may be replaced by a function of your own.
@@ -162,7 +172,7 @@ class Stages:
 
     def _named(self, name: str) -> str:
         stage = getattr(self, name)
-        return f"{stage.__module__}.{stage.__qualname__}"
+        return _OWN_NAMES.get(stage) or f"{stage.__module__}.{stage.__qualname__}"
 
     @property
     def said(self) -> str:

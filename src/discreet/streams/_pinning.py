@@ -3,8 +3,10 @@ that is meant when none is named, and names made from settings. Touches no data.
 """
 
 import hashlib
+from fractions import Fraction
 
 from discreet.curator.session import Session
+from discreet.encoding import LOSS_FORMS, Forms, encode
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.plan.draft import Plan
 from discreet.schema.names import any_name
@@ -34,7 +36,14 @@ def meant_table(session: Session, table: str | None) -> str:
     return known[0]
 
 
-def settings_name(kind: str, *settings: object) -> str:
+def settings_name(kind: str, *settings: object, forms: Forms = LOSS_FORMS) -> str:
     """A name for a service that was given none: the same program goes on where it stopped."""
-    digest = hashlib.sha256("\0".join(map(str, settings)).encode()).hexdigest()
-    return f"{kind}-{digest[:16]}"
+    text = "\0".join(_text(setting, forms) for setting in settings)
+    return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _text(setting: object, forms: Forms) -> str:
+    if isinstance(setting, Fraction):
+        whole = f"{setting.numerator:d}"
+        return whole if setting.denominator == 1 else f"{whole}/{setting.denominator:d}"
+    return setting if isinstance(setting, str) else encode(setting, forms)

@@ -17,6 +17,7 @@ from discreet.curator.programs import (
     versions_of,
 )
 from discreet.curator.session import Session
+from discreet.encoding import Form, Forms
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource
@@ -28,6 +29,8 @@ from discreet.streams.counter_state import KIND, Kept, Point, Stretch
 from discreet.streams.running_sums import Track
 
 __all__ = ["Counter"]
+
+_FORMS: Forms = {Reach: Form.of("Reach", "versions", "buckets")}
 
 
 class Counter:
@@ -93,7 +96,7 @@ class Counter:
         reach = Reach(versions, buckets)
         if name is None:
             prices = (None if each is None else rational(each) for each in (epsilon, rho))
-            name = settings_name(KIND, sql, *prices, reach)
+            name = settings_name(KIND, sql, *prices, reach, forms=_FORMS)
         state = states_of(session).newest(name, analyst=session.name)
         if state is not None and epsilon is None and rho is None:
             return Counter._again(session, state, sql, reach)

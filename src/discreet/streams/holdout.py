@@ -19,6 +19,7 @@ from discreet.curator.programs import (
     versions_of,
 )
 from discreet.curator.session import Session
+from discreet.encoding import LOSS_FORMS, Form, Forms
 from discreet.errors import InvalidValue, Stale, Unavailable, UnsafeQuery
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
@@ -39,6 +40,12 @@ __all__ = ["Agreement", "Holdout", "Mean"]
 
 _ADDED = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM)
 _CONFIDENCE = Fraction(95, 100)
+_FORMS: Forms = {
+    **LOSS_FORMS,
+    Settings: Form.of(
+        "Settings", "table", "price", "threshold", "overfits", "reach", "step", "moved"
+    ),
+}
 _MOST_STEPS = 10**12
 _ATTEMPTS = 16  # how often a question that others overtook is asked again
 
@@ -137,7 +144,7 @@ class Holdout:
             int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
         )
         if name is None:
-            name = settings_name(KIND, settings, versions_of(session, plan))
+            name = settings_name(KIND, settings, versions_of(session, plan), forms=_FORMS)
         made = Holdout(session, name, settings)
         state = states_of(session).newest(name, analyst=session.name)
         if state is None:

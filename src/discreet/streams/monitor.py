@@ -3,7 +3,6 @@ What a check says is durable before it is said; the noisy threshold never leaves
 """
 
 import contextlib
-import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,6 +20,7 @@ from discreet.curator.programs import (
     versions_of,
 )
 from discreet.curator.session import Session
+from discreet.encoding import digest
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
@@ -349,4 +349,4 @@ class Monitor:
 def _settings(watch: Watch) -> str:
     """A name made of public settings."""
     facts = (watch.question, watch.threshold, watch.price, watch.technique.alarms, watch.numbers)
-    return f"monitor-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    return f"monitor-{digest(facts)[:16]}"

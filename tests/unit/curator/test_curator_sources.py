@@ -150,7 +150,10 @@ SECOND = {  # what the second schema changes, and what its refusal says
     "other unit": ({"name": "again", "unit": "code"}, "the unit is code"),
     "other population": ({"name": "again", "population": "others"}, "population 'people'"),
     "own population": ({"name": "again", "population": "again"}, "population 'people'"),
-    "both": ({"name": "again", "population": "others", "unit": None}, "population 'people'"),
+    "both": (
+        {"name": "again", "population": "others", "unit": None},
+        "population 'people'|the unit is the row",  # whichever is noticed first
+    ),
     "other neighbours": ({"name": "again", "neighbours": "replace"}, "needs one relation"),
     "other name": ({"name": "again"}, None),
     "nothing": ({}, None),
