@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from discreet.accounting.composition import optimal
-from discreet.accounting.distribution import Distribution
+from discreet.accounting.pld.distribution import Distribution
 from harness import Report, cpu_seconds
 
 DELTA = 1e-6

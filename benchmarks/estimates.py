@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.lattice import Lattice
-from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.robust import (
     AgreeingPairs,
     AnalyzeGauss,

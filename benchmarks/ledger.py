@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.ledger._book import required_account
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import Act, Entry, describe_loss, memo_text
+from discreet.ledger.store.book import required_account
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget

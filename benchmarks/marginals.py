@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.accounting.conversion import zcdp_rho
 from discreet.loss import ZCDP
-from discreet.release.marginals import Marginals, every
-from discreet.release.measure import tabulated
-from discreet.release.settle import settled
+from discreet.release.tables.consistency import settled
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.measure import tabulated
 from harness import Report, cpu_seconds
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -15,13 +15,13 @@ import numpy as np
 
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
-from discreet.release.adaptive import Adaptive
-from discreet.release.allocation import Counts, Unit, counts_for
-from discreet.release.ladder import Ladder
-from discreet.release.measure import expected
-from discreet.release.ordered import ordered
-from discreet.release.ranges import Trees, binary
-from discreet.release.workload import Workload
+from discreet.release.tables.adaptive import Adaptive
+from discreet.release.tables.allocation import Counts, Unit, counts_for
+from discreet.release.tables.hierarchy import Ladder
+from discreet.release.tables.measure import expected
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.ranges import Trees, binary
+from discreet.release.tables.workload import Workload
 from harness import Report, cpu_seconds
 
 CELLS = 4096

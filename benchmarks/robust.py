@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import Pure, Relation, Sensitivity
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import system
-from discreet.plan.draft import Draft, Plan, plan
-from discreet.plan.picks import Way
+from discreet.plan.pipeline import Draft, Plan, plan
+from discreet.plan.rules.candidates import Way
 from discreet.query.parse import parse
 from discreet.robust import (
     BoundedEdges,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.curator.chart import svg
+from discreet.drawing.chart import svg
 from discreet.loss import Relation
 from discreet.robust import CauchyShape, SmoothTrimmedMean, StudentShape
 from robust import DATA_SETS, DRAWS, MECHANISMS, ROWS, error

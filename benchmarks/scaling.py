@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import psycopg
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 
 QUESTION = (
     "SELECT region, COUNT(*) AS n, SUM(income) AS s, AVG(age) AS a FROM {name} "

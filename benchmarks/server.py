@@ -32,7 +32,7 @@ _SECONDS = 60
 
 
 def _house(folder: Path, rows: int) -> dict[str, str]:
-    from discreet.curator.service import Curator
+    from discreet.curator.curator import Curator
     from discreet.server.accounts import Accounts, Role
 
     lines = ["patient,age,region"]
@@ -143,7 +143,7 @@ def _guesses(scale: int) -> dict[str, object]:
 
     In this process and interleaved, so that only the way through the code differs.
     """
-    from discreet.curator.service import Curator
+    from discreet.curator.curator import Curator
     from discreet.server.accounts import Accounts, Role
 
     with (

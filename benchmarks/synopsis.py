@@ -29,8 +29,8 @@ from discreet.streams import (
     Universe,
     Weights,
 )
-from discreet.streams.certificate import certified
-from discreet.streams.fitting import fitted
+from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.synopsis.certificate import certified
 from harness import Report, cpu_seconds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
-from discreet.streams.weights import Weights
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.hypothesis.weights import Weights
 from harness import Report
 
 PEAK = {"H200": 4.8e12, "H100": 3.35e12, "A100": 2.0e12}  # bytes a second, as makers say

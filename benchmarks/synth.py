@@ -31,12 +31,12 @@ import numpy as np
 from discreet.accounting.conversion import zcdp_rho
 from discreet.loss import Sensitivity
 from discreet.noise.bits import system
-from discreet.release.synth_domain import Attribute
-from discreet.release.synth_loop import develop
-from discreet.release.synth_model import Synthetic, draw_evenly, draw_independently
-from discreet.release.synth_rounds import Cells, Noisy, Step
-from discreet.release.synth_schedule import schedule
-from discreet.release.synth_stages import Stages
+from discreet.release.synth.aim import develop
+from discreet.release.synth.domain import Attribute
+from discreet.release.synth.model.fitted import Synthetic, draw_evenly, draw_independently
+from discreet.release.synth.rounds import Cells, Noisy, Step
+from discreet.release.synth.schedule import schedule
+from discreet.release.synth.stages import Stages
 from harness import Report
 from synth_data import FOLDER, TABLES
 

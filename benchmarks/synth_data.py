@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.release.synth_domain import Attribute
+from discreet.release.synth.domain import Attribute
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data"
 NUMBERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}

@@ -10,7 +10,7 @@ measures how many people it takes to tell a parity that is asked only after the 
 import argparse
 from pathlib import Path
 
-from discreet.curator.chart import svg
+from discreet.drawing.chart import svg
 from discreet.local import comparison_chart, measure, parity_chart, parity_need, parity_people
 
 EPSILON = 1

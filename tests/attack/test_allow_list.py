@@ -17,10 +17,10 @@ from sqlglot import exp
 
 from discreet.errors import DiscreetError, UnsafeQuery
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, plan
-from discreet.plan.prepare import lattice_rows
-from discreet.query import scopes
-from discreet.query import text as words
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.sql.preparation.statement import lattice_rows
+from discreet.query.statement import scopes
+from discreet.query.statement import text as words
 from support.questions import TABLES, ask
 from support.twin_houses import KINDS, PERSONS, ordinary
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from discreet.curator import running
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.history import Outcome
 from support.command_line import run
@@ -218,7 +218,7 @@ def test_a_source_that_cannot_be_prepared_shows_no_canary(tmp_path):
 
 CRASH = """
 import os, signal, sys
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 curator = Curator.open(sys.argv[1], price_floor=0)
 session = curator.session("ana")
 session.sql("SELECT SUM(big) AS s FROM visits", epsilon=1)

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.service import Curator
-from discreet.engines import sealing
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.preparation import prepare
-from discreet.engines.sealing import Seal
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb import sealing
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.duckdb.preparation import prepare
+from discreet.engines.duckdb.sealing import Seal
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailable
 from support.join_houses import data, house
 from support.vaults import NAMES, curator_of, people, write_schema, write_source

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.audit import audit
 from discreet.loss import Pure
-from discreet.streams.cells import Cells
-from discreet.streams.holdout import Holdout
-from discreet.streams.joint import Joint
+from discreet.streams.holdout.holdout import Holdout
+from discreet.streams.joint.cells import Cells
+from discreet.streams.joint.joint import Joint
 from support.vaults import curator_of, people
 
 FEW = 100

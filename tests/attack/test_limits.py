@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, UnsafeQuery
 from support.questions import ask
 from support.vaults import curator_of, people

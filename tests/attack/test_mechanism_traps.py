@@ -13,11 +13,11 @@ import pytest
 import discreet
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.lattice import Lattice, Rounded
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.lattice import Lattice, Rounded
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.noise.bits import SeededBits
 
 LATTICE = Lattice(step=Fraction(1, 1024), lower=-(2**50), upper=2**50)

@@ -9,7 +9,7 @@ import duckdb
 import pandas
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import SchemaError
 
 REGIONS = ("north", "south")

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.rationals import floor_decimal, log_bounds
 from support.mechanism_laws import quantile_law
 

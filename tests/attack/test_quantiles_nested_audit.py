@@ -10,7 +10,7 @@ import pytest
 
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms.quantiles_nested import NestedQuantiles
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.rationals import floor_decimal, log_bounds
 from support.mechanism_laws import division_law, nested_law
 

@@ -10,9 +10,9 @@ import numpy as np
 from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
 from discreet.rationals import ceil_decimal, log_bounds
-from discreet.release.allocation import Contrast, Unit, contrasts_for
-from discreet.release.ladder import Ladder
-from discreet.release.measure import measured
+from discreet.release.tables.allocation import Contrast, Unit, contrasts_for
+from discreet.release.tables.hierarchy import Ladder
+from discreet.release.tables.measure import measured
 from support.release_laws import blocks_law
 
 HALF = Fraction(1, 2)  # stands for exp(-epsilon/2): then epsilon is 2 ln 2

@@ -13,7 +13,7 @@ from discreet.ledger.account import Holder
 from discreet.loss import Pure
 from discreet.query.algebra import Options, Statistic
 from discreet.release.kinds import Declared
-from discreet.release.parts_values import StatisticsPart
+from discreet.release.parts.values import StatisticsPart
 from discreet.release.specification import read_release
 from support import vaults
 from support.vaults import PERSON, curator_of, people

@@ -9,11 +9,11 @@ import pytest
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Approximate, Relation
 from discreet.rationals import ceil_decimal, log_bounds
-from discreet.robust.growth import Growth
-from discreet.robust.outcome import Refused
-from discreet.robust.proposals import GrowthProposal, growth_distance
-from discreet.robust.quantile import SmoothQuantile
-from discreet.robust.trimmed import SmoothTrimmedMean
+from discreet.robust.smooth.growth import Growth
+from discreet.robust.smooth.quantile import SmoothQuantile
+from discreet.robust.smooth.trimmed import SmoothTrimmedMean
+from discreet.robust.tested.outcome import Refused
+from discreet.robust.tested.proposals import GrowthProposal, growth_distance
 from support.robust_laws import around, checked_law, data_sets
 
 HALF = Fraction(1, 2)

@@ -10,10 +10,10 @@ import pytest
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Approximate
 from discreet.rationals import ceil_decimal, log_bounds
-from discreet.robust.bounding import AgreeingPairs, LocalBound
-from discreet.robust.propose import ProposeTestRelease, short_cut_distance
-from discreet.robust.reaches import QuantileReach, SpreadReach
-from discreet.robust.stable import StableValue, mode_distance
+from discreet.robust.tested.bounding import AgreeingPairs, LocalBound
+from discreet.robust.tested.propose import ProposeTestRelease, short_cut_distance
+from discreet.robust.tested.reaches import QuantileReach, SpreadReach
+from discreet.robust.tested.stable import StableValue, mode_distance
 from support.robust_laws import around, checked_law, data_sets
 
 HALF = Fraction(1, 2)

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import ZCDP, Approximate, Pure
-from discreet.mechanisms.lattice import Lattice
+from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import system
 from discreet.rationals import ceil_decimal, log_bounds
-from discreet.robust._balls import coarseness, held
-from discreet.robust.blocks import SampleAndAggregate
-from discreet.robust.coinpress import CoinPress
-from discreet.robust.histogram import StabilityHistogram
-from discreet.robust.location import BinWidth, Location
-from discreet.robust.property import PropertyDistance, rows_outside_clusters
-from discreet.robust.spectrum import AnalyzeGauss
-from discreet.robust.stable import mode_distance
-from discreet.robust.summaries import BlockMean, BlockMode, Setting
+from discreet.robust.blocks.blocks import SampleAndAggregate
+from discreet.robust.blocks.summaries import BlockMean, BlockMode, Setting
+from discreet.robust.moments.balls import coarseness, held
+from discreet.robust.moments.coinpress import CoinPress
+from discreet.robust.moments.location import BinWidth, Location
+from discreet.robust.moments.spectrum import AnalyzeGauss
+from discreet.robust.tested.histogram import StabilityHistogram
+from discreet.robust.tested.property import PropertyDistance, rows_outside_clusters
+from discreet.robust.tested.stable import mode_distance
 from support.fit import check_rate_at_most, rejects
 from support.mechanism_laws import exponential_law, laplace_pmf, largest_ratio
 from support.robust_estimators import size

@@ -13,13 +13,13 @@ import pytest
 from discreet.audit.exact import enumerate_loss
 from discreet.loss import Pure, Relation
 from discreet.rationals import log_bounds
-from discreet.robust.graph import Graph
-from discreet.robust.growth import smooth_bound
-from discreet.robust.noise_laplace import LaplaceShape, LogNormalShape
-from discreet.robust.noise_student import CauchyShape, StudentShape
-from discreet.robust.quantile import SmoothQuantile
-from discreet.robust.smooth import SmoothNoise
-from discreet.robust.triangles import SmoothTriangles
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.triangles import SmoothTriangles
+from discreet.robust.smooth.growth import smooth_bound
+from discreet.robust.smooth.laplace_noise import LaplaceShape, LogNormalShape
+from discreet.robust.smooth.mechanism import SmoothNoise
+from discreet.robust.smooth.quantile import SmoothQuantile
+from discreet.robust.smooth.student_noise import CauchyShape, StudentShape
 from support.growth_brute import added_or_removed, data_sets, replaced
 from support.smooth_laws import (
     cauchy,

@@ -10,11 +10,11 @@ import pytest
 
 from discreet.audit.blackbox import audit
 from discreet.loss import Pure, Relation
-from discreet.plan.draft import Draft, plan
-from discreet.plan.picks import Way
-from discreet.plan.smoothed import Smoothed
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.rules.candidates import Way
+from discreet.plan.rules.smoothed import Smoothed
 from discreet.query.parse import parse
-from discreet.robust.growth import smooth_bound
+from discreet.robust.smooth.growth import smooth_bound
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support import fit

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.audit import audit
 from discreet.loss import Approximate, Pure, Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.streams.epochs import Epoch
-from discreet.streams.synopsis import Synopsis
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.streams.synopsis.epochs import Epoch
+from discreet.streams.synopsis.synopsis import Synopsis
 from support import fit
 from support.synopsis_houses import house
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, coded
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, coded
 
 SIZES = (2, 2)
 GROUPS = (np.arange(2), np.arange(2))

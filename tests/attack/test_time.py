@@ -12,13 +12,13 @@ from fractions import Fraction
 import pytest
 
 from discreet.curator import running
-from discreet.curator.lanes import Lanes
-from discreet.curator.pacing import Grid, Late, SystemClock
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.runs.lanes import Lanes
+from discreet.curator.runs.pacing import Grid, Late, SystemClock
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.noise import bits
 from discreet.noise.bits import SystemBits, system
-from discreet.plan.patience import GRID_SECONDS
+from discreet.plan.rules.patience import GRID_SECONDS
 from support.clocks import InstantClock
 from support.vaults import curator_of, people
 

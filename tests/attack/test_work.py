@@ -9,15 +9,15 @@ import duckdb
 import psycopg
 import pytest
 
-from discreet.engines.postgresql import _SETTINGS
+from discreet.engines.postgresql.engine import _SETTINGS
 from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
-from discreet.plan import dialect as dialects
-from discreet.plan.dialects.duckdb import DUCKDB
-from discreet.plan.dialects.form import joined
-from discreet.plan.draft import Draft, plan
-from discreet.plan.prepare import lattice_rows
-from discreet.plan.sources import MOST_ROWS
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.rules.sources import MOST_ROWS
+from discreet.plan.sql import dialect as dialects
+from discreet.plan.sql.dialects.duckdb import DUCKDB
+from discreet.plan.sql.dialects.form import joined
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import JOINED_ROWS, Table

@@ -21,8 +21,8 @@ from discreet.local import (
     Rappor,
     SubsetSelection,
     UnaryEncoding,
-    hashing,
 )
+from discreet.local.randomizers import hashing
 from discreet.noise import system
 from discreet.rationals import log_bounds
 from discreet.survey import Reports, read_survey_text

@@ -6,7 +6,7 @@ from html import escape
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.demo.clinic import SCHEMA, write_clinic
 from discreet.release.kinds import KINDS
 from discreet.release.specification import read_release

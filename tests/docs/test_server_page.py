@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import Unavailable
 from discreet.server.application import application
 from discreet.server.problems import KINDS

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from discreet.query import text as words
 from discreet.query.algebra import Aggregate, Query, Statistic
-from discreet.query.hints import FUNCTION_HINTS, TOKEN_HINTS
 from discreet.query.literals import refuse_unknown_values
+from discreet.query.readers.hints import FUNCTION_HINTS, TOKEN_HINTS
+from discreet.query.statement import text as words
 from support.questions import TABLES, ask
 from support.sql_page import ACCEPTED, FUNCTIONS, PAGE, REFUSED, refusal, rendered
 

@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 
-from discreet.release.synth import _METHODS
-from discreet.release.synth_stages import Stages
+from discreet.release.synth.service import _METHODS
+from discreet.release.synth.stages import Stages
 from support.command_line import write_desk
 from support.surface import ROOT
 

@@ -14,7 +14,9 @@ WORDS = re.compile(
     re.IGNORECASE,
 )
 FORMULAS = {  # evaluated by test_the_formulas_of_the_readme_are_those_of_the_sentences
-    "discreet.cli.attack": "at most e^(2 epsilon)/(1 + e^(2 epsilon)) of them in expectation",
+    "discreet.cli.commands.attack": (
+        "at most e^(2 epsilon)/(1 + e^(2 epsilon)) of them in expectation"
+    ),
     "discreet.survey.recipe": "tosses coins of e^epsilon, which is irrational",
 }
 

@@ -28,7 +28,7 @@ def spark_present() -> None:
     """Skips where there is no Java or no Spark; else Spark runs, which a busy machine may take
     longer to start than an engine gives to a statement.
     """
-    from discreet.engines.spark_session import java, new_session
+    from discreet.engines.spark.session import java, new_session
     from discreet.errors import InvalidValue
 
     try:

@@ -9,13 +9,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from discreet.curator.sampled import sample_and_aggregate
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.estimates.blocks import sample_and_aggregate
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
-from discreet.robust import blocks as module
-from discreet.robust.blocks import SampleAndAggregate
-from discreet.robust.summaries import BlockMean
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.robust.blocks import blocks as module
+from discreet.robust.blocks.blocks import SampleAndAggregate
+from discreet.robust.blocks.summaries import BlockMean
 from support.robust_estimators import code_of_bytes, first_row, last_difference, size
 
 LATTICE = Lattice(step=1, lower=0, upper=1 << 32, missing=0)

@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from discreet.engines.child import Child, Failed
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.process.child import Child, Failed
 from discreet.engines.protocol import MESSAGE, Engine
 from discreet.errors import InvalidValue, Unavailable
 

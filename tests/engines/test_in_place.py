@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
 ROWS = "SELECT i AS who, i % 90 AS age, ['north', 'south'][1 + i % 2] AS region FROM range(60) t(i)"

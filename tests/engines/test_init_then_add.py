@@ -16,18 +16,18 @@ from typing import Any
 import duckdb
 import pytest
 
-from discreet.curator.intake import take_in
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.tables.intake import take_in
+from discreet.engines.files.preview import Preview, preview
 from discreet.engines.origins import Origin
-from discreet.engines.preview import Preview, preview
 from discreet.errors import SchemaError
-from discreet.plan.prepare import Raw
+from discreet.plan.sql.preparation.statement import Raw
 from discreet.schema.column import Column
-from discreet.schema.file import FILL_IN, read_schema_text
 from discreet.schema.format import Format
-from discreet.schema.forms import read_cell
-from discreet.schema.skeleton import skeleton
+from discreet.schema.guess.cells import read_cell
 from discreet.schema.table import Table
+from discreet.schema.toml.read import FILL_IN, read_schema_text
+from discreet.schema.toml.skeleton import skeleton
 from support.zoo import animals
 
 _FILLED = {

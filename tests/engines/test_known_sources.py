@@ -7,7 +7,7 @@ import shutil
 import duckdb
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import SchemaError
 
 ROWS = "SELECT i AS who, i % 90 AS age FROM range(30) t(i)"
@@ -112,7 +112,7 @@ def test_a_file_that_duckdb_has_read(curator, tmp_path):
 
 @pytest.mark.usefixtures("spark_present")
 def test_a_table_of_spark(curator, tmp_path, parts):
-    from discreet.engines.spark_session import new_session
+    from discreet.engines.spark.session import new_session
 
     session = new_session()
     session.sql(f"CREATE TABLE default.known USING parquet LOCATION '{parts}'")

@@ -11,14 +11,14 @@ import duckdb
 import pandas
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.query.parse import parse
 from discreet.schema.column import Column
-from discreet.schema.file import read_schema_text
 from discreet.schema.names import any_name, folded, proposed_names, sql_name
 from discreet.schema.table import Table
-from discreet.schema.write import schema_text
+from discreet.schema.toml.read import read_schema_text
+from discreet.schema.toml.write import schema_text
 from support.engine_houses import planned
 
 WORDS = [

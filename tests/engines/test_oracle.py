@@ -12,16 +12,17 @@ import pytest
 import sqlglot
 
 from discreet.errors import UnsafeQuery
-from discreet.plan import calendar
-from discreet.plan.dialect import dialect_of
-from discreet.plan.draft import Plan
-from discreet.plan.prepare import lattice_rows
-from discreet.plan.rollup import kept_tables
-from discreet.query import dates, options, text, values
-from discreet.query.aggregates import AGGREGATES
+from discreet.plan.pipeline import Plan
+from discreet.plan.sql import calendar
+from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.preparation.statement import lattice_rows
+from discreet.plan.sql.rollups import kept_tables
 from discreet.query.algebra import Statistic
 from discreet.query.parse import parse
-from discreet.query.scopes import ON_RESULTS, ON_ROWS
+from discreet.query.readers import dates, values
+from discreet.query.readers.aggregates import AGGREGATES
+from discreet.query.statement import options, text
+from discreet.query.statement.scopes import ON_RESULTS, ON_ROWS
 from discreet.schema.column import KINDS
 from discreet.schema.table import Table
 from support import oracle_cases

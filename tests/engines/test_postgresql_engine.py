@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from discreet.engines.origins import Origin
-from discreet.engines.postgresql import PostgreSQL
-from discreet.engines.postgresql_source import PostgreSQLSource, library
+from discreet.engines.postgresql.engine import PostgreSQL
+from discreet.engines.postgresql.source import PostgreSQLSource, library
 from discreet.engines.protocol import MESSAGE
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
@@ -81,7 +81,9 @@ def test_the_reason_is_kept_for_the_custodian(engine):
     ],
 )
 def test_the_time_limit_cannot_be_changed_by_the_statement(engine, sql, monkeypatch):
-    monkeypatch.setattr("discreet.engines.postgresql._GRACE_SECONDS", 600)  # the server's own limit
+    monkeypatch.setattr(
+        "discreet.engines.postgresql.engine._GRACE_SECONDS", 600
+    )  # the server's own limit
     assert engine.rows("SELECT 1") == [(1,)]
     engine._seconds = 1.0
     with pytest.raises(Unavailable):
@@ -92,8 +94,8 @@ def test_the_time_limit_cannot_be_changed_by_the_statement(engine, sql, monkeypa
 
 
 def test_a_server_that_does_not_end_a_statement_is_cut_off(engine, postgresql, monkeypatch):
-    monkeypatch.setattr("discreet.engines.postgresql._GRACE_SECONDS", 0.2)
-    monkeypatch.setattr("discreet.engines.postgresql._milliseconds", lambda _: 600_000)
+    monkeypatch.setattr("discreet.engines.postgresql.engine._GRACE_SECONDS", 0.2)
+    monkeypatch.setattr("discreet.engines.postgresql.engine._milliseconds", lambda _: 600_000)
     [(number,)] = engine.rows("SELECT pg_backend_pid()")
     engine._seconds = 1.0
     try:

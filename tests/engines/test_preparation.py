@@ -14,10 +14,10 @@ import polars
 import pyarrow
 import pytest
 
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.preparation import prepare, write_frame
-from discreet.engines.scratch import Scratch, sweep
-from discreet.engines.sources import describe
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.duckdb.preparation import prepare, write_frame
+from discreet.engines.duckdb.scratch import Scratch, sweep
+from discreet.engines.files.sources import describe
 from discreet.errors import InvalidValue, SchemaError
 
 CANARY = "canary-77aa"
@@ -172,7 +172,8 @@ def test_a_killed_parent_leaves_nothing_after_the_next_preparation(
 ) -> None:
     target = vault / "t.duckdb"
     script = (
-        "import sys; from pathlib import Path; from discreet.engines.preparation import prepare; "
+        "import sys; from pathlib import Path; "
+        "from discreet.engines.duckdb.preparation import prepare; "
         "prepare(source=sys.argv[1], select_sql=sys.argv[2], target=Path(sys.argv[3]), "
         "on_progress=lambda share: print(share, flush=True))"
     )

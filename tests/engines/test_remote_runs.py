@@ -9,11 +9,11 @@ import duckdb
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.curator.service import Curator
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.postgresql import PostgreSQL
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.postgresql.engine import PostgreSQL
 from discreet.errors import Unavailable
-from discreet.plan.patience import ENGINE_SECONDS
+from discreet.plan.rules.patience import ENGINE_SECONDS
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from support.clocks import InstantClock

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, Unavailable
 
 SCHEMA = """

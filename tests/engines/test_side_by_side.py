@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from discreet.engines.child import Child
+from discreet.engines.process.child import Child
 from discreet.errors import DiscreetError
 from support.clocks import InstantClock
 from support.vaults import curator_of, people

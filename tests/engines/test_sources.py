@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.sources import describe, opening, relation
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.files.sources import describe, opening, relation
 from discreet.errors import SchemaError
 
 CANARY = "canary-91c0"

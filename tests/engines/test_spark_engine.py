@@ -13,9 +13,9 @@ import pytest
 
 from discreet.engines.origins import Origin
 from discreet.engines.protocol import MESSAGE
-from discreet.engines.spark import Spark
-from discreet.engines.spark_session import java, new_session
-from discreet.engines.spark_source import SparkSource
+from discreet.engines.spark.engine import Spark
+from discreet.engines.spark.session import java, new_session
+from discreet.engines.spark.source import SparkSource
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
 CANARY = "canary-93fe"
@@ -124,8 +124,8 @@ def test_what_cannot_be_opened_is_told_by_the_first_statement():
 
 
 def test_a_spark_that_hangs_does_not_hold_the_caller(engine, monkeypatch):
-    monkeypatch.setattr("discreet.engines.spark._GRACE_SECONDS", 0.5)
-    monkeypatch.setattr("discreet.engines.spark._rows", lambda *_: time.sleep(5))
+    monkeypatch.setattr("discreet.engines.spark.engine._GRACE_SECONDS", 0.5)
+    monkeypatch.setattr("discreet.engines.spark.engine._rows", lambda *_: time.sleep(5))
     engine._seconds, before = 0.2, engine._seconds
     try:
         with pytest.raises(Unavailable):

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SchemaError, UnsafeQuery
-from discreet.plan import calendar
-from discreet.plan.dialect import dialect_of
-from discreet.plan.expressions import bounded, scope
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.sql import calendar
+from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.expressions import bounded, scope
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (
     Arithmetic,
     Case,

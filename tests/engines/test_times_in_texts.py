@@ -13,13 +13,13 @@ import pyarrow
 import pytest
 
 from discreet import Curator
-from discreet.engines.preview import preview
+from discreet.engines.files.preview import preview
 from discreet.errors import SchemaError
-from discreet.plan import prepare_duckdb
-from discreet.plan.prepare_format import formatted
-from discreet.schema.file import read_schema_text
+from discreet.plan.sql.preparation import duckdb as prepare_duckdb
+from discreet.plan.sql.preparation.format import formatted
 from discreet.schema.format import Format
-from discreet.schema.skeleton import skeleton
+from discreet.schema.toml.read import read_schema_text
+from discreet.schema.toml.skeleton import skeleton
 from support.written_times import (
     CLOCKS,
     DAYS,

@@ -15,9 +15,9 @@ import duckdb
 import psycopg
 import pytest
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.origins import Origin
-from discreet.engines.postgresql import PostgreSQL
+from discreet.engines.postgresql.engine import PostgreSQL
 from support.unit_database import FOLDING, Units
 from support.unit_values import SPELLINGS, check_units, column, proved
 

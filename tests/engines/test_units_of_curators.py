@@ -10,10 +10,10 @@ import duckdb
 import pandas
 import pytest
 
-from discreet.curator import warehouse as warehouses
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.tables import warehouse as warehouses
 from discreet.errors import SchemaError, Unavailable
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.unit_database import Units

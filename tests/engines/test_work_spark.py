@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.plan import dialect as dialects
-from discreet.plan.dialects.form import joined
-from discreet.plan.dialects.spark import SPARK
-from discreet.plan.sources import MOST_ROWS
+from discreet.plan.rules.sources import MOST_ROWS
+from discreet.plan.sql import dialect as dialects
+from discreet.plan.sql.dialects.form import joined
+from discreet.plan.sql.dialects.spark import SPARK
 from support import work
 from support.fit import rejects
 

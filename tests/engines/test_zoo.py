@@ -11,21 +11,21 @@ import pandas
 import pytest
 
 from discreet import Curator
-from discreet.curator.admission import advised_seconds
-from discreet.curator.identity import _links
-from discreet.curator.intake import take_in
+from discreet.curator.tables.admission import advised_seconds
+from discreet.curator.tables.identity import _links
+from discreet.curator.tables.intake import take_in
+from discreet.engines.files.preview import preview
+from discreet.engines.files.sources import relation
 from discreet.engines.origins import Origin
-from discreet.engines.preview import preview
-from discreet.engines.sources import relation
 from discreet.errors import SchemaError, Unavailable
-from discreet.plan.patience import ENGINE_SECONDS
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.rules.patience import ENGINE_SECONDS
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.schema.column import Column
-from discreet.schema.file import read_schema, read_schema_text
 from discreet.schema.format import Format
-from discreet.schema.format_file import read_format
 from discreet.schema.table import Table
-from discreet.schema.write import schema_text
+from discreet.schema.toml.format_section import read_format
+from discreet.schema.toml.read import read_schema, read_schema_text
+from discreet.schema.toml.write import schema_text
 from support.zoo import COLUMNS, Animal, animals
 
 ANIMALS = animals()

@@ -10,12 +10,12 @@ from datetime import date
 
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of
-from discreet.curator.service import Curator
 from discreet.errors import Unavailable
-from discreet.streams.counter import Counter
-from discreet.streams.holdout import Holdout
-from discreet.streams.joint import Joint
+from discreet.streams.counter.counter import Counter
+from discreet.streams.holdout.holdout import Holdout
+from discreet.streams.joint.joint import Joint
 from support.vaults import curator_of, people
 
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
@@ -25,7 +25,7 @@ JUNE, YEAR = date(2024, 6, 30), date(2024, 12, 31)
 SETUP = """
 import os, signal, sys
 from datetime import date
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.ledger.states import States
 from discreet.streams import Counter, Holdout, Joint
 

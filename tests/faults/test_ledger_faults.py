@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, Unavailable
-from discreet.ledger import _book
+from discreet.ledger.store import book as _book
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget

@@ -15,9 +15,10 @@ import psycopg
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, QuotaExceeded, Unanswered, Unavailable
-from discreet.ledger import _server, _server_tables
 from discreet.ledger.quota import Quota
 from discreet.ledger.requests import Request
+from discreet.ledger.store import server as _server
+from discreet.ledger.store import server_tables as _server_tables
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget

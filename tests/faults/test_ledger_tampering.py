@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.display.tables import entry_table
-from discreet.display.values import entry_values
 from discreet.errors import Unavailable, UnprovableRequest
-from discreet.ledger import _place, _tables
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import FIRST, Act
+from discreet.ledger.store import place as _place
+from discreet.ledger.store import tables as _tables
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
+from discreet.report.tables import entry_table
+from discreet.report.values import entry_values
 from discreet.schema import Budget
 
 REFUSED = "the record of this vault is not sound"

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import Unavailable
 from discreet.streams import Monitor
 from support.vaults import curator_of, people
@@ -22,7 +22,7 @@ ALARMS = 10**6
 
 SETUP = """
 import os, signal, sys
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.ledger.states import States
 from discreet.streams import Monitor
 

@@ -6,7 +6,7 @@ import threading
 import duckdb
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded
 from discreet.streams import Monitor
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.server.accounts import Accounts, Role
 from support.vaults import curator_of, people
 
@@ -25,10 +25,10 @@ FINAL = (200, 410)
 SERVER = """
 import os, signal
 from discreet.cli import main
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
 from discreet.ledger.requests import Requests
-from discreet.ledger.sqlite import Ledger
-from discreet.server.desk import Desk
+from discreet.ledger.ledger import Ledger
+from discreet.server.context import Desk
 
 places = {"charge": (Ledger, "charge"), "rows": (DuckDB, "rows"), "settle": (Requests, "settle"),
           "shown": (Desk, "shown")}

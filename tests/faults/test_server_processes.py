@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 import discreet
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidValue, Unavailable, UnsafeQuery
 from discreet.server.accounts import Accounts, Role
 from support.vaults import curator_of, people, write_schema, write_source

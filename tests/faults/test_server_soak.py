@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.server.accounts import Accounts, Role
 from support.vaults import curator_of, people
 

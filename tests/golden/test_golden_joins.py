@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, plan
+from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

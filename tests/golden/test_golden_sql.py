@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, plan
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -11,10 +11,10 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Relation
-from discreet.mechanisms.lattice import Lattice
-from discreet.robust import blocks as module
-from discreet.robust.blocks import SampleAndAggregate
-from discreet.robust.summaries import BlockMean
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.robust.blocks import blocks as module
+from discreet.robust.blocks.blocks import SampleAndAggregate
+from discreet.robust.blocks.summaries import BlockMean
 from support.robust_estimators import code_of_bytes, first_row, last_difference
 
 LATTICE = Lattice(step=1, lower=0, upper=1 << 32, missing=(1 << 32) - 1)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.distribution import Distribution
+from discreet.accounting.pld.distribution import Distribution
 from support.loss_curves import laplace_curve, mixed_delta, two_point_delta
 
 FEW = settings(max_examples=40, deadline=None)

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Relation
-from discreet.robust._cuts import has_cut
-from discreet.robust.graph import Graph
-from discreet.robust.growth import Growth, smooth_bound
-from discreet.robust.projection import BoundedDegrees, BoundedEdges, NodeTriangles, project
-from discreet.robust.spanning import SmoothSpanningTree
-from discreet.robust.stars import SmoothStars, count_stars
-from discreet.robust.triangles import SmoothTriangles, count_triangles
+from discreet.robust.graph.cuts import has_cut
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.projection import BoundedDegrees, BoundedEdges, NodeTriangles, project
+from discreet.robust.graph.spanning import SmoothSpanningTree
+from discreet.robust.graph.stars import SmoothStars, count_stars
+from discreet.robust.graph.triangles import SmoothTriangles, count_triangles
+from discreet.robust.smooth.growth import Growth, smooth_bound
 from support.growth_brute import complaints, local_sensitivities
 
 NODES = 5

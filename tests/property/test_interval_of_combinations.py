@@ -15,21 +15,22 @@ from hypothesis import strategies as st
 from scipy.special import erfc
 
 from discreet.loss import ZCDP, Pure
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, _combined
-from discreet.mechanisms._combined import deviations_95
-from discreet.release.allocation import Counts
-from discreet.release.components import Components
-from discreet.release.ladder import shape_of
-from discreet.release.marginals import Marginals, every
-from discreet.release.ordered import ordered
-from discreet.release.parts_counts import reaching
-from discreet.release.ranges import Trees
-from discreet.release.workload import Workload
-from discreet.streams.parities import Parities, _parts, _squares
-from discreet.streams.predicates import Predicate
-from discreet.streams.running_sums import RunningSums
-from discreet.streams.snapshot import Update
-from discreet.streams.universe import Universe
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
+from discreet.mechanisms.combinations import combined as _combined
+from discreet.mechanisms.combinations.combined import deviations_95
+from discreet.release.parts.counts import reaching
+from discreet.release.tables.allocation import Counts
+from discreet.release.tables.components import Components
+from discreet.release.tables.hierarchy import shape_of
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.ranges import Trees
+from discreet.release.tables.workload import Workload
+from discreet.streams.counter.running_sums import RunningSums
+from discreet.streams.hypothesis.parities import Parities, _parts, _squares
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.synopsis.snapshot import Update
 from support.combination_laws import beyond
 from support.surface import ROOT
 
@@ -156,7 +157,7 @@ def test_the_same_factor_for_every_law_would_be_found():
 
 def test_no_other_module_has_a_factor_of_the_normal_law():
     """Two files prove theirs; a half-width anywhere else comes from a mechanism or from them."""
-    proved = {"mechanisms/_combined.py", "streams/running_sums.py"}
+    proved = {"mechanisms/additive/combined.py", "streams/counter/running_sums.py"}
     words = ("NormalDist", "ndtri", "norm.ppf", "erfinv", "inv_cdf")
     source = ROOT / "src" / "discreet"
     found = []

@@ -12,14 +12,14 @@ import pytest
 
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms import DiscreteLaplace, Lattice
-from discreet.robust.bounding import BoundedValue
-from discreet.robust.property import PropertyDistance
-from discreet.robust.propose import ProposeTestRelease
-from discreet.robust.stable import DistanceTest, mode_distance
-from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting
-from discreet.streams.above_threshold import AboveThreshold
-from discreet.streams.numeric_sparse import NumericSparse
-from discreet.streams.sparse import Sparse, Thresholds
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode, Setting
+from discreet.robust.tested.bounding import BoundedValue
+from discreet.robust.tested.property import PropertyDistance
+from discreet.robust.tested.propose import ProposeTestRelease
+from discreet.robust.tested.stable import DistanceTest, mode_distance
+from discreet.streams.svt.above_threshold import AboveThreshold
+from discreet.streams.svt.numeric_sparse import NumericSparse
+from discreet.streams.svt.sparse import Sparse, Thresholds
 from support.fit import rejects
 from support.pick_laws import choice_laws
 from support.sparse_laws import at_least, chance

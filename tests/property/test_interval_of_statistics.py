@@ -15,9 +15,9 @@ import pytest
 from discreet.local import KaryResponse, OneBit, Tally, UnaryEncoding, frequencies, mean
 from discreet.loss import ZCDP, Pure
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
-from discreet.plan.draft import Draft, plan
-from discreet.plan.evaluate import estimates
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

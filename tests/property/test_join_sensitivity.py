@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import Relation
-from discreet.plan import derived, sources
-from discreet.plan import draft as draft_rules
-from discreet.plan.draft import read
+from discreet.plan import pipeline as draft_rules
+from discreet.plan.pipeline import read
+from discreet.plan.rules import derived, sources
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

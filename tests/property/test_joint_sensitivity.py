@@ -15,7 +15,7 @@ from discreet.query.algebra import Aggregate
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from discreet.streams.cells import Cells
+from discreet.streams.joint.cells import Cells
 from support.plan_reference import aggregate, groups_of, value_of
 
 AGE = Column("age", "integer", lower=-1, upper=2, null=0)

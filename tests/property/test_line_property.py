@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator.line import Line
+from discreet.curator.runs.line import Line
 
 ASKERS = ("ana", "bob", "eve")
 STEPS = st.lists(st.tuples(st.sampled_from(("come", "go", "give up")), st.sampled_from(ASKERS)))

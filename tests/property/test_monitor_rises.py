@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import Relation
-from discreet.plan.measures import Estimator
+from discreet.plan.rules.measures import Estimator
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from discreet.streams.monitor_design import rises
+from discreet.streams.monitor.design import rises
 from support import join_bench, join_cases, plan_cases
 
 SLOW = list(HealthCheck)

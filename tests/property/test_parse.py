@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Join, PerUnit, Query, Rows, Scan, Source
-from discreet.query.conditions import matches
+from discreet.query.readers.conditions import matches
 from support.questions import ask
 
 TEXT = """

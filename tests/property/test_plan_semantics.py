@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
-from discreet.plan import calendar
-from discreet.plan.evaluate import estimates
-from discreet.plan.expressions import bounded, scope
-from discreet.plan.released import Released
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.released import Released
+from discreet.plan.sql import calendar
+from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Statistic
 from support.plan_cases import Bench, Writer, planned, queries, raw_rows, tables
 from support.plan_reference import aggregate, code_of, decoded, evaluate, groups_of

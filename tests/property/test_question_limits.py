@@ -10,10 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from discreet.loss import Relation
-from discreet.plan import emit
-from discreet.plan.draft import Plan
-from discreet.query.options import with_limits
+from discreet.plan.pipeline import Plan
+from discreet.plan.sql import emit
 from discreet.query.parse import parse
+from discreet.query.statement.options import with_limits
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.join_bench import Bench, planned

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.release.allocation import Unit
-from discreet.release.blocks import Blocks, deviations
-from discreet.release.components import Components
-from discreet.release.ladder import Ladder, below, shape_of
-from discreet.release.marginals import Marginals, every
-from discreet.release.ordered import ordered
-from discreet.release.ranges import Trees
-from discreet.release.workload import Workload
+from discreet.release.tables.allocation import Unit
+from discreet.release.tables.blocks import Blocks, deviations
+from discreet.release.tables.components import Components
+from discreet.release.tables.hierarchy import Ladder, below, shape_of
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.ranges import Trees
+from discreet.release.tables.workload import Workload
 
 LADDERS = st.lists(
     st.lists(st.integers(2, 4), min_size=0, max_size=2).map(tuple), min_size=1, max_size=3

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.robust.bounding import LocalBound
-from discreet.robust.graph import Graph
-from discreet.robust.outcome import Refused
-from discreet.robust.proposals import GrowthProposal, growth_distance
-from discreet.robust.triangles import SmoothTriangles, count_triangles
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.triangles import SmoothTriangles, count_triangles
+from discreet.robust.tested.bounding import LocalBound
+from discreet.robust.tested.outcome import Refused
+from discreet.robust.tested.proposals import GrowthProposal, growth_distance
 
 NODES = 6
 PAIRS = list(combinations(range(NODES), 2))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.robust.bounding import AgreeingPairs
-from discreet.robust.property import rows_outside_clusters, rows_that_contradict
-from discreet.robust.propose import short_cut_distance
-from discreet.robust.reaches import QuantileReach, SlopeReach, SpreadReach
-from discreet.robust.stable import mode_distance
+from discreet.robust.tested.bounding import AgreeingPairs
+from discreet.robust.tested.property import rows_outside_clusters, rows_that_contradict
+from discreet.robust.tested.propose import short_cut_distance
+from discreet.robust.tested.reaches import QuantileReach, SlopeReach, SpreadReach
+from discreet.robust.tested.stable import mode_distance
 from support.robust_laws import around, data_sets, one_move, spread_of
 
 VALUES = (0, 1, 3, 4)

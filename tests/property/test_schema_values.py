@@ -11,8 +11,8 @@ from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import LARGEST, Budget, Column, Table
 from discreet.schema.column import EPOCH, KINDS, MIDNIGHT
-from discreet.schema.file import read_schema, read_schema_text
-from discreet.schema.write import schema_text
+from discreet.schema.toml.read import read_schema, read_schema_text
+from discreet.schema.toml.write import schema_text
 
 NAMES = some.from_regex(r"[a-z_][a-z0-9_]{0,9}", fullmatch=True)
 WORDS = {"drop", "error", "other"}  # a rule's word wins over a key of that name

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.loss import Pure, Relation
-from discreet.plan.smoothed import Smoothed
-from discreet.robust import quantile
-from discreet.robust.quantile import SmoothQuantile
+from discreet.plan.rules.smoothed import Smoothed
+from discreet.robust.smooth import quantile
+from discreet.robust.smooth.quantile import SmoothQuantile
 
 MOST, VALUES = 5, 3
 

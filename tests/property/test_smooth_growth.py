@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Relation
-from discreet.robust.growth import Growth, per_unit, smooth_bound
-from discreet.robust.quantile import EXACT_MOVES, SmoothQuantile
-from discreet.robust.trimmed import SmoothTrimmedMean
+from discreet.robust.smooth.growth import Growth, per_unit, smooth_bound
+from discreet.robust.smooth.quantile import EXACT_MOVES, SmoothQuantile
+from discreet.robust.smooth.trimmed import SmoothTrimmedMean
 from support.growth_brute import (
     added_or_removed,
     complaints,

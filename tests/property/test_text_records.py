@@ -11,10 +11,10 @@ import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.files import source_files
-from discreet.engines.sources import relation
-from discreet.engines.texts import records
-from discreet.engines.tidying import needs_tidying, tidy
+from discreet.engines.files.names import source_files
+from discreet.engines.files.sources import relation
+from discreet.engines.files.texts import records
+from discreet.engines.files.tidying import needs_tidying, tidy
 from discreet.schema.format import Format
 
 signs = st.sampled_from(list("ab1 ,;|\t\"'\n\r\x00é€"))

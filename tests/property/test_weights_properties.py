@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
-from discreet.streams.weights import Weights
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.hypothesis.weights import Weights
 
 sizes = st.lists(st.integers(1, 4), min_size=1, max_size=7).filter(lambda s: np.prod(s) <= 4096)
 

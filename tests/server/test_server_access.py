@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.server.accounts import Accounts, Identity, Role
-from discreet.server.gate import PerMinute
+from discreet.server.limits import PerMinute
 from discreet.server.logins import COOKIE, Logins
 from discreet.server.settings import Settings
 from support.server_house import house_of

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from discreet.errors import InvalidValue
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
-from discreet.server.numbers import number_of
+from discreet.server.pages.numbers import number_of
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 MONITOR = {"name": "service", "sql": SQL, "threshold": 30, "epsilon": 0.5}
@@ -93,7 +93,7 @@ def test_invented_methods_do_not_fill_the_memory(house):
 
 
 def test_jobs_that_failed_make_room_and_nobody_fills_them_alone(house, monkeypatch):
-    from discreet.server import jobs
+    from discreet.server.api import jobs
 
     monkeypatch.setattr(jobs, "_MOST", 4)
     monkeypatch.setattr(jobs, "_MOST_OF_ONE", 3)
@@ -173,7 +173,7 @@ def test_drawing_and_starting_jobs_leave_the_loop_free(house, monkeypatch):
     """What takes a moment runs in the bounded pool, or one visitor's chart stops all others."""
     import threading
 
-    from discreet.server import analysts, jobs
+    from discreet.server.api import analysts, jobs
 
     seen = []
     draw, start = analysts.picture_of, jobs.Jobs.start

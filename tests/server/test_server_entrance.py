@@ -8,9 +8,10 @@ from itertools import permutations, product
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue
-from discreet.ledger import sqlite, states
+from discreet.ledger import ledger as sqlite
+from discreet.ledger import states
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
 from support.server_house import house_of

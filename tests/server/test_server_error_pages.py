@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 from discreet.server.logins import COOKIE, Logins
-from discreet.server.pages import Here
+from discreet.server.pages.shared import Here
 from discreet.server.problems import Problem
 from support.worlds import routes_of
 

@@ -8,12 +8,12 @@ import json
 import pytest
 
 import discreet
-from discreet.curator.recall import recall
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.replay import recall
 from discreet.ledger.releases import Release
 from discreet.server.accounts import Role
 from discreet.server.application import application
-from discreet.server.desk import Desk
+from discreet.server.context import Desk
 from support.clocks import InstantClock
 from support.server_house import listening
 from support.vaults import people, write_schema, write_source

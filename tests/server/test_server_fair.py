@@ -12,7 +12,7 @@ from discreet.ledger.quota import Quota
 from discreet.ledger.states import Change
 from discreet.schema.table import Budget
 from discreet.server.accounts import Role
-from discreet.server.gate import Workers
+from discreet.server.limits import Workers
 from support.server_house import house_of
 from support.worlds import COUNTER, MONITOR, SPECIFICATION, SYNOPSIS
 

@@ -16,19 +16,19 @@ import discreet
 from discreet.accounting.filters import Currency, price, rounded_total
 from discreet.cli import app as command_line
 from discreet.curator.answer import Answer
-from discreet.curator.medians import median
-from discreet.curator.robustly import location
-from discreet.curator.sampled import sample_and_aggregate
-from discreet.curator.service import Curator
-from discreet.engines import duckdb
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb import engine as duckdb
 from discreet.errors import DiscreetError, Unavailable
+from discreet.estimates.blocks import sample_and_aggregate
+from discreet.estimates.median import median
+from discreet.estimates.robust import location
 from discreet.ledger.account import Holder, rounded_up
 from discreet.ledger.history import History, Outcome, kind_of
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
+from discreet.mechanisms.additive.lattice import Lattice
 from discreet.release import synthesize
 from discreet.release.specification import read_release
-from discreet.robust.summaries import BlockMean
+from discreet.robust.blocks.summaries import BlockMean
 from discreet.schema.table import Budget
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
@@ -286,7 +286,7 @@ def test_rest_and_the_client_add_up(house, served, name):
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
 def test_the_page_adds_up(house, served, name, monkeypatch):
-    from discreet.server import analyst_pages
+    from discreet.server.pages import analyst as analyst_pages
 
     monkeypatch.setattr(analyst_pages, "PAGE", 4)
     client, accounts, tokens = served

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import Unavailable
 from discreet.server.running import _listener
 from discreet.server.settings import Settings

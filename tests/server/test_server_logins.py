@@ -5,7 +5,7 @@ costs.
 import hmac
 from datetime import UTC, datetime
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.ledger.states import States
 from discreet.server import accounts as module
 from discreet.server.accounts import Accounts, Role

@@ -7,7 +7,8 @@ import hashlib
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.ledger import _chain, entry
+from discreet.ledger import entry
+from discreet.ledger.store import chain as _chain
 from discreet.schema.table import Budget
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator.service import Curator
-from discreet.engines import duckdb
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb import engine as duckdb
 from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, cause_of
 from discreet.errors import Unavailable
-from discreet.server import jobs as jobs_module
-from discreet.server.forms import QueryForm
+from discreet.server.api import jobs as jobs_module
+from discreet.server.api.forms import QueryForm
 from discreet.server.logins import COOKIE, Logins
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 from support.server_house import house_of

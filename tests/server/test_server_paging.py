@@ -5,11 +5,11 @@ import re
 import pytest
 
 import discreet
+from discreet.drawing.svg import steps
 from discreet.loss import Pure
 from discreet.server import paging
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
-from discreet.web.drawing import steps
 from support.server_house import listening
 
 COUNT = 23
@@ -120,7 +120,8 @@ def older(text):
 
 
 def test_pages_lead_to_older_ones(long, monkeypatch):
-    from discreet.server import analyst_pages, custodian_pages
+    from discreet.server.pages import analyst as analyst_pages
+    from discreet.server.pages import custodian as custodian_pages
 
     for module in (analyst_pages, custodian_pages):
         monkeypatch.setattr(module, "PAGE", 10)

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.schema.column import KINDS
 from discreet.schema.format import Format
-from discreet.server.format_forms import declared_of, fields_of
-from discreet.server.pages import Form
+from discreet.server.pages.format_forms import declared_of, fields_of
+from discreet.server.pages.shared import Form
 from support.server_house import house_of
 
 TYPED = {

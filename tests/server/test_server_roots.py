@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from discreet.server.register_pages import files_of
+from discreet.server.pages.register import files_of
 from discreet.server.settings import Settings
 from support.vaults import people, write_source
 

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from discreet.curator.pacing import Grid
-from discreet.ledger import _book
+from discreet.curator.runs.pacing import Grid
+from discreet.ledger.store import book as _book
 from discreet.server.application import application
-from discreet.server.desk import Desk
+from discreet.server.context import Desk
 from discreet.server.watch import Watch
 from support.fit import rejects
 from support.vaults import curator_of, people

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger import _chain
-from discreet.ledger.sqlite import Ledger
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.store import chain as _chain
 from discreet.ledger.vault import FILE, Vault
 from discreet.schema.table import Budget
 from discreet.server import watch as module

@@ -12,7 +12,7 @@ from discreet.curator.bounds import Bounds, Buckets
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.bits import system
-from discreet.plan.draft import Draft, plan
+from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
 from discreet.schema.column import LARGEST, Column
 from discreet.schema.table import Table

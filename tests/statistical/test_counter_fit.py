@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from discreet.streams.factorisation import ONE, Factorisation
-from discreet.streams.running_sums import RunningSums, Track
+from discreet.streams.counter.factorisation import ONE, Factorisation
+from discreet.streams.counter.running_sums import RunningSums, Track
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 
 STREAM = [3, 0, 7, 1, 12, 5, 0, 9]

@@ -11,10 +11,10 @@ import pytest
 
 from discreet.curator.noising import noised
 from discreet.loss import ZCDP, Relation
-from discreet.mechanisms.partition import Partition
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.keys.partition import Partition
+from discreet.mechanisms.keys.threshold import Threshold
 from discreet.noise.bits import system
-from discreet.plan.draft import Draft, plan
+from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -11,10 +11,10 @@ import pytest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.bits import system
-from discreet.plan.draft import Draft, plan
-from discreet.plan.evaluate import estimates
-from discreet.plan.explain import error_of
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.explain import error_of
+from discreet.plan.results.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -8,10 +8,10 @@ import numpy as np
 
 from discreet.accounting.conversion import zcdp_rho
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import system
-from discreet.streams.population import population_error
-from discreet.streams.thresholdout import Thresholdout
+from discreet.streams.holdout.population import population_error
+from discreet.streams.holdout.thresholdout import Thresholdout
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 
 ONE = Sensitivity.single(1)

@@ -7,7 +7,7 @@ from collections import Counter as Tally
 import numpy as np
 import pytest
 
-from discreet.streams.joint import Joint
+from discreet.streams.joint.joint import Joint
 from support.fit import check_fit, check_rate_at_most, rejects
 from support.vaults import curator_of, people
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.local import PrefixExtension
-from discreet.local.hashing import LocalHashing
+from discreet.local.randomizers.hashing import LocalHashing
 from discreet.noise.bits import system
 from support.fit import check_rate, rejects
 

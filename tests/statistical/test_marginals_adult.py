@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.loss import ZCDP
-from discreet.release.marginals import Marginals, every
-from discreet.release.measure import tabulated
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.measure import tabulated
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noisy_max import NoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.noisy_max import NoisyMax
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from support.fit import check_rate, check_rate_at_most, rejects
 
 RUNS = 20_000

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.lattice import Lattice, Rounded
 from discreet.mechanisms.hamming import HammingNoise
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.lattice import Lattice, Rounded
-from discreet.mechanisms.metric import MetricNoise
-from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.top_k import TopK
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.metric import MetricNoise
+from discreet.mechanisms.selection.noisy_max import MaxNoise, NoisyMax
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.top_k import TopK
 from support.fit import check_fit, check_rate, rejects
 from support.mechanism_laws import (
     difference_pmf,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.partition import Partition
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.keys.partition import Partition
+from discreet.mechanisms.keys.threshold import Threshold
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 from support.mechanism_laws import gaussian_weights, laplace_cdf, partition_chances
 

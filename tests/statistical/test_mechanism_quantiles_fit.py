@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.selection.quantiles import Quantiles
 from support.fit import check_fit, check_rate_at_most, rejects
 from support.mechanism_laws import quantile_law, rank_distance
 

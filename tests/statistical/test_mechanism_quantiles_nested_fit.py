@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms.quantiles_nested import NestedQuantiles
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from support.fit import check_fit, check_rate_at_most, rejects
 from support.mechanism_laws import division_law, nested_law, rank_distance
 

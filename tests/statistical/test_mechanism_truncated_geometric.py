@@ -9,7 +9,7 @@ import pytest
 from discreet import mechanisms
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms.truncated_geometric import TruncatedGeometric
+from discreet.mechanisms.additive.truncated_geometric import TruncatedGeometric
 from support.fit import check_fit, rejects
 
 LOWER, UPPER = 0, 6

@@ -11,15 +11,15 @@ import pytest
 
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
-from discreet.release.adaptive import Adaptive
-from discreet.release.allocation import Unit, contrasts_for, counts_for
-from discreet.release.blocks import Blocks
-from discreet.release.ladder import Ladder
-from discreet.release.marginals import Marginals, every
-from discreet.release.measure import measured
-from discreet.release.ordered import ordered
-from discreet.release.running import Running, square_root
-from discreet.release.workload import Workload
+from discreet.release.tables.adaptive import Adaptive
+from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
+from discreet.release.tables.blocks import Blocks
+from discreet.release.tables.hierarchy import Ladder
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.measure import measured
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.running import Running, square_root
+from discreet.release.tables.workload import Workload
 from support.fit import check_fit, rejects
 from support.mechanism_laws import gaussian_weights, laplace_cdf
 from support.release_laws import blocks_law

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
-from discreet.robust.bounding import LocalBound
-from discreet.robust.coinpress import CoinPress
-from discreet.robust.location import BinWidth, Location
-from discreet.robust.outcome import Refused
-from discreet.robust.propose import ProposeTestRelease
-from discreet.robust.reaches import QuantileReach
-from discreet.robust.spectrum import AnalyzeGauss
-from discreet.robust.stable import DistanceTest, StableValue
-from discreet.robust.summaries import BlockMean, BlockMedian, Setting
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, Setting
+from discreet.robust.moments.coinpress import CoinPress
+from discreet.robust.moments.location import BinWidth, Location
+from discreet.robust.moments.spectrum import AnalyzeGauss
+from discreet.robust.tested.bounding import LocalBound
+from discreet.robust.tested.outcome import Refused
+from discreet.robust.tested.propose import ProposeTestRelease
+from discreet.robust.tested.reaches import QuantileReach
+from discreet.robust.tested.stable import DistanceTest, StableValue
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 from support.mechanism_laws import (
     exponential_law,

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from discreet.noise.bits import system
-from discreet.robust.graph import Graph
-from discreet.robust.growth import Growth, smooth_bound
-from discreet.robust.ladder import LadderMechanism
-from discreet.robust.noise_laplace import LaplaceShape, LogNormalShape
-from discreet.robust.noise_student import CauchyShape, StudentShape
-from discreet.robust.projection import BoundedEdges
-from discreet.robust.quantile import SmoothQuantile
-from discreet.robust.smooth import estimate
-from discreet.robust.triangles import SmoothTriangles
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.projection import BoundedEdges
+from discreet.robust.graph.triangles import SmoothTriangles
+from discreet.robust.smooth.growth import Growth, smooth_bound
+from discreet.robust.smooth.ladder import LadderMechanism
+from discreet.robust.smooth.laplace_noise import LaplaceShape, LogNormalShape
+from discreet.robust.smooth.mechanism import estimate
+from discreet.robust.smooth.quantile import SmoothQuantile
+from discreet.robust.smooth.student_noise import CauchyShape, StudentShape
 from support.fit import check_fit, rejects
 from support.mechanism_laws import laplace_cdf
 from support.smooth_laws import (

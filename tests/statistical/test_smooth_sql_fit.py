@@ -10,10 +10,10 @@ import pytest
 from discreet.curator.noising import noised
 from discreet.loss import Pure, Relation
 from discreet.noise.bits import system
-from discreet.plan.picks import Way
-from discreet.plan.smoothed import Smoothed
-from discreet.robust.growth import smooth_bound
-from discreet.robust.quantile import SmoothQuantile
+from discreet.plan.rules.candidates import Way
+from discreet.plan.rules.smoothed import Smoothed
+from discreet.robust.smooth.growth import smooth_bound
+from discreet.robust.smooth.quantile import SmoothQuantile
 from support.fit import check_fit, rejects
 from support.smooth_laws import lattice_cdf, student
 from support.wages import wages_of

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.loss import Sensitivity
 from discreet.streams import AboveThreshold, NumericSparse, Sparse, Thresholds
-from discreet.streams.accuracy import (
+from discreet.streams.svt.accuracy import (
     above_threshold_accuracy,
     numeric_sparse_accuracy,
     sparse_accuracy,

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.streams.above_threshold import AboveThreshold
-from discreet.streams.contrasts import norms
-from discreet.streams.epochs import Epoch
-from discreet.streams.parities import Parities
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.streams.hypothesis.contrasts import norms
+from discreet.streams.hypothesis.parities import Parities
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.svt.above_threshold import AboveThreshold
+from discreet.streams.synopsis.epochs import Epoch
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 
 MIXED = Universe(("a", "b", "c"), (2, 3, 2))
@@ -82,7 +82,7 @@ def test_stated_errors_of_spanned_questions_cover(releases):
     parities, found = releases
     question = Predicate.where({0: 1, 1: [1, 2]}, MIXED)
     reach = parities.half_width_of(question)
-    from discreet.streams.parities import Measured
+    from discreet.streams.hypothesis.parities import Measured
 
     missed = sum(abs(Measured(parities, noisy).answer(question) - 13) > reach for noisy in found)
     assert check_rate_at_most(missed, RUNS, 0.05, name="a spanned question") > 0

@@ -10,10 +10,10 @@ import pytest
 
 from discreet.loss import Sensitivity
 from discreet.noise import system
-from discreet.release.synth_domain import Attribute
-from discreet.release.synth_loop import develop
-from discreet.release.synth_rounds import Cells
-from discreet.release.synth_spread import replicas
+from discreet.release.synth.aim import develop
+from discreet.release.synth.domain import Attribute
+from discreet.release.synth.rounds import Cells
+from discreet.release.synth.spread import replicas
 from support.fit import check_rate_at_most, rejects
 
 RUNS = 60

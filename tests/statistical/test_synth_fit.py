@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
-from discreet.release.synth_grade import grading
-from discreet.release.synth_mwem import Worst
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Ones, Round, coded
+from discreet.release.synth.grade import grading
+from discreet.release.synth.mwem import Worst
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Ones, Round, coded
 from support.fit import check_fit, rejects
 from support.mechanism_laws import gaussian_weights, laplace_cdf
 

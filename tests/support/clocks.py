@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from discreet.curator.pacing import Late
+from discreet.curator.runs.pacing import Late
 
 _Result = TypeVar("_Result")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
 BLUR = 4e-4  # normal smoothing, in deviations of the combination
 WIDE = 1 << 16  # of a noise of this deviation no lattice is seen: there is nothing to smooth

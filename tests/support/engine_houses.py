@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import psycopg
 
-from discreet.engines.postgresql import PostgreSQL
-from discreet.engines.spark import Spark
+from discreet.engines.postgresql.engine import PostgreSQL
+from discreet.engines.spark.engine import Spark
 from discreet.loss import Pure
-from discreet.plan.dialect import dialect_of
-from discreet.plan.draft import Draft, Plan, plan
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.pipeline import Draft, Plan, plan
+from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import Query
 from discreet.schema.table import Table
 

@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.pipeline import Draft, Plan, plan
 from discreet.query.algebra import Query
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.curator.service import Curator
-from discreet.ledger._book import Book
+from discreet.curator.curator import Curator
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import Act, describe_loss, memo_text
+from discreet.ledger.store.book import Book
 from discreet.loss import Pure
 
 LOSS = Pure(epsilon=Fraction(1, 1000))

@@ -16,12 +16,12 @@ import numpy as np
 
 from discreet.curator.noising import _histograms, _measures, _named, _sums
 from discreet.loss import ZCDP, Pure
-from discreet.plan.draft import Draft, Plan, plan, read, resolve
-from discreet.plan.evaluate import estimates
-from discreet.plan.measures import Chosen, Estimator
-from discreet.plan.pairs import PAIRED
-from discreet.plan.picks import Pick, fraction_of
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Draft, Plan, plan, read, resolve
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.released import Released
+from discreet.plan.rules.candidates import Pick, fraction_of
+from discreet.plan.rules.measures import Chosen, Estimator
+from discreet.plan.rules.pairs import PAIRED
 from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.query.parse import parse
 from support.oracle_cases import Asked, Case

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 
-from discreet.query.options import with_limits
+from discreet.query.statement.options import with_limits
 
 NUMBERS = ("i", "j", "k", "h", "m", "q", "w")
 WHOLE, TRUTHS, CATEGORIES, OPEN = ("i", "j", "k"), ("f", "g"), ("c", "e", "o"), ("p",)

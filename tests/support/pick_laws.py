@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from discreet.curator.noising import _histograms
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.quantiles import Quantiles
-from discreet.plan.draft import Plan
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.quantiles import Quantiles
+from discreet.plan.pipeline import Plan
 from support.mechanism_laws import permute_and_flip_law
 
 ALPHAS = (1.01, 1.5, 2.0, 4.0, 16.0, 64.0)

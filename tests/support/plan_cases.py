@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.curator.noising import _measures, _sums
 from discreet.loss import Pure, Relation
-from discreet.plan.draft import Draft, Plan, plan
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.pipeline import Draft, Plan, plan
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,

@@ -12,8 +12,8 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
-from discreet.curator.pacing import Clock
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.runs.pacing import Clock
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.settings import Settings

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 
 COLUMNS = ("a", "b", "c", "d")
 SCHEMA = """

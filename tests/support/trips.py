@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 
 SCHEMA = """
 [table]

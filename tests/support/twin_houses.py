@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.curator.answer import Answer
+from discreet.curator.curator import Curator
 from discreet.curator.running import run_plan
-from discreet.curator.service import Curator
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
-from discreet.plan.draft import Plan
+from discreet.plan.pipeline import Plan
 from discreet.schema.table import Budget
 from support.questions import TABLES
 

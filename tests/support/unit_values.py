@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import SchemaError
 from discreet.loss import Relation
-from discreet.plan.prepare import lattice_rows
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 

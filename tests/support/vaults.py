@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.curator.pacing import Clock
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.runs.pacing import Clock
 from support.canary import PERSON, TEXT
 
 SCHEMA = """

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 
 UPPER = 1_000_000
 ROWS_PER_PERSON = 50

@@ -10,10 +10,10 @@ from typing import Any
 
 import duckdb
 
-from discreet.engines.duckdb import _settings
+from discreet.engines.duckdb.engine import _settings
 from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, Plan, plan
+from discreet.plan.pipeline import Draft, Plan, plan
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import JOINED_ROWS, Table

@@ -14,8 +14,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from discreet.curator.lanes import Lanes
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.runs.lanes import Lanes
 from discreet.engines.protocol import MESSAGE
 from discreet.errors import Unavailable
 from discreet.ledger.entry import MOMENT

@@ -181,7 +181,8 @@ main()
 
 
 @pytest.mark.parametrize(
-    "name", ["typer", "discreet.cli.application", "discreet.cli.synth", "discreet.cli.pipes"]
+    "name",
+    ["typer", "discreet.cli.application", "discreet.cli.commands.synth", "discreet.cli.pipes"],
 )
 def test_ctrl_c_while_it_is_loaded_ends_it_without_a_traceback(name):
     """A real signal, as each of several modules is looked for."""

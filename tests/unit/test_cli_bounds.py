@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from support.command_line import write_desk
 
 WIDE = 'age    = { type = "integer", lower = -1000000, upper = 1000000 } # nobody knows\n'

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from discreet.cli import app
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from support.command_line import SCHEMA
 
 SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
@@ -73,8 +73,9 @@ RUNS = [  # in order, in one folder; the status each has with a reader
 # goes to a pipe that nobody reads, or its error output too.
 SCRIPT = """
 import json, os, sys
-import discreet.cli, discreet.curator.service, discreet.streams.monitor, discreet.server.accounts
-import discreet.demo, discreet.streams.synopsis
+import discreet.cli, discreet.curator.curator, discreet.streams.monitor.monitor
+import discreet.server.accounts
+import discreet.demo, discreet.streams.synopsis.synopsis
 
 def run(words, both):
     said = os.open("said.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator.shown import decimals, interval_text, number_text, off_text, places_of
-from discreet.display.tables import account_table, entry_table
-from discreet.display.words import cost_text, left_text
+from discreet.curator.answer_rows import decimals, interval_text, number_text, off_text, places_of
 from discreet.ledger.account import Account, Holder
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.query.algebra import Statistic
+from discreet.report.tables import account_table, entry_table
+from discreet.report.words import cost_text, left_text
 from discreet.schema import Budget
 
 prices = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=10**9)

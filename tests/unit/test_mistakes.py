@@ -13,13 +13,13 @@ import pytest
 from sqlglot.tokens import Tokenizer
 
 import discreet
-from discreet.curator.medians import median
-from discreet.curator.robustly import clustered
-from discreet.curator.service import Curator
-from discreet.plan.explain import warnings_of
+from discreet.curator.curator import Curator
+from discreet.estimates.median import median
+from discreet.estimates.robust import clustered
+from discreet.plan.results.explain import warnings_of
 from discreet.query.parse import parse
 from discreet.release import Declared, Release
-from discreet.release.synth import synthesize
+from discreet.release.synth.service import synthesize
 from discreet.schema import Column
 from discreet.schema.table import Table
 from discreet.streams import Holdout, Joint

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal, overload
 
 from discreet.accounting.binomial import smallest_epsilon
-from discreet.accounting.distribution import Distribution
+from discreet.accounting.pld.distribution import Distribution
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Approximate, BoundedRange, Loss, Pure
 from discreet.rationals import (

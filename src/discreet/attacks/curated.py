@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.attacks.interfaces import EVERYBODY, Answers, Desk, Questions
 from discreet.attacks.people import People
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.curator.session import Session
 from discreet.errors import BudgetExceeded
 from discreet.rationals import Number, positive

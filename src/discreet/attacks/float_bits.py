@@ -14,7 +14,7 @@ from discreet.attacks.outcome import Outcome, member_bound
 from discreet.attacks.people import made_up
 from discreet.attacks.reconstruction import table_attack
 from discreet.errors import InvalidValue
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.rationals import Number, positive
 
 __all__ = ["curator_bits", "float_bits", "possible", "textbook_laplace", "whole_bits"]

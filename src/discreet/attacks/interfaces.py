@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.attacks import _draws
 from discreet.attacks.people import People, Secrets
 from discreet.errors import InvalidValue
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.rationals import Number, positive
 
 __all__ = [

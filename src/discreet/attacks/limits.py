@@ -13,8 +13,8 @@ from discreet.attacks.outcome import Outcome, Study
 from discreet.attacks.people import made_up
 from discreet.attacks.reconstruction import reconstruction
 from discreet.errors import InvalidValue
-from discreet.local.kary import KaryResponse
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.local.randomizers.kary import KaryResponse
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.rationals import Number, positive
 
 __all__ = [

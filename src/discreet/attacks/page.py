@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.attacks.chart import bar_chart, line_chart
 from discreet.attacks.outcome import Study
-from discreet.curator.chart import svg
+from discreet.drawing.chart import svg
 
 __all__ = ["Section", "page", "study_section"]
 

@@ -19,7 +19,7 @@ from discreet.attacks.curated import ANALYST, vault_of
 from discreet.attacks.interfaces import Answers
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.people import People, made_up
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, InvalidValue
 
 __all__ = ["curator_race", "curator_timing", "naive_race", "naive_timing"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claims import Claim, statements
-from discreet.audit.confidence import lower_bound, upper_bound
-from discreet.audit.events import Choice, choose
-from discreet.audit.outputs import batched, tabulate
+from discreet.audit.evidence.confidence import lower_bound, upper_bound
+from discreet.audit.evidence.events import Choice, choose
+from discreet.audit.evidence.outputs import batched, tabulate
 from discreet.audit.pairs import Pair, as_pairs, number_pairs
 from discreet.audit.verdict import Evidence, Verdict
 from discreet.errors import InvalidValue
@@ -107,7 +107,7 @@ def audit(
     Privacy: a lower bound on epsilon; never evidence that a mechanism is private. Feed it made-up
     inputs only: verdicts quote them.
     >>> from discreet.loss import Pure
-    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> half_the_noise = DiscreteLaplace(scale=0.5)
     >>> audit(half_the_noise.release, Pure(epsilon=1), pairs=[(0, 1)], samples=6000).violated
     True

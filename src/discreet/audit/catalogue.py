@@ -5,17 +5,17 @@ claim, each with a bug planted beside it, and the bugs that were published. List
 from contextlib import ExitStack
 
 from discreet.audit.published import bugs
-from discreet.audit.services import curator_services
-from discreet.audit.services_release import release_services
-from discreet.audit.services_streams import stream_services
+from discreet.audit.services.curator import curator_services
+from discreet.audit.services.release import release_services
+from discreet.audit.services.streams import stream_services
 from discreet.audit.subject import Examined, Subject, examine, find
-from discreet.audit.subjects_blocks import block_audits
-from discreet.audit.subjects_local import local_audits
-from discreet.audit.subjects_mechanisms import mechanism_audits
-from discreet.audit.subjects_release import release_audits
-from discreet.audit.subjects_robust import robust_audits
-from discreet.audit.subjects_smooth import smooth_audits
-from discreet.audit.subjects_streams import stream_audits
+from discreet.audit.subjects.blocks import block_audits
+from discreet.audit.subjects.local import local_audits
+from discreet.audit.subjects.mechanisms import mechanism_audits
+from discreet.audit.subjects.release import release_audits
+from discreet.audit.subjects.robust import robust_audits
+from discreet.audit.subjects.smooth import smooth_audits
+from discreet.audit.subjects.streams import stream_audits
 
 __all__ = ["Examined", "Subject", "bugs", "everything", "examine", "find", "mechanism_subjects"]
 

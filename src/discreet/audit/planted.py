@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import system
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.attacks.page import Section, page
 from discreet.audit.catalogue import Examined
-from discreet.curator.chart import svg
+from discreet.drawing.chart import svg
 
 __all__ = ["audit_page", "examined_values", "summary"]
 

@@ -25,7 +25,7 @@ def assert_private(
 
     The inputs are numbers one apart unless `pairs` says otherwise.
     Privacy: passing is no proof; a correct mechanism fails with probability at most `false_alarm`.
-    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> right = DiscreteLaplace(scale=1).release
     >>> assert_private(right, epsilon=1, samples=1000, false_alarm=1e-9).violated
     False

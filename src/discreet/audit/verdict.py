@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.audit.claims import Claim, GaussianClaim
-from discreet.audit.events import Direction
+from discreet.audit.evidence.events import Direction
 from discreet.audit.pairs import Pair
 from discreet.loss import ZCDP, Approximate
 from discreet.rationals import exp_bounds, floor_float, log_bounds

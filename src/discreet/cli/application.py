@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import (
+from discreet.cli.commands import (
     analyst,
     attack,
     audit,

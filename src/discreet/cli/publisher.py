@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.curator.service import Curator
+    from discreet.curator.curator import Curator
     from discreet.curator.session import Session
 
 __all__ = ["publishing_session"]

@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, InvalidValue
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.curator.service import Curator
+    from discreet.curator.curator import Curator
 
 __all__ = [
     "Delta",
@@ -143,7 +143,7 @@ def vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     >>> vault.__name__
     'vault'
     """
-    from discreet.curator.service import Curator
+    from discreet.curator.curator import Curator
     from discreet.ledger.floor import DEFAULT_FLOOR
 
     floor = os.environ.get(_FLOOR)
@@ -277,7 +277,7 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            from discreet.display.words import refusal_text, respelt
+            from discreet.report.words import refusal_text, respelt
 
             told = respelt(refusal_text(refusal), _options(command))
             typer.echo(f"discreet: {advised(told, _folder(command, options))}", err=True)

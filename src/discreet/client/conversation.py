@@ -10,7 +10,7 @@ from typing import Any
 from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
 from discreet.client.wire import Wire, quoted
 from discreet.curator.answer import Answer
-from discreet.curator.recall import from_facts
+from discreet.curator.replay import from_facts
 from discreet.errors import Unavailable
 from discreet.ledger.account import Remaining
 from discreet.ledger.entry import Receipt, loss_of

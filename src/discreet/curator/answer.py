@@ -12,11 +12,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.chart import MOST_BARS, bars, printable, svg
-from discreet.curator.shown import Shown, off_text, plain_table, shown_columns
+from discreet.curator.answer_rows import Shown, off_text, plain_table, shown_columns
+from discreet.drawing.chart import MOST_BARS, bars, printable, svg
 from discreet.errors import DiscreetError, InvalidValue, counted
-from discreet.plan.draft import Plan
-from discreet.plan.evaluate import (
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.evaluate import (
     Bucket,
     Estimate,
     buckets,
@@ -28,12 +28,12 @@ from discreet.plan.evaluate import (
     simple_measure,
     values_of,
 )
-from discreet.plan.keys import Label
-from discreet.plan.measures import Chosen
-from discreet.plan.notes import Note
-from discreet.plan.released import Released
+from discreet.plan.results.notes import Note
+from discreet.plan.results.released import Released
+from discreet.plan.rules.keys import Label
+from discreet.plan.rules.measures import Chosen
 from discreet.query.algebra import IntervalEnd
-from discreet.query.naming import free_name
+from discreet.query.readers.naming import free_name
 from discreet.rationals import Number
 from discreet.schema.column import nearest
 

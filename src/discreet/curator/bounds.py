@@ -9,13 +9,13 @@ from typing import Any
 
 from discreet.curator.answer import Answer
 from discreet.errors import InvalidValue, UnsafeQuery
-from discreet.plan.notes import Note, table_notes
-from discreet.plan.price import Noise
-from discreet.query.naming import free_name
+from discreet.plan.results.notes import Note, table_notes
+from discreet.plan.rules.price import Noise
+from discreet.query.readers.naming import free_name
 from discreet.rationals import Number, positive
 from discreet.schema.column import Column
 from discreet.schema.table import Table, table_named
-from discreet.schema.write import decimal_literal
+from discreet.schema.toml.write import decimal_literal
 
 __all__ = ["Bounds", "Buckets", "FAILURE", "failure_probability"]
 
@@ -122,7 +122,7 @@ class Bounds:
     With probability at least `confidence` both bounds come from buckets that hold rows. Rows
     beyond them are few, not none; rows beyond the declared bounds count as the bounds themselves.
     Privacy: post-processing of one charged histogram [DR14, Prop. 2.1].
-    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> visits = Table("visits", columns=(Column("age", "integer", lower=0, upper=1000),))
     >>> noisy = (3, 0, -2, 1, 1, 40, 208, 391, 250, -1, 2, 0)
     >>> Bounds(

@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 
 from discreet.curator.answer import Answer
 from discreet.curator.interrupts import charging
-from discreet.curator.lanes import Lane
 from discreet.curator.noising import noised
-from discreet.curator.pacing import Grid, Late
-from discreet.curator.recall import recall, receipt_of, release_body, release_key
-from discreet.curator.warehouse import Warehouse
+from discreet.curator.replay import recall, receipt_of, release_body, release_key
+from discreet.curator.runs.lanes import Lane
+from discreet.curator.runs.pacing import Grid, Late
+from discreet.curator.tables.warehouse import Warehouse
 from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.requests import Request
 from discreet.ledger.vault import Vault
 from discreet.noise.bits import BitSource, system
-from discreet.plan.draft import Plan
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.released import Released
 from discreet.query.literals import refuse_unknown_values
 from discreet.schema.table import Table
 

@@ -10,13 +10,13 @@ from fractions import Fraction
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.looking import tables_of
-from discreet.curator.pacing import Grid
 from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
-from discreet.curator.recall import recall, release_key
+from discreet.curator.replay import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
-from discreet.curator.units import integer_units
-from discreet.curator.warehouse import Warehouse
+from discreet.curator.runs.pacing import Grid
+from discreet.curator.snapshot import tables_of
+from discreet.curator.tables.units import integer_units
+from discreet.curator.tables.warehouse import Warehouse
 from discreet.errors import (
     DiscreetError,
     InvalidValue,
@@ -34,11 +34,8 @@ from discreet.ledger.requests import Request, unanswered_text
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
-from discreet.plan.draft import GROUP_LIMIT, Draft, Plan, plan, remade
-from discreet.plan.patience import GRID_SECONDS
-from discreet.plan.price import Price
-from discreet.plan.sources import MOST_ROWS
-from discreet.plan.target import (
+from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
+from discreet.plan.results.target import (
     COUNTED,
     checked_count,
     count_behind,
@@ -46,10 +43,13 @@ from discreet.plan.target import (
     supposed_count,
     worth_reusing,
 )
+from discreet.plan.rules.patience import GRID_SECONDS
+from discreet.plan.rules.price import Price
+from discreet.plan.rules.sources import MOST_ROWS
 from discreet.query.algebra import Query
 from discreet.query.literals import refuse_unknown_values
-from discreet.query.options import with_limits
-from discreet.query.relations import scans
+from discreet.query.statement.options import with_limits
+from discreet.query.statement.relations import scans
 from discreet.rationals import Number, rational
 from discreet.schema.described import Tables
 from discreet.schema.table import Table

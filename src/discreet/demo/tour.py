@@ -14,13 +14,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from discreet.curator.answer import Answer
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.curator.session import Session
 from discreet.demo.clinic import PATIENTS, SCHEMA, write_clinic
-from discreet.display.tables import answer_table
-from discreet.display.words import cost_text, left_text, refusal_text
 from discreet.errors import BudgetExceeded, UnsafeQuery
 from discreet.ledger.account import Holder
+from discreet.report.tables import answer_table
+from discreet.report.words import cost_text, left_text, refusal_text
 
 __all__ = ["Question", "open_clinic", "tour"]
 

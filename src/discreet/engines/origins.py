@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.engines.contents import file_end, text_code, value_codes
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.files import path_of, source_files
-from discreet.engines.postgresql import PostgreSQL
-from discreet.engines.postgresql_source import PostgreSQLSource
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.files.contents import file_end, text_code, value_codes
+from discreet.engines.files.names import path_of, source_files
+from discreet.engines.files.sources import describe, table_of
+from discreet.engines.postgresql.engine import PostgreSQL
+from discreet.engines.postgresql.source import PostgreSQLSource
 from discreet.engines.protocol import Engine
-from discreet.engines.sources import describe, table_of
-from discreet.engines.spark import Spark
-from discreet.engines.spark_source import SparkSource
+from discreet.engines.spark.engine import Spark
+from discreet.engines.spark.source import SparkSource
 from discreet.errors import SchemaError
 from discreet.rationals import Number
 from discreet.schema.format import PLAIN, Format

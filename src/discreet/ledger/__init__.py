@@ -3,9 +3,9 @@
 from discreet.ledger.account import Account, Holder, Remaining, account_name
 from discreet.ledger.catalogue import Catalogue, Registration
 from discreet.ledger.entry import Act, Entry, Receipt
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.releases import Release, Releases
 from discreet.ledger.requests import Request, Requests
-from discreet.ledger.sqlite import Ledger
 from discreet.ledger.states import Change, State, States
 from discreet.ledger.vault import Vault
 from discreet.ledger.verification import Verification

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from discreet.errors import SchemaError, Unavailable
-from discreet.ledger._book import Book
-from discreet.ledger._connection import Connection
-from discreet.ledger._store import Store
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import MOMENT
-from discreet.ledger.sqlite import open_account
+from discreet.ledger.ledger import open_account
+from discreet.ledger.store.book import Book
+from discreet.ledger.store.connection import Connection
+from discreet.ledger.store.store import Store
 from discreet.schema.column import nearest
 from discreet.schema.table import Budget
 

@@ -5,9 +5,9 @@ Holds the kind of a failure, never an engine's own text, which may quote rows.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from discreet.ledger._book import Book
-from discreet.ledger._store import Store
 from discreet.ledger.entry import MOMENT
+from discreet.ledger.store.book import Book
+from discreet.ledger.store.store import Store
 
 __all__ = ["Cause", "Causes"]
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.ledger._store import Store
 from discreet.ledger.account import Holder
 from discreet.ledger.entry import MOMENT, Act, Entry, Receipt, adopted_accounts
+from discreet.ledger.store.store import Store
 
 __all__ = ["Adopted", "Charged", "History", "Outcome", "kind_of"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from discreet.errors import QuotaExceeded
-from discreet.ledger._connection import Connection
+from discreet.ledger.store.connection import Connection
 from discreet.schema.column import whole
 
 __all__ = ["LARGEST_QUOTA", "MARK", "NO_QUOTA", "Quota"]

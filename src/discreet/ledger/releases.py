@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.ledger._book import Book
-from discreet.ledger._store import Store
 from discreet.ledger.entry import Act, Entry, Receipt
+from discreet.ledger.store.book import Book
+from discreet.ledger.store.store import Store
 
 __all__ = ["Listed", "Release", "Releases", "keep"]
 

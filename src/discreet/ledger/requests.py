@@ -21,11 +21,11 @@ from discreet.errors import (
     UnprovableRequest,
     UnsafeQuery,
 )
-from discreet.ledger._book import Book, read_entries
-from discreet.ledger._connection import Connection
-from discreet.ledger._store import Store
 from discreet.ledger.entry import Receipt, canonical
 from discreet.ledger.releases import Release, Releases, keep
+from discreet.ledger.store.book import Book, read_entries
+from discreet.ledger.store.connection import Connection
+from discreet.ledger.store.store import Store
 
 __all__ = ["Request", "Requests", "bind", "check_unbound", "unanswered_text"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import InvalidValue, Stale, Unavailable, with_article
-from discreet.ledger._book import Book
-from discreet.ledger._store import Store
 from discreet.ledger.account import Holder, folded
+from discreet.ledger.store.book import Book
+from discreet.ledger.store.store import Store
 from discreet.schema.names import of_words
 
 __all__ = ["Begun", "Change", "State", "States", "check_name", "move", "service_name"]

@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger._place import Place, put_file
-from discreet.ledger._server import is_server, server_url
-from discreet.ledger._store import Store
 from discreet.ledger.catalogue import Catalogue
 from discreet.ledger.causes import Causes
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.history import History
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.releases import Releases
 from discreet.ledger.requests import Requests
-from discreet.ledger.sqlite import Ledger
 from discreet.ledger.states import States
+from discreet.ledger.store.place import Place, put_file
+from discreet.ledger.store.server import is_server, server_url
+from discreet.ledger.store.store import Store
 
 __all__ = ["FILE", "Vault", "folder_of", "is_vault", "seal_beside", "vault_around"]
 

@@ -13,13 +13,8 @@ from discreet.local.frequencies import (
     mean_variance,
     project,
 )
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import LocalHashing
-from discreet.local.hybrid import Hybrid
 from discreet.local.joint import JointTally, Table
-from discreet.local.kary import KaryResponse
 from discreet.local.mean import Mean, mean
-from discreet.local.one_bit import OneBit
 from discreet.local.parity import (
     parity_by_curator,
     parity_by_survey,
@@ -34,13 +29,18 @@ from discreet.local.picture import (
     parity_chart,
     parity_need,
 )
-from discreet.local.piecewise import Piecewise
 from discreet.local.prefixes import HeavyHitter, PrefixExtension
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer, Randomizer
-from discreet.local.rappor import Rappor
-from discreet.local.subset import SubsetSelection
+from discreet.local.randomizers.hadamard import HadamardResponse
+from discreet.local.randomizers.hashing import LocalHashing
+from discreet.local.randomizers.hybrid import Hybrid
+from discreet.local.randomizers.kary import KaryResponse
+from discreet.local.randomizers.one_bit import OneBit
+from discreet.local.randomizers.piecewise import Piecewise
+from discreet.local.randomizers.rappor import Rappor
+from discreet.local.randomizers.subset import SubsetSelection
+from discreet.local.randomizers.unary import UnaryEncoding
 from discreet.local.tally import Tally
-from discreet.local.unary import UnaryEncoding
 
 __all__ = [
     "Candidate",

@@ -5,18 +5,18 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.local._answers import whole
-from discreet.local._numbers import largest_variance
 from discreet.local.frequencies import mean_variance
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import LocalHashing
-from discreet.local.hybrid import Hybrid
-from discreet.local.kary import KaryResponse
-from discreet.local.one_bit import OneBit
-from discreet.local.piecewise import Piecewise
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import UnaryEncoding
+from discreet.local.randomizers.answers import whole
+from discreet.local.randomizers.hadamard import HadamardResponse
+from discreet.local.randomizers.hashing import LocalHashing
+from discreet.local.randomizers.hybrid import Hybrid
+from discreet.local.randomizers.kary import KaryResponse
+from discreet.local.randomizers.numbers import largest_variance
+from discreet.local.randomizers.one_bit import OneBit
+from discreet.local.randomizers.piecewise import Piecewise
+from discreet.local.randomizers.subset import SubsetSelection
+from discreet.local.randomizers.unary import UnaryEncoding
 from discreet.rationals import Number, positive
 
 __all__ = ["Candidate", "candidates", "choose", "choose_number"]

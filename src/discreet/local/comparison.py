@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local._answers import whole
 from discreet.local.frequencies import count_variance
-from discreet.local.kary import KaryResponse
+from discreet.local.randomizers.answers import whole
+from discreet.local.randomizers.kary import KaryResponse
 from discreet.rationals import Number, exp_bounds, positive
 
 __all__ = ["Comparison", "compare", "people_needed"]

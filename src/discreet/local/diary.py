@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue
 from discreet.local.protocol import Randomizer
-from discreet.local.rappor import Rappor
+from discreet.local.randomizers.rappor import Rappor
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 
@@ -25,7 +25,7 @@ class Diary:
     questions, between any two histories of answers [DR14, Thm. 3.14]. Which of the two is called
     must not depend on the answers: to call `again` only where the answer is the same would tell
     where it is the same, and no finite epsilon covers that.
-    >>> from discreet.local.kary import KaryResponse
+    >>> from discreet.local.randomizers.kary import KaryResponse
     >>> diary = Diary({"smokes": KaryResponse(epsilon=1)})
     >>> first, diary = diary.answer("smokes", 1)
     >>> diary.again("smokes") == first, diary.loss()
@@ -44,7 +44,7 @@ class Diary:
         Keep the new diary before sending the report; a report that is sent and forgotten would be
         drawn again and cost again.
         Privacy: the question's loss, each time; only the report may be sent.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> report, kept = Diary({"smokes": KaryResponse(epsilon=1)}).answer("smokes", 0)
         >>> report in {0, 1}
         True
@@ -59,7 +59,7 @@ class Diary:
         """What was sent last on a question, the same bytes; of RAPPOR a fresh report from the copy.
 
         Privacy: post-processing of what `answer` drew [DR14, Prop. 2.1], [EPK14, Thm. 1].
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Diary({"smokes": KaryResponse(epsilon=1)}).again("smokes")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: 'smokes' has not been answered yet; call answer first.
@@ -79,7 +79,7 @@ class Diary:
         """The loss so far on each question: its epsilon times the answers that were drawn.
 
         Privacy: none (touches no data); it depends on how often was asked, not on any answer.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> _, diary = Diary({"a": KaryResponse(epsilon=1), "b": KaryResponse(epsilon=2)}).answer(
         ...     "b", 1)
         >>> diary.losses()["a"].epsilon, diary.losses()["b"].epsilon
@@ -101,7 +101,7 @@ class Diary:
 
         Known before anyone answers.
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Diary({"smokes": KaryResponse(epsilon=0.5)}).limit({"smokes": 2})
         Pure(epsilon=Fraction(1, 1))
         """

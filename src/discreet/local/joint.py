@@ -50,7 +50,7 @@ class JointTally:
     """How often pairs of reports support each pair of categories; tallies of two questions add.
 
     Privacy: post-processing; both reports were paid for, so the person's cost is the sum.
-    >>> from discreet.local.kary import KaryResponse
+    >>> from discreet.local.randomizers.kary import KaryResponse
     >>> question = KaryResponse(epsilon=1)
     >>> JointTally.of(question, [0, 1], question, [0, 0]).both
     ((1, 0), (1, 0))
@@ -74,7 +74,7 @@ class JointTally:
         """The tally of pairs: the n-th reports of both piles come from the same person.
 
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> question = KaryResponse(epsilon=1)
         >>> JointTally.of(question, [0, 1], question, [0, 0]).of_first
         (1, 1)
@@ -119,7 +119,7 @@ class JointTally:
         unbiased indicators is an unbiased indicator of the pair. Errors are those of the reports
         seen.
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> question = KaryResponse(epsilon=1)
         >>> tally = JointTally.of(question, [0, 1, 1], question, [0, 1, 1])
         >>> round(sum(sum(row) for row in tally.table().counts), 6)

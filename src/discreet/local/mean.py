@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.local._numbers import largest_variance
 from discreet.local.protocol import NumberRandomizer
+from discreet.local.randomizers.numbers import largest_variance
 from discreet.local.tally import Tally
 from discreet.rationals import Number, ceil_float, log_bounds, probability
 
@@ -20,7 +20,7 @@ class Mean:
 
     Unbiased for the answers clamped to the range and rounded to the lattice.
     Privacy: post-processing.
-    >>> from discreet.local.one_bit import OneBit
+    >>> from discreet.local.randomizers.one_bit import OneBit
     >>> question = OneBit(epsilon=1, lower=0, upper=10, step=1)
     >>> round(mean(Tally(question, 1000, (400, 600))).value, 3)
     7.164
@@ -38,7 +38,7 @@ class Mean:
         variance of the answer that makes it largest. Both widths are known beforehand. Half a
         step is added for the rounding of answers within the range; no normal approximation.
         Privacy: post-processing.
-        >>> from discreet.local.one_bit import OneBit
+        >>> from discreet.local.randomizers.one_bit import OneBit
         >>> question = OneBit(epsilon=1, lower=0, upper=10, step=0.01)
         >>> [round(end, 2) for end in mean(Tally(question, 1000, (400, 600))).interval()]
         [6.23, 8.1]
@@ -62,7 +62,7 @@ def mean(tally: Tally) -> Mean:
     """The mean from a tally of reports on numbers; the error is that of the reports seen.
 
     Privacy: post-processing; unbiased by [WXYZ19, Sec. III].
-    >>> from discreet.local.piecewise import Piecewise
+    >>> from discreet.local.randomizers.piecewise import Piecewise
     >>> question = Piecewise(epsilon=2, lower=-1, upper=1, step=1)
     >>> found = mean(Tally(question, 100, (30, 30, 40)))
     >>> round(found.value, 3), round(found.standard_error, 3)

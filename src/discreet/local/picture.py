@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.local._answers import whole
 from discreet.local.comparison import compare
 from discreet.local.frequencies import frequencies
-from discreet.local.kary import KaryResponse
 from discreet.local.parity import parity_by_curator, parity_by_survey, parity_people
+from discreet.local.randomizers.answers import whole
+from discreet.local.randomizers.kary import KaryResponse
 from discreet.local.tally import Tally
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local._answers import release, whole
-from discreet.local.hashing import LocalHashing
+from discreet.local.randomizers.answers import release, whole
+from discreet.local.randomizers.hashing import LocalHashing
 from discreet.loss import Pure
-from discreet.mechanisms._coins import dice
 from discreet.noise.bits import BitSource, system
+from discreet.noise.many_coins import dice
 from discreet.rationals import Number
 
 __all__ = ["HeavyHitter", "PrefixExtension"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
+from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource, system
 
 __all__ = ["CategoryRandomizer", "NumberRandomizer", "Randomizer"]
@@ -20,7 +20,7 @@ class Randomizer(Protocol):
 
     Privacy: `loss` bounds what one report tells, when the answer is replaced by any other
     [DMNS06, Sec. 4.1]. Nobody has to be trusted with the answer.
-    >>> from discreet.local.kary import KaryResponse
+    >>> from discreet.local.randomizers.kary import KaryResponse
     >>> randomizer: Randomizer = KaryResponse(epsilon=1, categories=4)
     >>> randomizer.loss()
     Pure(epsilon=Fraction(1, 1))
@@ -31,7 +31,7 @@ class Randomizer(Protocol):
         """How many counts summarise any number of reports.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).cells
         4
         """
@@ -41,7 +41,7 @@ class Randomizer(Protocol):
         """How many bits one report takes.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).report_bits
         2
         """
@@ -50,7 +50,7 @@ class Randomizer(Protocol):
         """The cost of one report to the person who answers.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=0.5, categories=4).loss().epsilon
         Fraction(1, 2)
         """
@@ -59,7 +59,7 @@ class Randomizer(Protocol):
         """The report on one answer, or an array of reports on a list or array of answers.
 
         Privacy: as `loss` says, for each report.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).release(3) in range(4)
         True
         """
@@ -68,7 +68,7 @@ class Randomizer(Protocol):
         """The counts that a pile of reports adds to a tally; a malformed report is refused.
 
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).count([0, 3, 3]).tolist()
         [1, 0, 0, 2]
         """
@@ -82,7 +82,7 @@ class CategoryRandomizer(Randomizer, Protocol):
     whichever the two are ("pure" in [WBLJ17, Sec. 3]): the counts of support, made unbiased, are
     the estimate.
     Privacy: as `loss` says, for each report.
-    >>> from discreet.local.kary import KaryResponse
+    >>> from discreet.local.randomizers.kary import KaryResponse
     >>> isinstance(KaryResponse(epsilon=1, categories=4), CategoryRandomizer)
     True
     """
@@ -92,7 +92,7 @@ class CategoryRandomizer(Randomizer, Protocol):
         """The number k of possible answers.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).categories
         4
         """
@@ -101,7 +101,7 @@ class CategoryRandomizer(Randomizer, Protocol):
         """The probabilities of support, for the person's category and for each other one.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> [round(float(chance), 3) for chance in KaryResponse(epsilon=1, categories=4).chances()]
         [0.475, 0.175]
         """
@@ -110,7 +110,7 @@ class CategoryRandomizer(Randomizer, Protocol):
         """Which categories each report supports, one row a report.
 
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=3).supported([2]).tolist()
         [[False, False, True]]
         """
@@ -121,7 +121,7 @@ class NumberRandomizer(Randomizer, Protocol):
     """A randomizer of numbers in a public range, on a public lattice.
 
     Privacy: as `loss` says, for each report.
-    >>> from discreet.local.one_bit import OneBit
+    >>> from discreet.local.randomizers.one_bit import OneBit
     >>> isinstance(OneBit(epsilon=1, lower=0, upper=10, step=1), NumberRandomizer)
     True
     """
@@ -131,7 +131,7 @@ class NumberRandomizer(Randomizer, Protocol):
         """The public range and step.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.one_bit import OneBit
+        >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=0.5).lattice.step
         Fraction(1, 2)
         """
@@ -140,7 +140,7 @@ class NumberRandomizer(Randomizer, Protocol):
         """The number that each cell stands for; its expectation is the answer on the lattice.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.one_bit import OneBit
+        >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=1).decoded().round(3).tolist()
         [-2.164, 2.164]
         """
@@ -149,7 +149,7 @@ class NumberRandomizer(Randomizer, Protocol):
         """The variance of a decoded report on this answer.
 
         Privacy: none: for planning, with made-up answers.
-        >>> from discreet.local.one_bit import OneBit
+        >>> from discreet.local.randomizers.one_bit import OneBit
         >>> round(OneBit(epsilon=1, lower=-1, upper=1, step=1).variance(0), 3)
         4.683
         """
@@ -159,7 +159,7 @@ class NumberRandomizer(Randomizer, Protocol):
         """The most by which an answer within the range differs from its place on the lattice.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.one_bit import OneBit
+        >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=0.5).rounding
         Fraction(1, 4)
         """

@@ -18,7 +18,7 @@ class Tally:
     """How many reports came in, and the counts of their cells; tallies of one question add.
 
     Privacy: post-processing.
-    >>> from discreet.local.kary import KaryResponse
+    >>> from discreet.local.randomizers.kary import KaryResponse
     >>> question = KaryResponse(epsilon=1)
     >>> Tally.of(question, [0, 1]) + Tally.of(question, [1]) == Tally.of(question, [1, 1, 0])
     True
@@ -41,7 +41,7 @@ class Tally:
         """The tally of a pile of reports; one malformed report refuses the pile.
 
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.of(KaryResponse(epsilon=1), [0, 1, 1]).counts
         (1, 2)
         """
@@ -54,7 +54,7 @@ class Tally:
         """The tally of no report.
 
         Privacy: none (touches no data).
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.empty(KaryResponse(epsilon=1)).reports
         0
         """
@@ -65,7 +65,7 @@ class Tally:
         """The tally with these reports as well.
 
         Privacy: post-processing.
-        >>> from discreet.local.kary import KaryResponse
+        >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.empty(KaryResponse(epsilon=1)).add([0, 1, 1]).reports
         3
         """

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms._coins import flips
-from discreet.mechanisms._tails import tail
 from discreet.noise.bits import BitSource, system
+from discreet.noise.many_coins import flips
+from discreet.noise.tails import tail
 from discreet.rationals import Number, exp_bounds, positive
 
 __all__ = ["HammingNoise"]

@@ -13,7 +13,7 @@ class Mechanism(Protocol):
     """A randomised function with a price: what it costs, what it releases, how far off it is.
 
     Privacy: `loss` states the guarantee and its theorem; nothing else here touches data.
-    >>> from discreet.mechanisms.laplace import DiscreteLaplace
+    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> mechanism: Mechanism = DiscreteLaplace(scale=2)
     >>> mechanism.loss(Sensitivity.single(1))
     Pure(epsilon=Fraction(1, 2))
@@ -23,7 +23,7 @@ class Mechanism(Protocol):
         """The cost of one release of a query with this sensitivity.
 
         Privacy: none (touches no data).
-        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> DiscreteLaplace(scale=1).loss(Sensitivity.single(3)).epsilon
         Fraction(3, 1)
         """
@@ -32,7 +32,7 @@ class Mechanism(Protocol):
         """The noisy version of an exact value.
 
         Privacy: as `loss` says.
-        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> isinstance(DiscreteLaplace(scale=1).release(7), int)
         True
         """
@@ -41,7 +41,7 @@ class Mechanism(Protocol):
         """A half-width that holds with this probability, known before any release.
 
         Privacy: none (touches no data).
-        >>> from discreet.mechanisms.laplace import DiscreteLaplace
+        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> DiscreteLaplace(scale=1).error(0.95)
         3.0
         """

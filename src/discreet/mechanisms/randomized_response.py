@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
-from discreet.mechanisms._coins import dice, flips
-from discreet.mechanisms._tails import tail
 from discreet.noise.bits import BitSource, system
+from discreet.noise.many_coins import dice, flips
+from discreet.noise.tails import tail
 from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability
 
 __all__ = ["Estimate", "RandomizedResponse"]

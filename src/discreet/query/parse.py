@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Field, Key, Query
-from discreet.query.clauses import Made, condition, items, keyed, outputs, scope
-from discreet.query.options import cut, options
-from discreet.query.ranking import limit, ordered, shortened
-from discreet.query.scopes import Results, Rows
-from discreet.query.sources import Known, from_clause
-from discreet.query.subqueries import common_tables, subquery
-from discreet.query.text import allow, tokens
-from discreet.query.typed import Typed, only, refuse, where_in_text
+from discreet.query.readers.typed import Typed, only, refuse, where_in_text
+from discreet.query.statement.options import cut, options
+from discreet.query.statement.ranking import limit, ordered, shortened
+from discreet.query.statement.scopes import Results, Rows
+from discreet.query.statement.select import Made, condition, items, keyed, outputs, scope
+from discreet.query.statement.sources import Known, from_clause
+from discreet.query.statement.subqueries import common_tables, subquery
+from discreet.query.statement.text import allow, tokens
 from discreet.schema.table import Table
 
 if TYPE_CHECKING:

@@ -1,23 +1,23 @@
 """One-off releases: tables, marginals and ranges declared as a whole, and synthetic data."""
 
-from discreet.release.adaptive import Adaptive
-from discreet.release.allocation import Unit
 from discreet.release.composition import batch_cost, statement
-from discreet.release.counting import crossover, direct_error, histogram_error
 from discreet.release.declared import Release, ReleasePlan
 from discreet.release.kinds import Declared
-from discreet.release.marginals import Marginals, every
-from discreet.release.ordered import ordered
+from discreet.release.parts.counting import crossover, direct_error, histogram_error
 from discreet.release.published import Published
-from discreet.release.ranges import Trees
-from discreet.release.running import Running
-from discreet.release.settle import settled
 from discreet.release.specification import read_release
-from discreet.release.synth import synthesize
-from discreet.release.synth_result import Synthesis
-from discreet.release.synth_stages import Stages
+from discreet.release.synth.result import Synthesis
+from discreet.release.synth.service import synthesize
+from discreet.release.synth.stages import Stages
+from discreet.release.tables.adaptive import Adaptive
+from discreet.release.tables.allocation import Unit
+from discreet.release.tables.consistency import settled
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.ranges import Trees
+from discreet.release.tables.running import Running
+from discreet.release.tables.workload import Workload
 from discreet.release.verification import check_folder
-from discreet.release.workload import Workload
 
 __all__ = [
     "Adaptive",

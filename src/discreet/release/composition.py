@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.accounting.distribution import Distribution
+from discreet.accounting.pld.distribution import Distribution
 from discreet.loss import ZCDP, Approximate, BoundedRange, Loss, Pure
 from discreet.rationals import Number, ceil_decimal, positive
 

@@ -24,7 +24,7 @@ from discreet.errors import InvalidValue
 from discreet.ledger.account import Holder
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
-from discreet.plan.notes import cuts_of
+from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive
 from discreet.release.composition import batch_cost, statement
 from discreet.release.frame import Cells, Frame

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from discreet.curator.programs import Exact, planned
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
-from discreet.plan.draft import Plan
-from discreet.plan.expressions import bounded, scope
-from discreet.plan.keys import Label, label
-from discreet.release.allocation import Unit
+from discreet.plan.pipeline import Plan
+from discreet.plan.rules.keys import Label, label
+from discreet.plan.sql.expressions import bounded, scope
+from discreet.release.tables.allocation import Unit
 from discreet.release.texts import Texts
 from discreet.schema.column import nearest
 

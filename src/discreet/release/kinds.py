@@ -12,12 +12,12 @@ from typing import Any
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure
 from discreet.rationals import positive
-from discreet.release.counting import CountingPart
 from discreet.release.frame import Frame
-from discreet.release.parts_counts import MarginalPart
-from discreet.release.parts_ranges import RangePart
-from discreet.release.parts_values import StatisticsPart
-from discreet.release.regression import RegressionPart, aggregates_for
+from discreet.release.parts.counting import CountingPart
+from discreet.release.parts.counts import MarginalPart
+from discreet.release.parts.ranges import RangePart
+from discreet.release.parts.regression import RegressionPart, aggregates_for
+from discreet.release.parts.values import StatisticsPart
 from discreet.release.sheets import Part
 from discreet.release.texts import fraction_text
 from discreet.schema.column import identifier, nearest

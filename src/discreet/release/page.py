@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from discreet.accounting.meaning import explain
-from discreet.curator.chart import printable, svg
+from discreet.drawing.chart import printable, svg
 from discreet.errors import DiscreetError
 from discreet.loss import Relation
 from discreet.release.sheets import Sheet

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.chart import bars
+from discreet.drawing.chart import bars
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource

@@ -9,7 +9,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.query.algebra import Expression, Key, Output, Query
 from discreet.query.parse import parse
-from discreet.query.text import tokens
+from discreet.query.statement.text import tokens
 from discreet.rationals import Number, probability
 from discreet.schema.column import identifier
 from discreet.schema.names import any_name, sql_name

@@ -2,39 +2,48 @@
 data say "easy". Takes exact integers and bits; knows no table and no budget.
 """
 
-from discreet.robust.blocks import SampleAndAggregate, deal
-from discreet.robust.bounding import AgreeingPairs, BoundedValue, LocalBound
-from discreet.robust.coinpress import CoinPress, CoinPressMean
-from discreet.robust.graph import Graph
-from discreet.robust.growth import Growth, Query, SmoothBound, per_unit, smooth_bound
-from discreet.robust.histogram import StabilityHistogram
-from discreet.robust.ladder import LadderMechanism
-from discreet.robust.location import BinWidth, Location, LocationEstimate, fullest_bins
-from discreet.robust.lower_bound import Sensitive, Unavoidable, unavoidable_error
-from discreet.robust.noise_laplace import LaplaceShape, LogNormalShape
-from discreet.robust.noise_student import CauchyShape, StudentShape
-from discreet.robust.outcome import Outcome, Refused, Shown
-from discreet.robust.projection import (
+from discreet.robust.blocks.blocks import SampleAndAggregate, deal
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode, Setting, Summary
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.projection import (
     BoundedDegrees,
     BoundedEdges,
     DegreeCounts,
     NodeTriangles,
     project,
 )
-from discreet.robust.property import PropertyDistance, rows_outside_clusters, rows_that_contradict
-from discreet.robust.proposals import GrowthProposal, growth_distance
-from discreet.robust.propose import ProposeTestRelease, Reachable, ReachQuery, short_cut_distance
-from discreet.robust.quantile import SmoothQuantile
-from discreet.robust.reaches import QuantileReach, SlopeReach, SpreadReach
-from discreet.robust.sampling import SampleEvidence, estimate_sensitivity
-from discreet.robust.smooth import Estimate, GrowthMechanism, Shape, SmoothNoise, estimate
-from discreet.robust.spanning import SmoothSpanningTree
-from discreet.robust.spectrum import AnalyzeGauss, SecondMoments
-from discreet.robust.stable import DistanceTest, StableValue, mode_distance
-from discreet.robust.stars import SmoothStars, count_stars
-from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting, Summary
-from discreet.robust.triangles import SmoothTriangles, count_triangles
-from discreet.robust.trimmed import SmoothTrimmedMean
+from discreet.robust.graph.spanning import SmoothSpanningTree
+from discreet.robust.graph.stars import SmoothStars, count_stars
+from discreet.robust.graph.triangles import SmoothTriangles, count_triangles
+from discreet.robust.moments.coinpress import CoinPress, CoinPressMean
+from discreet.robust.moments.location import BinWidth, Location, LocationEstimate, fullest_bins
+from discreet.robust.moments.spectrum import AnalyzeGauss, SecondMoments
+from discreet.robust.smooth.growth import Growth, Query, SmoothBound, per_unit, smooth_bound
+from discreet.robust.smooth.ladder import LadderMechanism
+from discreet.robust.smooth.laplace_noise import LaplaceShape, LogNormalShape
+from discreet.robust.smooth.lower_bound import Sensitive, Unavoidable, unavoidable_error
+from discreet.robust.smooth.mechanism import Estimate, GrowthMechanism, Shape, SmoothNoise, estimate
+from discreet.robust.smooth.quantile import SmoothQuantile
+from discreet.robust.smooth.student_noise import CauchyShape, StudentShape
+from discreet.robust.smooth.trimmed import SmoothTrimmedMean
+from discreet.robust.tested.bounding import AgreeingPairs, BoundedValue, LocalBound
+from discreet.robust.tested.histogram import StabilityHistogram
+from discreet.robust.tested.outcome import Outcome, Refused, Shown
+from discreet.robust.tested.property import (
+    PropertyDistance,
+    rows_outside_clusters,
+    rows_that_contradict,
+)
+from discreet.robust.tested.proposals import GrowthProposal, growth_distance
+from discreet.robust.tested.propose import (
+    ProposeTestRelease,
+    Reachable,
+    ReachQuery,
+    short_cut_distance,
+)
+from discreet.robust.tested.reaches import QuantileReach, SlopeReach, SpreadReach
+from discreet.robust.tested.sampling import SampleEvidence, estimate_sensitivity
+from discreet.robust.tested.stable import DistanceTest, StableValue, mode_distance
 
 __all__ = [
     "AgreeingPairs",

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import SchemaError
-from discreet.schema.file import FILL_IN
 from discreet.schema.names import proposed_names, text_literal, toml_key
+from discreet.schema.toml.read import FILL_IN
+from discreet.schema.toml.write import decimal_literal, table_name
 from discreet.schema.values import exact_number
-from discreet.schema.write import decimal_literal, table_name
 
 __all__ = ["Imported", "import_metadata", "read_metadata"]
 

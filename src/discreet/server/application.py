@@ -10,21 +10,21 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from discreet import __version__
-from discreet.curator.service import Curator
-from discreet.server.analyst_pages import analyst_pages
-from discreet.server.analysts import analyst_routes
-from discreet.server.custodian_pages import custodian_pages
-from discreet.server.custodians import custodian_routes
-from discreet.server.desk import Desk
-from discreet.server.jobs import Jobs
-from discreet.server.pages import login_pages
+from discreet.curator.curator import Curator
+from discreet.server.api.analysts import analyst_routes
+from discreet.server.api.custodians import custodian_routes
+from discreet.server.api.jobs import Jobs
+from discreet.server.api.publications import publication_routes
+from discreet.server.api.services import Shelf, service_routes
+from discreet.server.context import Desk
+from discreet.server.middleware import Shield, metrics_text
+from discreet.server.pages.analyst import analyst_pages
+from discreet.server.pages.custodian import custodian_pages
+from discreet.server.pages.register import register_pages
+from discreet.server.pages.service import service_pages
+from discreet.server.pages.shared import login_pages
 from discreet.server.problems import KINDS, register_problems
-from discreet.server.publications import publication_routes
-from discreet.server.register_pages import register_pages
-from discreet.server.service_pages import service_pages
-from discreet.server.services import Shelf, service_routes
 from discreet.server.settings import Settings
-from discreet.server.shield import Shield, metrics_text
 
 __all__ = ["application"]
 

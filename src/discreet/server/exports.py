@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from discreet.curator.answer import Answer
 from discreet.errors import Unavailable
-from discreet.plan.notes import Note
-from discreet.query.naming import free_name
+from discreet.plan.results.notes import Note
+from discreet.query.readers.naming import free_name
 
 __all__ = ["attachment", "csv_of", "notebook_of", "picture_of"]
 

@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from discreet.display.words import refusal_text
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -22,6 +21,7 @@ from discreet.errors import (
     UnprovableRequest,
     UnsafeQuery,
 )
+from discreet.report.words import refusal_text
 
 __all__ = ["BODY", "KINDS", "Problem", "answer_problem", "problem_response", "register_problems"]
 
@@ -89,7 +89,7 @@ def answer_problem(request: Request, problem: Problem) -> Response:
     """
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return problem_response(problem)
-    from discreet.server.pages import problem_page
+    from discreet.server.pages.shared import problem_page
 
     return problem_page(request, problem)
 

@@ -9,11 +9,11 @@ import sys
 
 import uvicorn
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import DiscreetError, Unavailable
 from discreet.server.application import application
+from discreet.server.middleware import LOGGER
 from discreet.server.settings import Settings
-from discreet.server.shield import LOGGER
 
 __all__ = ["serve", "without_traceback"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from discreet.errors import DiscreetError, Unavailable
-from discreet.ledger.sqlite import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.verification import Verification
 
 __all__ = ["Seen", "Watch"]

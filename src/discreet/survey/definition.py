@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InvalidValue, SchemaError
-from discreet.schema.entry import known_keys
+from discreet.schema.toml.column_entry import known_keys
 from discreet.survey.question import BEST, Choice, Question, Scale
 from discreet.survey.recipe import recipe
 

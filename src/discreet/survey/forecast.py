@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.local._numbers import largest_variance
 from discreet.local.frequencies import count_interval, count_variance
 from discreet.local.mean import Mean
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
+from discreet.local.randomizers.numbers import largest_variance
 from discreet.local.tally import Tally
 from discreet.rationals import Number, exp_bounds, positive
 from discreet.survey.definition import Survey

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from discreet.accounting.meaning import report_text
-from discreet.local.kary import KaryResponse
+from discreet.local.randomizers.kary import KaryResponse
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question, Scale
 

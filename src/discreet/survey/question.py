@@ -7,15 +7,15 @@ from fractions import Fraction
 
 from discreet.errors import SchemaError
 from discreet.local.choice import choose, choose_number
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import LocalHashing
-from discreet.local.hybrid import Hybrid
-from discreet.local.kary import KaryResponse
-from discreet.local.one_bit import OneBit
-from discreet.local.piecewise import Piecewise
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import UnaryEncoding
+from discreet.local.randomizers.hadamard import HadamardResponse
+from discreet.local.randomizers.hashing import LocalHashing
+from discreet.local.randomizers.hybrid import Hybrid
+from discreet.local.randomizers.kary import KaryResponse
+from discreet.local.randomizers.one_bit import OneBit
+from discreet.local.randomizers.piecewise import Piecewise
+from discreet.local.randomizers.subset import SubsetSelection
+from discreet.local.randomizers.unary import UnaryEncoding
 from discreet.rationals import Number, positive
 from discreet.schema.column import identifier, nearest
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.hashing import LocalHashing
 from discreet.local.protocol import Randomizer
-from discreet.local.rappor import Rappor
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import UnaryEncoding
+from discreet.local.randomizers.hashing import LocalHashing
+from discreet.local.randomizers.rappor import Rappor
+from discreet.local.randomizers.subset import SubsetSelection
+from discreet.local.randomizers.unary import UnaryEncoding
 from discreet.survey.definition import Survey
 
 __all__ = ["check", "length", "pack", "unpack"]

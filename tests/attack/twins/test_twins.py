@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.running import run_plan
-from discreet.curator.service import Curator
 from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.history import Outcome
 from discreet.noise.bits import SeededBits

@@ -23,12 +23,12 @@ from discreet.accounting import (
 )
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Pure, Relation, Sensitivity
-from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.hamming import HammingNoise
-from discreet.mechanisms.metric import MetricNoise
-from discreet.mechanisms.noisy_max import NoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.top_k import TopK
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.metric import MetricNoise
+from discreet.mechanisms.selection.noisy_max import NoisyMax
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.top_k import TopK
 
 MORE = Fraction(1001, 1000)
 BATCHES = [(1, 1, 1e-6), (10, 0.5, 1e-6), (100, 1, 1e-9), (1000, 3, 1e-6), (3, 20, 0.1)]

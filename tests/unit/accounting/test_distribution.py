@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.distribution import Bracket, Distribution
+from discreet.accounting.pld.distribution import Bracket, Distribution
 from discreet.errors import InvalidValue
 from support.loss_curves import (
     gaussian_curve,

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from discreet.accounting.curves import Ends, laplace_shares, pure_shares
-from discreet.accounting.curves_atoms import Atoms
-from discreet.accounting.discretise import above, below, subsampled_add, subsampled_remove
-from discreet.accounting.distribution_inversion import (
+from discreet.accounting.pld.atoms import Atoms
+from discreet.accounting.pld.curves import Ends, laplace_shares, pure_shares
+from discreet.accounting.pld.discretise import above, below, subsampled_add, subsampled_remove
+from discreet.accounting.pld.inversion import (
     Setting,
     chernoff,
     cumulant_error,
     cumulants,
     invert,
 )
-from discreet.accounting.distribution_query import Composition, epsilon_range
+from discreet.accounting.pld.query import Composition, epsilon_range
 from support.loss_curves import gaussian_curve, mixed_delta, subsampled_curves
 
 UNIT = 2.0**-47
@@ -184,7 +184,7 @@ def test_planted_skipped_frequencies():
 
 def short_period(monkeypatch, share):
     """An inversion whose window is a fraction of what it should be."""
-    import discreet.accounting.distribution_inversion as module
+    import discreet.accounting.pld.inversion as module
 
     tails = module._tails
 

@@ -15,9 +15,9 @@ from discreet.accounting import (
     gaussian_epsilon,
     optimal,
 )
-from discreet.accounting.curves import Ends, laplace_shares
-from discreet.accounting.discretise import subsampled_add, subsampled_remove
-from discreet.accounting.distribution_inversion import cumulant_error
+from discreet.accounting.pld.curves import Ends, laplace_shares
+from discreet.accounting.pld.discretise import subsampled_add, subsampled_remove
+from discreet.accounting.pld.inversion import cumulant_error
 from discreet.errors import InvalidValue
 
 

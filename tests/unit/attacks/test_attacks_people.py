@@ -18,8 +18,8 @@ from discreet.attacks import (
 from discreet.demo.clinic import SCHEMA
 from discreet.errors import InvalidValue
 from discreet.schema.column import Column
-from discreet.schema.file import read_schema_text
 from discreet.schema.table import Table
+from discreet.schema.toml.read import read_schema_text
 
 DAY = (date(2024, 1, 1) - date(1970, 1, 1)).days
 

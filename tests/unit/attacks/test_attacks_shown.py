@@ -29,8 +29,8 @@ from discreet.attacks import (
 )
 from discreet.attacks.chart import bar_chart, line_chart
 from discreet.attacks.page import page, study_section
-from discreet.curator.chart import svg
 from discreet.demo.clinic import SCHEMA
+from discreet.drawing.chart import svg
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from support.command_line import run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit import Pair, assert_private, audit, vary_numbers, vector_pairs
-from discreet.audit.events import Direction
+from discreet.audit.evidence.events import Direction
 from discreet.audit.verdict import Evidence, Verdict
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Approximate, Pure

@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audit import catalogue, houses, sharing
+from discreet.audit import catalogue
+from discreet.audit import parallel as sharing
 from discreet.audit.report import audit_page, examined_values, summary
-from discreet.cli import audit as command
+from discreet.audit.services import vault_pair as houses
+from discreet.cli.commands import audit as command
 from discreet.errors import InvalidValue
 from discreet.loss import Pure
 from support import fit

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from scipy.stats import beta
 
-from discreet.audit.confidence import _log_factorial, lower_bound, upper_bound
+from discreet.audit.evidence.confidence import _log_factorial, lower_bound, upper_bound
 from discreet.errors import InvalidValue
 
 CASES = [

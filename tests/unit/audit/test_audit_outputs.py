@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.events import Direction, choose
-from discreet.audit.outputs import batched, tabulate
+from discreet.audit.evidence.events import Direction, choose
+from discreet.audit.evidence.outputs import batched, tabulate
 from discreet.audit.pairs import (
     Pair,
     as_pairs,
@@ -17,7 +17,7 @@ from discreet.audit.pairs import (
 )
 from discreet.errors import InvalidValue
 from discreet.loss import Approximate, Relation
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
 LOW = "the lowest set bit of the output"
 

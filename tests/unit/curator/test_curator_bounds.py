@@ -8,11 +8,11 @@ import duckdb
 import pytest
 
 from discreet.curator.bounds import FAILURE, Bounds, Buckets, failure_probability
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.loss import Pure, Relation
 from discreet.mechanisms import DiscreteLaplace
-from discreet.plan.draft import Draft, plan
+from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
 from discreet.schema.column import LARGEST, Column
 from discreet.schema.table import Table

@@ -6,10 +6,10 @@ import pandas
 import pytest
 
 from discreet.curator import session as sessions
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import UnsafeQuery
-from discreet.plan import draft as rules
-from discreet.plan.sources import MOST_ROWS
+from discreet.plan import pipeline as rules
+from discreet.plan.rules.sources import MOST_ROWS
 from support.join_houses import data, house
 
 MANY = " ".join(f"JOIN visits v{n} ON a.patient = v{n}.patient" for n in range(10))

@@ -13,21 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli import analyst, bounds, synth
+from discreet.cli.commands import analyst, bounds, synth
 from discreet.curator import interrupts
 from discreet.curator import session as session_module
+from discreet.curator.curator import Curator
 from discreet.curator.interrupts import Interrupted, charging, finishing
-from discreet.curator.medians import median, proposed_median
-from discreet.curator.robustly import clustered, location, mode, spread
-from discreet.curator.sampled import sample_and_aggregate
-from discreet.curator.service import Curator
-from discreet.engines import duckdb
+from discreet.engines.duckdb import engine as duckdb
 from discreet.errors import BudgetExceeded
-from discreet.ledger import releases, requests, sqlite
+from discreet.estimates.blocks import sample_and_aggregate
+from discreet.estimates.median import median, proposed_median
+from discreet.estimates.robust import clustered, location, mode, spread
+from discreet.ledger import ledger as sqlite
+from discreet.ledger import releases, requests
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
+from discreet.mechanisms.additive.lattice import Lattice
 from discreet.release import Declared, Release
-from discreet.robust.summaries import BlockMean
+from discreet.robust.blocks.summaries import BlockMean
 from discreet.streams import Counter, Holdout, Joint, Monitor
 from support.command_line import run, write_desk
 
@@ -431,11 +432,11 @@ from pathlib import Path
 sys.path.insert(0, {folder!r})
 from blocks import slow
 from discreet.curator.interrupts import Interrupted
-from discreet.curator.sampled import sample_and_aggregate
-from discreet.curator.service import Curator
+from discreet.estimates.blocks import sample_and_aggregate
+from discreet.curator.curator import Curator
 from discreet.loss import Pure
-from discreet.mechanisms.lattice import Lattice
-from discreet.robust.summaries import BlockMean
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.robust.blocks.summaries import BlockMean
 
 if __name__ == "__main__":
     with Curator.open({vault!r}) as curator:

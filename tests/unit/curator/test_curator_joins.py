@@ -9,8 +9,8 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailable
 from discreet.ledger.account import Holder
-from discreet.plan.evaluate import estimates
-from discreet.plan.released import Released
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.released import Released
 from discreet.query.algebra import Join, Scan
 from support.join_houses import data, frame, house, schema, write
 from support.plan_cases import exact_of

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from discreet.curator import lanes
-from discreet.curator.lanes import Lanes
-from discreet.curator.turns import Turns
+from discreet.curator.runs import lanes
+from discreet.curator.runs.lanes import Lanes
+from discreet.curator.runs.turns import Turns
 from discreet.errors import InvalidValue, Unavailable
 
 NAMES = ("visits",)

@@ -10,18 +10,18 @@ import pytest
 
 import discreet
 from discreet.curator import running
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.loss import ZCDP
-from discreet.plan.draft import Draft, plan
-from discreet.plan.suggest import suggestions
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.suggest import suggestions
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.described import Tables, table_values
-from discreet.schema.file import read_schema_text
 from discreet.schema.table import Budget, Table
-from discreet.schema.write import schema_text
+from discreet.schema.toml.read import read_schema_text
+from discreet.schema.toml.write import schema_text
 from discreet.streams import Counter, Joint, Monitor
 from support.vaults import curator_of, people
 

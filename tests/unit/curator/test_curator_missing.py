@@ -8,7 +8,7 @@ from datetime import date
 import duckdb
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import SchemaError
 
 EXACT = 2000

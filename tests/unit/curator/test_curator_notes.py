@@ -15,16 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.answer import Answer
-from discreet.curator.recall import from_facts, public_facts
-from discreet.curator.service import Curator
-from discreet.display.values import answer_values
+from discreet.curator.curator import Curator
+from discreet.curator.replay import from_facts, public_facts
 from discreet.errors import DiscreetError
 from discreet.loss import ZCDP
-from discreet.plan.draft import Draft, plan
-from discreet.plan.explain import warnings_of
-from discreet.plan.notes import Note, notes_of
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.explain import warnings_of
+from discreet.plan.results.notes import Note, notes_of
 from discreet.query.algebra import Scan
 from discreet.query.parse import parse
+from discreet.report.values import answer_values
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 from support.command_line import run

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailable
 from discreet.ledger.releases import Releases
 from discreet.loss import Pure
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from support.vaults import curator_of, people, write_schema, write_source
 
 SUM = "SELECT SUM(age) AS s FROM visits"

@@ -15,8 +15,8 @@ from discreet.errors import (
     UnsafeQuery,
 )
 from discreet.loss import ZCDP, Pure
-from discreet.plan.draft import Draft, plan
-from discreet.plan.explain import error_of
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.explain import error_of
 from support.vaults import curator_of, people, write_schema, write_source
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"

@@ -4,8 +4,8 @@ is looked at once for a question.
 
 import pytest
 
-from discreet.curator import questions as module
-from discreet.curator.questions import Questions
+from discreet.curator.runs import questions as module
+from discreet.curator.runs.questions import Questions
 from discreet.errors import UnsafeQuery
 from discreet.ledger.catalogue import Catalogue
 from discreet.schema import Column, Table

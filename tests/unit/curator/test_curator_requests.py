@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 from discreet.curator import running
-from discreet.curator.service import Curator
-from discreet.engines.duckdb import DuckDB
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.protocol import MESSAGE
 from discreet.errors import BudgetExceeded, InvalidValue, Unanswered, Unavailable
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.requests import Requests
-from discreet.ledger.sqlite import Ledger
 from discreet.loss import Pure
 from discreet.schema.table import Budget
 from support.vaults import curator_of, people

@@ -6,11 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.columns import rows_of, values_of
-from discreet.curator.medians import median, proposed_median, smooth_median
 from discreet.curator.programs import Program, perform
-from discreet.curator.robustly import clustered, location, mode, slope, spread
-from discreet.curator.sampled import sample_and_aggregate
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -18,11 +14,15 @@ from discreet.errors import (
     UnprovableRequest,
     UnsafeQuery,
 )
+from discreet.estimates.blocks import sample_and_aggregate
+from discreet.estimates.columns import rows_of, values_of
+from discreet.estimates.median import median, proposed_median, smooth_median
+from discreet.estimates.robust import clustered, location, mode, slope, spread
 from discreet.loss import Approximate, Pure, Relation
-from discreet.mechanisms.lattice import Lattice
-from discreet.plan.explain import cost_of
-from discreet.robust.outcome import Refused, Shown
-from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.plan.results.explain import cost_of
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode
+from discreet.robust.tested.outcome import Refused, Shown
 from support.robust_estimators import mean_of_first, size
 from support.vaults import curator_of
 

@@ -10,16 +10,16 @@ import re
 import pytest
 
 from discreet import errors
-from discreet.curator.medians import median
-from discreet.curator.robustly import clustered
-from discreet.display.tables import answer_table
 from discreet.errors import DiscreetError
-from discreet.plan.evaluate import ranked
+from discreet.estimates.median import median
+from discreet.estimates.robust import clustered
+from discreet.plan.results.evaluate import ranked
 from discreet.query.algebra import Statistic
+from discreet.report.tables import answer_table
 from discreet.server.exports import csv_of
 from discreet.streams import Holdout, Monitor, Synopsis
-from discreet.streams.counter import Counter
-from discreet.streams.joint import Joint
+from discreet.streams.counter.counter import Counter
+from discreet.streams.joint.joint import Joint
 from support.vaults import curator_of, people
 
 PICKS = {

@@ -12,7 +12,7 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import SchemaError, Unavailable
 from discreet.ledger import catalogue
 

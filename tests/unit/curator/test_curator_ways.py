@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.curator.medians import median, smooth_median
-from discreet.curator.recall import recall
-from discreet.display.tables import answer_table, plan_table
-from discreet.display.values import answer_values
+from discreet.curator.replay import recall
 from discreet.errors import InvalidValue
+from discreet.estimates.median import median, smooth_median
 from discreet.ledger.account import Holder
 from discreet.loss import Pure
-from discreet.plan.picks import Way
+from discreet.plan.rules.candidates import Way
+from discreet.report.tables import answer_table, plan_table
+from discreet.report.values import answer_values
 from support.wages import UPPER, wages_of
 
 MEDIAN = "SELECT MEDIAN(wage) AS m FROM staff"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.release import synthesize
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 

@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.floor import DEFAULT_FLOOR, NO_FLOOR, PriceFloor
 from discreet.loss import ZCDP, Pure
 from discreet.schema.table import Budget
-from discreet.streams.monitor import Monitor
+from discreet.streams.monitor.monitor import Monitor
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 SCHEMA = {

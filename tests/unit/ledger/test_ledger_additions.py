@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from discreet.ledger import _tables
+from discreet.ledger.store import tables as _tables
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema.table import Budget

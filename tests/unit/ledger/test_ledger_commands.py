@@ -4,7 +4,7 @@ is shown to the custodian, marked as not for release.
 
 from fractions import Fraction
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from support.command_line import write_desk
 
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
-from discreet.ledger import _groups
 from discreet.ledger.account import Holder
+from discreet.ledger.store import group_commit as _groups
 from discreet.loss import Pure
 from discreet.schema import Budget
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue
 from discreet.ledger.states import Change
 from discreet.release import Declared, Release
 from discreet.schema.column import identifier
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
-from discreet.streams._pinning import settings_name
+from discreet.streams.pinning import settings_name
 from support.command_line import write_desk
 
 # As earlier versions read them.

@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
-from discreet.ledger import _book
 from discreet.ledger.entry import Act
+from discreet.ledger.store import book as _book
 from discreet.ledger.vault import FILE, Vault
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.schema import Budget

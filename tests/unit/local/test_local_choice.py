@@ -25,7 +25,7 @@ from discreet.local import (
     parity_distance,
     people_needed,
 )
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
 
 @pytest.mark.parametrize("categories", [2, 3, 5, 17, 100, 1024])

@@ -20,8 +20,8 @@ from discreet.local import (
     Rappor,
     SubsetSelection,
     UnaryEncoding,
-    hashing,
 )
+from discreet.local.randomizers import hashing
 from discreet.rationals import log_bounds
 from support.decision_tree import largest_ratio, law
 

@@ -23,8 +23,8 @@ from discreet.local import (
     SubsetSelection,
     UnaryEncoding,
     count_variance,
-    hashing,
 )
+from discreet.local.randomizers import hashing
 from discreet.rationals import log_bounds
 from support.decision_tree import largest_ratio, law
 

@@ -8,10 +8,10 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
-from discreet.mechanisms._integers import saturating_sum
-from discreet.mechanisms._tails import gaussian_quantile, laplace_quantile, shared_tail
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.shared.integers import saturating_sum
+from discreet.noise.tails import gaussian_quantile, laplace_quantile, shared_tail
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import gaussian_weights, laplace_cdf
 

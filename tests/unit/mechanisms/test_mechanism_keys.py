@@ -8,10 +8,10 @@ import pytest
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Approximate, Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.partition import Partition
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.keys.partition import Partition
+from discreet.mechanisms.keys.threshold import Threshold
 from discreet.noise.bits import SeededBits
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import gaussian_weights, partition_chances

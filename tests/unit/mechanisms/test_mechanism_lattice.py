@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.lattice import Lattice, Rounded
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.lattice import Lattice, Rounded
 
 CENTS = Lattice(step=0.01, lower=-10, upper=10)
 

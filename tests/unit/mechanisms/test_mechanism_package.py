@@ -9,18 +9,18 @@ import pytest
 
 from discreet import mechanisms
 from discreet.loss import ZCDP, BoundedRange, Pure, Sensitivity
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.lattice import Lattice, Rounded
 from discreet.mechanisms.hamming import HammingNoise
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.lattice import Lattice, Rounded
-from discreet.mechanisms.metric import MetricNoise
-from discreet.mechanisms.noisy_max import NoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.quantiles import Quantiles
-from discreet.mechanisms.quantiles_nested import NestedQuantiles
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.top_k import TopK
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.metric import MetricNoise
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
+from discreet.mechanisms.selection.noisy_max import NoisyMax
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.quantiles import Quantiles
+from discreet.mechanisms.selection.top_k import TopK
 
 EXAMPLES = [
     DiscreteLaplace(scale=2),
@@ -40,9 +40,9 @@ EXAMPLES = [
 
 def test_every_public_sibling_is_re_exported():
     expected = set()
-    for sibling in pkgutil.iter_modules(mechanisms.__path__):
-        if not sibling.name.startswith("_"):
-            expected |= set(importlib.import_module(f"discreet.mechanisms.{sibling.name}").__all__)
+    for found in pkgutil.walk_packages(mechanisms.__path__, "discreet.mechanisms."):
+        if found.name.split(".")[2] not in ("combinations", "shared"):
+            expected |= set(importlib.import_module(found.name).__all__)
     assert mechanisms.__all__ == sorted(expected)
     assert {type(example).__name__ for example in EXAMPLES} <= expected
     assert mechanisms.DiscreteLaplace.__module__ == DiscreteLaplace.__module__

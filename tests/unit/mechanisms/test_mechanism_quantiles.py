@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
-from discreet.mechanisms.quantiles import Quantiles
+from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import SeededBits
 from support.mechanism_laws import rank_distance
 

@@ -7,8 +7,8 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Sensitivity
-from discreet.mechanisms.quantiles import Quantiles
-from discreet.mechanisms.quantiles_nested import NestedQuantiles
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
+from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import SeededBits
 
 ONE = Sensitivity.single(1)

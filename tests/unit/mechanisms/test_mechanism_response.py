@@ -8,11 +8,11 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import BoundedRange, Pure, Sensitivity
-from discreet.mechanisms._coins import dice, flips
 from discreet.mechanisms.hamming import HammingNoise
-from discreet.mechanisms.metric import MetricNoise
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.selection.metric import MetricNoise
 from discreet.noise.bits import SeededBits, system
+from discreet.noise.many_coins import dice, flips
 from discreet.rationals import exp_bounds
 
 

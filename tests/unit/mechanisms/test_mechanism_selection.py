@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, BoundedRange, Pure, Relation, Sensitivity
-from discreet.mechanisms._scores import FAR, exp_negative, read_gaps
-from discreet.mechanisms._selection import choose, flip
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax, _log_difference_tail
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.top_k import TopK
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.noisy_max import MaxNoise, NoisyMax, _log_difference_tail
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.top_k import TopK
+from discreet.mechanisms.shared.scores import FAR, exp_negative, read_gaps
+from discreet.mechanisms.shared.weights import choose, flip
 from discreet.noise.bits import SeededBits
 from discreet.rationals import exp_bounds
 from support.mechanism_laws import difference_pmf, noisy_max_law, permute_and_flip_law

@@ -12,15 +12,15 @@ import pytest
 
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure
-from discreet.mechanisms._sums import sum_error
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.draft import Draft, plan
-from discreet.plan.evaluate import estimates
-from discreet.plan.explain import error_of, explained
-from discreet.plan.measures import Estimator
-from discreet.plan.released import Released
-from discreet.plan.target import priced_for_error
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.combinations.sums import sum_error
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.explain import error_of, explained
+from discreet.plan.results.released import Released
+from discreet.plan.results.target import priced_for_error
+from discreet.plan.rules.measures import Estimator
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -10,13 +10,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from discreet.curator.recall import recall, release_body, release_key
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
+from discreet.curator.replay import recall, release_body, release_key
 from discreet.ledger.entry import Receipt
 from discreet.ledger.releases import Release
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, Plan, plan
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Draft, Plan, plan
+from discreet.plan.results.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import MIDNIGHT, Column
 from discreet.schema.table import Table

@@ -10,14 +10,21 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.quantiles import Quantiles
-from discreet.mechanisms.quantiles_nested import NestedQuantiles
-from discreet.plan.draft import Draft, plan
-from discreet.plan.measures import Contribution
-from discreet.plan.picks import MOST_CELLS, Pick, choice_loss, chooser, moved_counts, pick
-from discreet.plan.target import priced_for_error
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.quantiles import Quantiles
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.target import priced_for_error
+from discreet.plan.rules.candidates import (
+    MOST_CELLS,
+    Pick,
+    choice_loss,
+    chooser,
+    moved_counts,
+    pick,
+)
+from discreet.plan.rules.measures import Contribution
 from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column

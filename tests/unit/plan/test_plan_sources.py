@@ -10,9 +10,9 @@ import pytest
 
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.loss import Pure
-from discreet.plan.draft import Draft, plan
-from discreet.plan.prepare import lattice_rows
-from discreet.plan.sources import MOST_ROWS, limited_rows, rowset
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.rules.sources import MOST_ROWS, limited_rows, rowset
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (
     Aggregate,
     Field,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.draft import Draft, errors_at_price, measured, plan
-from discreet.plan.explain import error_of
-from discreet.plan.split import Errors, for_targets, least_product
+from discreet.plan.pipeline import Draft, errors_at_price, measured, plan
+from discreet.plan.results.explain import error_of
+from discreet.plan.rules.split import Errors, for_targets, least_product
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

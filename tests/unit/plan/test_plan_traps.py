@@ -12,12 +12,12 @@ import pytest
 from discreet.curator.answer import Answer, Receipt
 from discreet.errors import InvalidValue, SchemaError, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan import calendar
-from discreet.plan.draft import Draft, plan
-from discreet.plan.evaluate import estimates
-from discreet.plan.expressions import bounded
-from discreet.plan.prepare import lattice_rows
-from discreet.plan.released import Released
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.results.evaluate import estimates
+from discreet.plan.results.released import Released
+from discreet.plan.sql import calendar
+from discreet.plan.sql.expressions import bounded
+from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import Arithmetic, Bucket, Field, Floor, Literal
 from discreet.query.parse import parse
 from discreet.schema.column import Column

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Junction, Member
-from discreet.query.conditions import matches
+from discreet.query.readers.conditions import matches
 from support.questions import ask, where
 
 HEAD = "SELECT COUNT(*) FROM visits WHERE "

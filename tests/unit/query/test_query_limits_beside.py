@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import InvalidValue, UnsafeQuery
-from discreet.query.options import with_limits
 from discreet.query.parse import parse
+from discreet.query.statement.options import with_limits
 from support.oracle_cases import cases
 from support.oracle_tables import TABLES
 

@@ -8,10 +8,10 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.errors import UnsafeQuery
-from discreet.query.aggregates import AGGREGATES
 from discreet.query.parse import _query
-from discreet.query.relations import Relation
-from discreet.query.scopes import ON_RESULTS, ON_ROWS, Results, Rows
+from discreet.query.readers.aggregates import AGGREGATES
+from discreet.query.statement.relations import Relation
+from discreet.query.statement.scopes import ON_RESULTS, ON_ROWS, Results, Rows
 from support.questions import TABLES, VISITS, ask
 
 READ = {"Column", *ON_ROWS, *ON_RESULTS, *AGGREGATES}

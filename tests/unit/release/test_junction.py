@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.release.junction import JunctionTree, junction_tree, tree_cells
+from discreet.release.synth.model.junction import JunctionTree, junction_tree, tree_cells
 
 SIZES = st.lists(st.integers(1, 6), min_size=1, max_size=8)
 

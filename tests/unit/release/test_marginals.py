@@ -10,11 +10,17 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.release.allocation import Unit, contrasts_for, counts_for, least_shares, needs_of
-from discreet.release.components import Components, contrast, scale_of
-from discreet.release.ladder import Ladder, below, cells_of, checked, shape_of
-from discreet.release.marginals import Marginals, every, marginal_cut
-from discreet.release.measure import measured, paid, tabulated
+from discreet.release.tables.allocation import (
+    Unit,
+    contrasts_for,
+    counts_for,
+    least_shares,
+    needs_of,
+)
+from discreet.release.tables.components import Components, contrast, scale_of
+from discreet.release.tables.hierarchy import Ladder, below, cells_of, checked, shape_of
+from discreet.release.tables.marginals import Marginals, every, marginal_cut
+from discreet.release.tables.measure import measured, paid, tabulated
 
 LADDERS = (Ladder(cells=4, branches=(2, 2)), Ladder.flat(3))
 FINEST = ((0, 2), (1, 1))

@@ -9,15 +9,15 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.release.adaptive import Adaptive
-from discreet.release.allocation import Counts, Unit
-from discreet.release.blocks import Blocks, deviations
-from discreet.release.components import contrast
-from discreet.release.ladder import Ladder, shape_of
-from discreet.release.ordered import ordered
-from discreet.release.ranges import Trees, chains
-from discreet.release.running import Running, square_root
-from discreet.release.workload import Workload, level_parts, query_parts
+from discreet.release.tables.adaptive import Adaptive
+from discreet.release.tables.allocation import Counts, Unit
+from discreet.release.tables.blocks import Blocks, deviations
+from discreet.release.tables.components import contrast
+from discreet.release.tables.hierarchy import Ladder, shape_of
+from discreet.release.tables.ordered import ordered
+from discreet.release.tables.ranges import Trees, chains
+from discreet.release.tables.running import Running, square_root
+from discreet.release.tables.workload import Workload, level_parts, query_parts
 
 LAPLACE, GAUSSIAN = Pure(epsilon=1), ZCDP(rho=0.5)
 

@@ -22,8 +22,8 @@ from discreet.ledger.account import Holder
 from discreet.ledger.entry import Act
 from discreet.loss import Pure
 from discreet.mechanisms import DiscreteLaplace
-from discreet.release.counting import crossover
 from discreet.release.declared import digest_of
+from discreet.release.parts.counting import crossover
 from discreet.release.published import Published
 from discreet.release.specification import read_release
 from discreet.release.verification import check_entries, check_folder, read_manifest

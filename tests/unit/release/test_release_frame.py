@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.release.frame import Frame
 from discreet.release.specification import read_release
 

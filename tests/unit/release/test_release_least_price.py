@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import DiscreetError
 from discreet.ledger.floor import PriceFloor
 from discreet.release import Declared, Release

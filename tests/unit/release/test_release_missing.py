@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.service import Curator
+from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue
 from discreet.release.frame import MISSING, Frame
 from discreet.release.specification import read_release
-from discreet.release.synth import synthesize
-from discreet.release.synth_columns import Field
+from discreet.release.synth.columns import Field
+from discreet.release.synth.service import synthesize
 
 NULLS = ("drop", "error", "constant")
 NUMBERS = list(product(NULLS, ("null", "drop", "error", "constant"), ("clamp", "drop", "error")))

@@ -15,15 +15,15 @@ from discreet.accounting import explain
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, BoundedRange, Pure, Relation
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.release.composition import batch_cost, statement, summed
-from discreet.release.counting import crossover, direct_error, histogram_error
 from discreet.release.declared import Release, digest_of
 from discreet.release.kinds import KINDS, Declared
 from discreet.release.page import page_of
+from discreet.release.parts.counting import crossover, direct_error, histogram_error
+from discreet.release.parts.regression import aggregates_for, nearest_covariance, solved
 from discreet.release.published import Published, empty_folder
-from discreet.release.regression import aggregates_for, nearest_covariance, solved
 from discreet.release.sheets import Sheet
 from discreet.release.specification import read_release
 from discreet.release.verification import check_entries, check_folder, read_manifest

@@ -7,11 +7,11 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP
-from discreet.release.components import Components
-from discreet.release.ladder import Ladder
-from discreet.release.marginals import Marginals, every
-from discreet.release.measure import tabulated
-from discreet.release.settle import settled, to_simplex
+from discreet.release.tables.components import Components
+from discreet.release.tables.consistency import settled, to_simplex
+from discreet.release.tables.hierarchy import Ladder
+from discreet.release.tables.marginals import Marginals, every
+from discreet.release.tables.measure import tabulated
 
 SIZES = (4, 3, 5)
 

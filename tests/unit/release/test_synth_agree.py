@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from discreet.noise import SeededBits
-from discreet.release.model_agree import agreeing
+from discreet.release.synth.model.agree import agreeing
 
 SIZES = (2, 3, 2)
 CLIQUES = ((0,), (0, 1), (1, 2), (0, 1, 2))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.release.synth_columns import Field, fields_of
-from discreet.release.synth_domain import Attribute
-from discreet.release.synth_state import Course, Spec
+from discreet.release.synth.columns import Field, fields_of
+from discreet.release.synth.domain import Attribute
+from discreet.release.synth.state import Course, Spec
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 

@@ -11,15 +11,15 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
-from discreet.release.synth_domain import Attribute
-from discreet.release.synth_grade import grading
-from discreet.release.synth_loop import develop
-from discreet.release.synth_mwem import reweigh
-from discreet.release.synth_ones import project
-from discreet.release.synth_rounds import Candidate, Cells, Round, in_steps
-from discreet.release.synth_stages import Stages, gaussian, worst_missed
+from discreet.release.synth.aim import develop
+from discreet.release.synth.domain import Attribute
+from discreet.release.synth.grade import grading
+from discreet.release.synth.mwem import reweigh
+from discreet.release.synth.one_way import project
+from discreet.release.synth.rounds import Candidate, Cells, Round, in_steps
+from discreet.release.synth.stages import Stages, gaussian, worst_missed
 
 ONE = Sensitivity.single(1)
 ATTRIBUTES = tuple(Attribute(name, size, ordered=False) for name, size in (("a", 2), ("b", 3)))

@@ -11,14 +11,14 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.noise import SeededBits
-from discreet.release.model import network
-from discreet.release.model_fit import Fitted, Measured, combine, fit
-from discreet.release.model_folds import fold
-from discreet.release.synth_domain import Attribute, Binning, binned
-from discreet.release.synth_model import Synthetic
-from discreet.release.synth_ones import estimate_counts, project
-from discreet.release.synth_rows import draw_rows, spread
-from discreet.release.synth_spread import replicas
+from discreet.release.synth.domain import Attribute, Binning, binned
+from discreet.release.synth.model.fit import Fitted, Measured, combine, fit
+from discreet.release.synth.model.fitted import Synthetic
+from discreet.release.synth.model.folds import fold
+from discreet.release.synth.model.graphical import network
+from discreet.release.synth.model.rows import draw_rows, spread
+from discreet.release.synth.one_way import estimate_counts, project
+from discreet.release.synth.spread import replicas
 
 SIZES = (2, 3, 2, 4, 3, 2)
 FACTORS = [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4), (4, 5), (1, 3, 4)]

@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from discreet.curator.service import Curator
-from discreet.release.synth import exact_codes, synthesize
-from discreet.release.synth_compare import distances
+from discreet.curator.curator import Curator
+from discreet.release.synth.compare import distances
+from discreet.release.synth.service import exact_codes, synthesize
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 

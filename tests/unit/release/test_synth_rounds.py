@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
-from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import SeededBits, system
-from discreet.release.synth_domain import Attribute
-from discreet.release.synth_grade import grading
-from discreet.release.synth_loop import develop
-from discreet.release.synth_model import Synthetic
-from discreet.release.synth_mwem import Worst, reweigh
-from discreet.release.synth_rounds import SCORE_STEPS, Candidate, Cells, Noisy, Ones, Round, coded
-from discreet.release.synth_schedule import Schedule, schedule
+from discreet.release.synth.aim import develop
+from discreet.release.synth.domain import Attribute
+from discreet.release.synth.grade import grading
+from discreet.release.synth.model.fitted import Synthetic
+from discreet.release.synth.mwem import Worst, reweigh
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, Ones, Round, coded
+from discreet.release.synth.schedule import Schedule, schedule
 
 SIZES = (2, 3, 4)
 ATTRIBUTES = tuple(

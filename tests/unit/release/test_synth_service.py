@@ -12,14 +12,14 @@ from html import escape
 import pyarrow as pa
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of
-from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Stale, UnprovableRequest
 from discreet.loss import Pure
-from discreet.release import synth
-from discreet.release.synth import exact_codes, synthesize
-from discreet.release.synth_pages import custodian_page, public_page
-from discreet.release.synth_state import Course
+from discreet.release.synth import service as synth
+from discreet.release.synth.report import custodian_page, public_page
+from discreet.release.synth.service import exact_codes, synthesize
+from discreet.release.synth.state import Course
 from support.vaults import curator_of, people, write_source
 
 COLUMNS = ["age", "income", "region", "day"]

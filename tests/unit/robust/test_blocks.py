@@ -7,10 +7,10 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Approximate, Pure
-from discreet.mechanisms.lattice import Lattice
-from discreet.robust.blocks import SampleAndAggregate, deal
-from discreet.robust.outcome import Refused, Shown
-from discreet.robust.summaries import BlockMean, BlockMedian, BlockMode, Setting
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.robust.blocks.blocks import SampleAndAggregate, deal
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode, Setting
+from discreet.robust.tested.outcome import Refused, Shown
 from support.robust_estimators import fails_on_nine, mean, remembers, sends_on_thirteen, size
 
 KEY = b"a key for tests"

@@ -9,14 +9,14 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.robust.graph import Graph
-from discreet.robust.lower_bound import Unavoidable, unavoidable_error
-from discreet.robust.projection import BoundedEdges, NodeTriangles
-from discreet.robust.quantile import SmoothQuantile
-from discreet.robust.spanning import SmoothSpanningTree
-from discreet.robust.stars import SmoothStars, count_stars
-from discreet.robust.triangles import SmoothTriangles, count_triangles
-from discreet.robust.trimmed import SmoothTrimmedMean
+from discreet.robust.graph.graph import Graph
+from discreet.robust.graph.projection import BoundedEdges, NodeTriangles
+from discreet.robust.graph.spanning import SmoothSpanningTree
+from discreet.robust.graph.stars import SmoothStars, count_stars
+from discreet.robust.graph.triangles import SmoothTriangles, count_triangles
+from discreet.robust.smooth.lower_bound import Unavoidable, unavoidable_error
+from discreet.robust.smooth.quantile import SmoothQuantile
+from discreet.robust.smooth.trimmed import SmoothTrimmedMean
 from support.growth_brute import added_or_removed, data_sets, local_sensitivities, replaced
 
 
@@ -150,7 +150,7 @@ def test_the_unavoidable_error():
 
 def test_the_unavoidable_error_holds_for_noise_that_is_private():
     """Half the local sensitivity is exceeded at least that often, on x or on its neighbour."""
-    from discreet.mechanisms.laplace import DiscreteLaplace
+    from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
     rows, other = [0, 0, 100, 100, 100], [0, 0, 100, 100]
     query = SmoothQuantile(fraction=0.5, lower=0, upper=100)

@@ -9,17 +9,17 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.robust.bounding import LocalBound
-from discreet.robust.coinpress import CoinPress
-from discreet.robust.histogram import StabilityHistogram
-from discreet.robust.location import Location, fullest_bins
-from discreet.robust.outcome import Refused, Shown
-from discreet.robust.property import rows_outside_clusters, rows_that_contradict
-from discreet.robust.propose import ProposeTestRelease
-from discreet.robust.reaches import QuantileReach, SlopeReach, SpreadReach
-from discreet.robust.sampling import estimate_sensitivity
-from discreet.robust.spectrum import AnalyzeGauss, SecondMoments
-from discreet.robust.stable import DistanceTest, StableValue, mode_distance
+from discreet.robust.moments.coinpress import CoinPress
+from discreet.robust.moments.location import Location, fullest_bins
+from discreet.robust.moments.spectrum import AnalyzeGauss, SecondMoments
+from discreet.robust.tested.bounding import LocalBound
+from discreet.robust.tested.histogram import StabilityHistogram
+from discreet.robust.tested.outcome import Refused, Shown
+from discreet.robust.tested.property import rows_outside_clusters, rows_that_contradict
+from discreet.robust.tested.propose import ProposeTestRelease
+from discreet.robust.tested.reaches import QuantileReach, SlopeReach, SpreadReach
+from discreet.robust.tested.sampling import estimate_sensitivity
+from discreet.robust.tested.stable import DistanceTest, StableValue, mode_distance
 
 SURE = 10**6  # an epsilon that leaves next to no noise
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.noise.bits import SeededBits
-from discreet.robust._lazy import Exponential, Product, QuarterDisc, Ratio, nearest_integer
-from discreet.robust.growth import Growth, smooth_bound
-from discreet.robust.ladder import LadderMechanism
-from discreet.robust.noise_laplace import LaplaceShape, LogNormalShape
-from discreet.robust.noise_student import CauchyShape, StudentShape
-from discreet.robust.smooth import Estimate, SmoothNoise
+from discreet.robust.smooth.growth import Growth, smooth_bound
+from discreet.robust.smooth.ladder import LadderMechanism
+from discreet.robust.smooth.laplace_noise import LaplaceShape, LogNormalShape
+from discreet.robust.smooth.lazy import Exponential, Product, QuarterDisc, Ratio, nearest_integer
+from discreet.robust.smooth.mechanism import Estimate, SmoothNoise
+from discreet.robust.smooth.student_noise import CauchyShape, StudentShape
 
 
 def exactly_one(_digits):
@@ -213,8 +213,8 @@ def test_bounds_of_any_size():
 
 
 def test_estimates_carry_their_guarantee():
-    from discreet.robust.quantile import SmoothQuantile
-    from discreet.robust.smooth import estimate
+    from discreet.robust.smooth.mechanism import estimate
+    from discreet.robust.smooth.quantile import SmoothQuantile
 
     query = SmoothQuantile(fraction=0.5, lower=0, upper=10, relation="replace")
     found = estimate(query, [], LaplaceShape.priced(epsilon=1, delta=1e-6))

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.amend import with_bounds
-from discreet.schema.file import read_schema_text
+from discreet.schema.toml.amend import with_bounds
+from discreet.schema.toml.read import read_schema_text
 
 TEXT = """# The clinic's visits, lower = 1 and upper = 2.
 [table]

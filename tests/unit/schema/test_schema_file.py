@@ -11,9 +11,9 @@ import pytest
 from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import KINDS, Budget, Column, Table
-from discreet.schema.entry import KEYS
-from discreet.schema.file import read_schema, read_schema_text
 from discreet.schema.format import Format
+from discreet.schema.toml.column_entry import KEYS
+from discreet.schema.toml.read import read_schema, read_schema_text
 from support.surface import ROOT
 
 VISITS = """

@@ -4,10 +4,10 @@ import pytest
 
 from discreet.errors import SchemaError
 from discreet.schema.column import Column
-from discreet.schema.file import read_schema, read_schema_text
 from discreet.schema.format import Format
 from discreet.schema.table import Table
-from discreet.schema.write import schema_text
+from discreet.schema.toml.read import read_schema, read_schema_text
+from discreet.schema.toml.write import schema_text
 
 
 def read(**given):

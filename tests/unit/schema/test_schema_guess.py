@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from discreet.engines.preview import preview
+from discreet.engines.files.preview import preview
 from discreet.errors import SchemaError
 from discreet.schema.format import Format
 from support.command_line import run

@@ -4,7 +4,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli import metadata
+from discreet.cli.commands import metadata
 
 YAML = """
 clinic:

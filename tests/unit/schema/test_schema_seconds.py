@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.file import read_schema_text
 from discreet.schema.table import Table
-from discreet.schema.write import schema_text
+from discreet.schema.toml.read import read_schema_text
+from discreet.schema.toml.write import schema_text
 
 TEXT = 'table = {{ name = "visits", answer_seconds = {} }}\ncolumns.child = {{ type = "boolean" }}'
 

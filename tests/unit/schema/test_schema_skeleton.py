@@ -3,8 +3,8 @@
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.file import FILL_IN, read_schema_text
-from discreet.schema.skeleton import skeleton
+from discreet.schema.toml.read import FILL_IN, read_schema_text
+from discreet.schema.toml.skeleton import skeleton
 
 COLUMNS = [
     ("patient_id", "BIGINT"),

@@ -7,8 +7,8 @@ import pytest
 from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import Column
-from discreet.schema.file import FILL_IN, read_schema_text
 from discreet.schema.smartnoise import import_metadata, read_metadata
+from discreet.schema.toml.read import FILL_IN, read_schema_text
 
 YAML = """
 engine: postgres

@@ -8,9 +8,9 @@ import pytest
 from discreet.errors import SchemaError
 from discreet.loss import Relation
 from discreet.schema import Budget, Column, Table
-from discreet.schema.file import read_schema_text
 from discreet.schema.names import text_literal
-from discreet.schema.write import decimal_literal, schema_text, table_name
+from discreet.schema.toml.read import read_schema_text
+from discreet.schema.toml.write import decimal_literal, schema_text, table_name
 
 VISITS = Table(
     "visits",

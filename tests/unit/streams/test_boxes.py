@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.streams._arrays import boxed, fused
-from discreet.streams._boxes import box_of
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
+from discreet.streams.hypothesis.arrays import boxed, fused
+from discreet.streams.hypothesis.boxes import box_of
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
 
 
 @st.composite

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.streams.factorisation import MOST_STEPS, ONE, Factorisation
-from discreet.streams.running_sums import RunningSums, Track
+from discreet.streams.counter.factorisation import MOST_STEPS, ONE, Factorisation
+from discreet.streams.counter.running_sums import RunningSums, Track
 
 
 def moved(factorisation, change):

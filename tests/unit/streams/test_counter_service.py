@@ -8,8 +8,8 @@ import numpy as np
 import pandas
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of
-from discreet.curator.service import Curator
 from discreet.errors import (
     BudgetExceeded,
     InvalidValue,
@@ -18,8 +18,8 @@ from discreet.errors import (
     UnprovableRequest,
     UnsafeQuery,
 )
-from discreet.streams.counter import Counter
-from discreet.streams.factorisation import Factorisation
+from discreet.streams.counter.counter import Counter
+from discreet.streams.counter.factorisation import Factorisation
 from support.vaults import curator_of, people, write_source
 
 MONTHS = "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"

@@ -6,8 +6,8 @@ import pytest
 
 from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.streams.population import population_error
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.streams.holdout.population import population_error
 
 SETTINGS = {"n": 10**6, "epsilon": 0.03, "delta": 1e-9, "k": 2000}
 

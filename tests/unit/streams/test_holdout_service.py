@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of
-from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Sensitivity
-from discreet.streams import holdout as module
-from discreet.streams.holdout import Agreement, Holdout
-from discreet.streams.thresholdout import Thresholdout
+from discreet.streams.holdout import holdout as module
+from discreet.streams.holdout.holdout import Agreement, Holdout
+from discreet.streams.holdout.thresholdout import Thresholdout
 from support.vaults import curator_of, people, write_source
 
 ROWS = 400

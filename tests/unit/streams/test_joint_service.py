@@ -8,8 +8,8 @@ from fractions import Fraction
 import pandas
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import planned, states_of
-from discreet.curator.service import Curator
 from discreet.errors import (
     BudgetExceeded,
     InvalidValue,
@@ -19,9 +19,9 @@ from discreet.errors import (
     UnsafeQuery,
 )
 from discreet.loss import Pure
-from discreet.streams._pinning import seen_to_change
-from discreet.streams.counter import Counter
-from discreet.streams.joint import Joint
+from discreet.streams.counter.counter import Counter
+from discreet.streams.joint.joint import Joint
+from discreet.streams.pinning import seen_to_change
 from support.vaults import curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"

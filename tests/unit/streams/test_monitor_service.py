@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of, versions_of
-from discreet.curator.service import Curator
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
 from discreet.loss import ZCDP, Pure
 from discreet.streams import Monitor, NumericSparse, Side, Sparse, Thresholds
-from discreet.streams.monitor_design import Form
-from discreet.streams.monitor_state import KEPT
+from discreet.streams.monitor.design import Form
+from discreet.streams.monitor.state import KEPT
 from support.vaults import curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -408,7 +408,7 @@ def test_a_refresh_during_a_check_has_it_made_again(tmp_path, monkeypatch):
                 curator.refresh("visits")
             return found
 
-        monkeypatch.setattr("discreet.streams.monitor.versions_of", slowly)
+        monkeypatch.setattr("discreet.streams.monitor.monitor.versions_of", slowly)
         check = monitor.check()
         assert looked == [(1,)]
         assert (check.data_version, check.number_of_check) == ("2", 1)

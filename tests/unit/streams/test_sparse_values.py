@@ -11,7 +11,7 @@ from discreet.accounting.composition import optimal
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.streams import AboveThreshold, NumericSparse, Run, Sparse, Thresholds
-from discreet.streams.accuracy import (
+from discreet.streams.svt.accuracy import (
     above_threshold_accuracy,
     numeric_sparse_accuracy,
     sparse_accuracy,

@@ -13,14 +13,14 @@ from discreet.errors import InvalidValue
 from discreet.ledger.quota import MARK, Quota
 from discreet.ledger.states import Change
 from discreet.streams import Monitor, Synopsis
-from discreet.streams._synopsis_body import Body
 from discreet.streams.body import of_one_width
-from discreet.streams.counter import Counter
-from discreet.streams.counter_state import Kept
-from discreet.streams.holdout import Holdout
-from discreet.streams.holdout_state import Stand
-from discreet.streams.monitor_state import Watch
-from discreet.streams.run import Standing
+from discreet.streams.counter.counter import Counter
+from discreet.streams.counter.state import Kept
+from discreet.streams.holdout.holdout import Holdout
+from discreet.streams.holdout.state import Stand
+from discreet.streams.monitor.state import Watch
+from discreet.streams.svt.run import Standing
+from discreet.streams.synopsis.state import Body
 from support.vaults import curator_of, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"

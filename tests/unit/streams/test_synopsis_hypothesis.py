@@ -15,16 +15,16 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.accounting.gaussian import gaussian_delta
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
 from discreet.loss import Sensitivity
-from discreet.streams._shrinkage import posterior
-from discreet.streams.certificate import certified, discrete_gaussians_delta
-from discreet.streams.epochs import Epoch
-from discreet.streams.fitting import fitted
-from discreet.streams.parities import Parities
-from discreet.streams.predicates import Predicate
-from discreet.streams.run import Standing
-from discreet.streams.textbook import TextbookWeights
-from discreet.streams.universe import Universe
-from discreet.streams.weights import Weights
+from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.hypothesis.parities import Parities
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.shrinkage import posterior
+from discreet.streams.hypothesis.textbook import TextbookWeights
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.hypothesis.weights import Weights
+from discreet.streams.svt.run import Standing
+from discreet.streams.synopsis.certificate import certified, discrete_gaussians_delta
+from discreet.streams.synopsis.epochs import Epoch
 
 ONE = Sensitivity.single(1)
 EXACT = 10**15

@@ -9,10 +9,10 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.streams.contrasts import contrasted, norms, restored, transform
-from discreet.streams.parities import Measured, Parities
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
+from discreet.streams.hypothesis.contrasts import contrasted, norms, restored, transform
+from discreet.streams.hypothesis.parities import Measured, Parities
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
 
 MIXED = Universe(("a", "b", "c", "d"), (2, 3, 1, 4))
 EXACT = 10**15  # a rho at which noise has no chance

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.curator.curator import Curator
 from discreet.curator.programs import states_of
-from discreet.curator.service import Curator
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest, UnsafeQuery
-from discreet.streams._synopsis_body import Body
-from discreet.streams.fitting import fitted
-from discreet.streams.synopsis import Snapshot, Synopsis
+from discreet.streams.hypothesis.fitting import fitted
+from discreet.streams.synopsis.state import Body
+from discreet.streams.synopsis.synopsis import Snapshot, Synopsis
 from support.synopsis_houses import COLUMNS, complete, house, rows_of
 from support.vaults import curator_of, people
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.streams._arrays import full, on_device, to_numpy, total
-from discreet.streams.predicates import Predicate
-from discreet.streams.universe import Universe
-from discreet.streams.weights import Weights
+from discreet.streams.hypothesis.arrays import full, on_device, to_numpy, total
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.hypothesis.weights import Weights
 
 UNIVERSE = Universe((*Universe.binary(8).names, "x"), (2,) * 8 + (5,))
 TORCH = importlib.util.find_spec("torch") is not None

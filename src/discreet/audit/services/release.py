@@ -1,0 +1,121 @@
+"""Releases and synthetic data end to end: declared, charged and run by a real curator on tables
+that differ in one person. Beside each the same at a thousand times the price that is claimed. Owns
+declarations, prices and sample sizes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.claims import Claim
+from discreet.audit.services.vault_pair import House, visits
+from discreet.audit.subject import Subject
+from discreet.loss import Approximate, Pure
+from discreet.rationals import Number
+from discreet.release.declared import Release
+from discreet.release.kinds import Declared
+from discreet.release.synth.service import synthesize
+
+__all__ = ["release_services"]
+
+_EPSILON = Fraction(1, 2)
+_CONVERSION = Fraction(1, 2 * 10**6)  # half of the grant's delta
+_BOLD = "far less noise than is charged for"
+_ONLY_THE_PERSON = {"smokes": [True], "coughs": [False]}
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "marginals": {"columns": ["smokes", "coughs"], "orders": [1, 2]},
+    "counting": {"queries": {"the_person": _ONLY_THE_PERSON}},
+    "statistics": {"by": ["coughs"], "select": {"n": "COUNT(*)", "total": "SUM(age)"}},
+    "quantiles": {"column": "age", "fractions": [0.5], "by": ["smokes", "coughs"]},
+    "covariance": {"columns": ["age", "bill"]},  # a regression is computed from what this releases
+    "ranges": {"columns": ["bill"]},
+}
+
+
+def release_services(stack: ExitStack) -> tuple[Subject, ...]:
+    """A release of every kind of noise and both methods for synthetic data, and the bug beside.
+
+    Privacy: none (made-up people).
+    >>> with ExitStack() as stack:
+    ...     [one.name for one in release_services(stack)][0]
+    'a release of marginals'
+    """
+    pure, mixed = visits(stack, delta=0), visits(stack, delta=2 * _CONVERSION)
+    return (
+        *(each for kind in _KINDS for each in _released(pure, kind)),
+        *_synthesized(pure, "mwem", Pure(epsilon=_EPSILON)),
+        *_synthesized(mixed, "marginals", Approximate(epsilon=_EPSILON, delta=_CONVERSION)),
+    )
+
+
+def _both(
+    name: str,
+    drawing: Callable[[Number], Callable[..., Any]],
+    claim: Claim,
+    *of: str,
+    caught: int = 100,
+) -> Iterator[Subject]:
+    right = Subject(
+        name=name,
+        mechanism=drawing(_EPSILON),
+        claim=claim,
+        pairs=((0, 1),),
+        samples=100,
+        part="publications",
+        covers=of,
+    )
+    yield right
+    yield right.planted(_BOLD, drawing(1000 * _EPSILON), caught)
+
+
+def _released(house: House, kind: str) -> Iterator[Subject]:
+    def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+        release = Release(
+            title="audited",
+            table="visits",
+            epsilon=Fraction(epsilon),
+            tables=(Declared(kind, "t", _KINDS[kind]),),
+        )
+
+        def draw(side: int) -> tuple[float, ...]:
+            """Every number of every table, as it would be published."""
+            published = release.plan(house.session(side)).run()
+            return tuple(
+                float(value)
+                for sheet in published.tables.values()
+                for name, column in sheet.columns.items()
+                if not name.endswith(("low", "high"))
+                for value in column
+                if isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            )
+
+        return draw
+
+    claim, covers = Pure(epsilon=_EPSILON), ("ReleasePlan", "Release")
+    # Where the person is not, a quantile is anywhere: that is told apart less well.
+    caught = 200 if kind == "quantiles" else 100
+    yield from _both(f"a release of {kind}", drawing, claim, *covers, caught=caught)
+
+
+def _synthesized(house: House, method: str, claim: Claim) -> Iterator[Subject]:
+    """The expected numbers of rows that the model says, before any are drawn."""
+
+    def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+        def draw(side: int) -> tuple[float, ...]:
+            made = synthesize(
+                house.session(side),
+                "visits",
+                epsilon=epsilon,
+                columns=("smokes", "coughs"),
+                method=method,
+                name=house.name(),
+            )
+            tables = [made.model.marginal(each) for each in ((0,), (1,), (0, 1))]
+            return tuple(np.round(np.concatenate([each.ravel() for each in tables]), 3).tolist())
+
+        return draw
+
+    yield from _both(f"synthetic data by {method}", drawing, claim, "synthesize", "Synthesis")

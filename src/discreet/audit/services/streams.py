@@ -1,0 +1,178 @@
+"""Services of `discreet.streams` end to end: real curators on tables that differ in one person,
+everything an analyst gets to see, and what the ledger was charged as the claim. Beside each the
+same service with far less noise than it is charged for. Owns questions, prices and sample sizes.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.services.vault_pair import House, visits
+from discreet.audit.subject import Subject
+from discreet.loss import ZCDP, Approximate, Pure
+from discreet.rationals import Number
+from discreet.streams.counter.counter import Counter
+from discreet.streams.counter.factorisation import ONE, Factorisation
+from discreet.streams.holdout.holdout import Holdout
+from discreet.streams.joint.joint import Joint
+from discreet.streams.monitor.monitor import Monitor
+from discreet.streams.synopsis.synopsis import Synopsis
+
+__all__ = ["stream_services"]
+
+_COUNT = "SELECT COUNT(*) AS n FROM visits"
+_MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
+_HALF = Fraction(1, 2)
+_SIDES = ((0, 1),)  # without the person, and with
+_BOLD = "far less noise than is charged for"
+
+
+def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
+    """Monitors, joint questions, counters, holdouts and synopses, and the bug beside each.
+
+    Privacy: none (made-up people).
+    >>> with ExitStack() as stack:
+    ...     [one.name for one in stream_services(stack)][::2]
+    ['Monitor', 'Joint', 'Counter', 'Holdout', 'Synopsis']
+    """
+    pure, mixed = visits(stack, delta=0), visits(stack, delta=Fraction(1, 10**6))
+    conversion = Fraction(1, 2 * 10**6)  # half of the grant's delta
+    return (
+        *_both("Monitor", lambda e: _monitor(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_both("Joint", lambda e: _joint(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_both("Counter", lambda e: _counter(mixed, e), ZCDP(rho=Fraction(1, 50)), 1, 200, 100),
+        *_both("Holdout", lambda e: _holdout(pure, e), Pure(epsilon=_HALF), _HALF, 200),
+        *_both(
+            "Synopsis",
+            lambda e: _synopsis(mixed, e),
+            Approximate(epsilon=_HALF, delta=conversion),
+            _HALF,
+            100,
+        ),
+    )
+
+
+def _both(
+    name: str,
+    drawing: Callable[[Number], Callable[..., Any]],
+    claim: Any,
+    price: Number,
+    samples: int,
+    bold: int = 1000,
+) -> Iterator[Subject]:
+    right = Subject(
+        name=name,
+        mechanism=drawing(price),
+        claim=claim,
+        pairs=_SIDES,
+        samples=samples,
+        part="services",
+    )
+    yield right
+    yield right.planted(_BOLD, drawing(bold * Fraction(price)), 100)
+
+
+def _monitor(house: House, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
+    """Runs of two checks: the place of the first alarm, or 2."""
+
+    def draw(side: int, count: int) -> NDArray[Any]:
+        monitor = Monitor.open(
+            house.session(side), _COUNT, threshold=-(10**7), epsilon=epsilon, name=house.name()
+        )
+        found = []
+        for _ in range(count):
+            if not monitor.alarms_left:
+                monitor.renew()
+            said = (monitor.check(threshold=each).above for each in (82, 80))
+            found.append(next((place for place, above in enumerate(said) if above), 2))
+            if found[-1] == 2:
+                monitor.check()  # ends the run: the threshold of the monitor itself is far below
+        return np.array(found)
+
+    return draw
+
+
+def _joint(house: House, epsilon: Number) -> Callable[[int], float]:
+    def draw(side: int) -> float:
+        opened = Joint.open(
+            house.session(side),
+            table="visits",
+            name=house.name(),
+            epsilon=epsilon,
+            sensitivity=4,
+            columns=("age", "region"),
+        )
+        asked = (f"{_COUNT} WHERE age < {limit}" for limit in (40, 41))
+        said: list[Any] = [opened.ask(sql).rows[0]["n"] for sql in asked]
+        return float(sum(said))
+
+    return draw
+
+
+def _counter(house: House, epsilon: Number) -> Callable[[int], float]:
+    """How far along what the person changes: two rows in January."""
+    encoder = np.array(Factorisation(12).encoder) / ONE
+
+    def draw(side: int) -> float:
+        opened = Counter.open(
+            house.session(side),
+            _MONTHS,
+            name=house.name(),
+            rho=Fraction(epsilon) ** 2 / 50,
+            versions=1,
+        )
+        points = [point.value for point in opened.advance(upto=date(2024, 12, 31))]
+        noisy = np.diff(np.array(points), prepend=0.0)
+        return float(np.round(np.convolve(encoder, noisy)[:12] @ encoder))
+
+    return draw
+
+
+def _holdout(house: House, epsilon: Number) -> Callable[[int], tuple[float, float]]:
+    def draw(side: int) -> tuple[float, float]:
+        opened = Holdout.open(
+            house.session(side),
+            table="visits",
+            name=house.name(),
+            threshold=0.02,
+            overfits=1,
+            epsilon=epsilon,
+        )
+        found = opened.mean(f"{_COUNT} WHERE smokes AND NOT coughs", training=0.0)
+        return round(200 * found.value), float(found.source.value == "holdout")
+
+    return draw
+
+
+def _synopsis(house: House, epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+    """A whole life: opened, asked what it spans and what it does not, finished, asked again."""
+    asked = (f"{_COUNT} WHERE smokes AND NOT coughs", f"{_COUNT} WHERE NOT coughs")
+
+    def draw(side: int) -> tuple[float, ...]:
+        opened = Synopsis.open(
+            house.session(side),
+            ("smokes", "coughs"),
+            table="visits",
+            name=house.name(),
+            alpha=0.25,
+            epsilon=epsilon,
+            order=1,
+            queries=2,
+            reserve=0.5,
+        )
+        answers = [opened.query(sql) for sql in asked]
+        final = opened.finish()
+        return (
+            *(each.value for each in answers),
+            float(answers[0].source == "round"),
+            float(len(final.updates)),
+            final.query(asked[1]).value,
+            final.total,
+        )
+
+    return draw

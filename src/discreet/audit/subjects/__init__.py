@@ -1,0 +1,3 @@
+"""What is audited as a library, with a planted bug beside each."""
+
+__all__: list[str] = []

@@ -1,0 +1,126 @@
+"""Every randomizer of `discreet.local`, and a respondent's diary, with a bug planted beside each.
+Neighbours are any two answers of one person. Owns their inputs and sample sizes.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.subject import Subject
+from discreet.local.diary import Diary
+from discreet.local.prefixes import PrefixExtension
+from discreet.local.randomizers.hadamard import HadamardResponse
+from discreet.local.randomizers.hashing import LocalHashing
+from discreet.local.randomizers.hybrid import Hybrid
+from discreet.local.randomizers.kary import KaryResponse
+from discreet.local.randomizers.one_bit import OneBit
+from discreet.local.randomizers.piecewise import Piecewise
+from discreet.local.randomizers.rappor import Rappor
+from discreet.local.randomizers.subset import SubsetSelection
+from discreet.local.randomizers.unary import UnaryEncoding
+from discreet.loss import Pure
+
+__all__ = ["local_audits"]
+
+_SAMPLES, _CAUGHT = 20_000, 3_000
+_BOLD = 4  # times the epsilon that is claimed
+
+
+def local_audits() -> tuple[Subject, ...]:
+    """Every randomizer and the diary, each followed by the bug planted beside it.
+
+    Privacy: none (made-up inputs).
+    >>> [one.name for one in local_audits()][:2]
+    ['KaryResponse', 'KaryResponse: four times the epsilon']
+    """
+    return (*_categories(), *_numbers(), *_hashed(), *_repeated())
+
+
+def _filled(randomizer: Any) -> Callable[[Any, int], Any]:
+    return lambda exact, count: randomizer.release(np.full(count, exact))
+
+
+def _both(
+    right: Any, bold: Any, draw: Callable[[Any], Callable[..., Any]], *pairs: tuple[Any, Any]
+) -> Iterator[Subject]:
+    subject = Subject(
+        name=type(right).__name__,
+        mechanism=draw(right),
+        claim=right.loss(),
+        pairs=pairs,
+        samples=_SAMPLES,
+        part="local",
+    )
+    yield subject
+    yield subject.planted("four times the epsilon", draw(bold), _CAUGHT)
+
+
+def _categories() -> Iterator[Subject]:
+    for kind in (KaryResponse, UnaryEncoding, HadamardResponse, SubsetSelection):
+        right, bold = (kind(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
+        yield from _both(right, bold, _filled, (0, 1), (1, 2))
+    blurred = Rappor(categories=3, blur=0.5, low=0.25, high=0.75)
+    subject = Subject(
+        name="Rappor",
+        mechanism=_filled(blurred),
+        claim=blurred.loss(),
+        pairs=((0, 1), (1, 2)),
+        samples=_SAMPLES,
+        part="local",
+    )
+    yield subject
+    clear = Rappor(categories=3, blur=0.01, low=0.01, high=0.99)
+    yield subject.planted("hardly any blur", _filled(clear), _CAUGHT)
+
+
+def _numbers() -> Iterator[Subject]:
+    for kind in (OneBit, Piecewise, Hybrid):
+        right, bold = (kind(epsilon=each, lower=0, upper=4, step=1) for each in (1, _BOLD))
+        yield from _both(right, bold, _filled, (0, 4), (1, 3))
+
+
+def _hashed() -> Iterator[Subject]:
+    right, bold = (LocalHashing(epsilon=each, categories=4) for each in (1, _BOLD))
+    yield from _both(right, bold, _supported, (0, 1))
+    longer, bolder = (
+        PrefixExtension(epsilon=each, width=3, first=2, step=1) for each in (1, _BOLD)
+    )
+    yield from _both(longer, bolder, _extended, (0, 7))
+
+
+def _supported(hashing: LocalHashing) -> Callable[[int, int], NDArray[Any]]:
+    """Every report names a hash function of its own; what it says is which answers it fits."""
+    return lambda exact, count: hashing.supported(hashing.release(np.full(count, exact)))
+
+
+def _extended(prefix: PrefixExtension) -> Callable[[int, int], NDArray[Any]]:
+    def draw(exact: int, count: int) -> NDArray[Any]:
+        rows = prefix.release(np.full(count, exact))
+        return np.column_stack([rows[:, 0], prefix.hashing.supported(rows[:, 1:])])
+
+    return draw
+
+
+def _repeated() -> Iterator[Subject]:
+    """The same question eight times: answered once, then the diary says again what it said."""
+    asked = KaryResponse(epsilon=1)
+
+    def kept(exact: int) -> tuple[int, ...]:
+        first, diary = Diary({"asked": asked}).answer("asked", exact)
+        return (int(first), *(int(diary.again("asked")) for _ in range(7)))
+
+    def forgotten(exact: int) -> tuple[int, ...]:
+        return tuple(int(report) for report in asked.release(np.full(8, exact)))
+
+    right = Subject(
+        name="Diary",
+        mechanism=kept,
+        claim=Pure(epsilon=1),
+        pairs=((0, 1),),
+        samples=3_000,
+        part="local",
+    )
+    yield right
+    yield right.planted("nothing is kept", forgotten, 1_000)

@@ -1,0 +1,260 @@
+"""What may refuse, and what needs no bounds, of `discreet.robust`: propose-test-release, stable
+values, bounded local sensitivity, keys nobody declared, locations, moments and distances from a
+property, with a bug planted beside each. Owns their inputs and sample sizes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.subject import Subject
+from discreet.loss import ZCDP
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.robust.moments.coinpress import CoinPress
+from discreet.robust.moments.location import BinWidth, Location
+from discreet.robust.moments.spectrum import AnalyzeGauss
+from discreet.robust.tested.bounding import AgreeingPairs, LocalBound
+from discreet.robust.tested.histogram import StabilityHistogram
+from discreet.robust.tested.outcome import Outcome, Refused
+from discreet.robust.tested.property import (
+    PropertyDistance,
+    rows_outside_clusters,
+    rows_that_contradict,
+)
+from discreet.robust.tested.propose import ProposeTestRelease, ReachQuery
+from discreet.robust.tested.reaches import QuantileReach, SlopeReach, SpreadReach
+from discreet.robust.tested.stable import StableValue
+
+__all__ = ["robust_audits"]
+
+_PART = "robust"
+_DELTA = Fraction(1, 50)
+_SAMPLES = 2_000
+
+
+def robust_audits() -> tuple[Subject, ...]:
+    """Each followed by the bug planted beside it.
+
+    Privacy: none (made-up inputs).
+    >>> [one.name for one in robust_audits()][:2]
+    ['ProposeTestRelease of a median', 'ProposeTestRelease of a median: no test']
+    """
+    return (
+        *_proposals(),
+        *_stable(),
+        *_bounded(),
+        *_distances(),
+        *_widths(),
+        *_keys(),
+        *_locations(),
+        *_moments(),
+    )
+
+
+def _subject(
+    name: str, draw: Callable[..., Any], claim: Any, pairs: Sequence[Any], samples: int, *also: str
+) -> Subject:
+    return Subject(
+        name=name,
+        mechanism=draw,
+        claim=claim,
+        pairs=pairs,
+        samples=samples,
+        part=_PART,
+        covers=also or (name,),
+    )
+
+
+def _said(outcome: Outcome[Any]) -> str:
+    return "refused" if isinstance(outcome, Refused) else str(outcome.value)
+
+
+_FAR_APART, _TIED = [10] * 12 + [90] * 12, [50] * 15 + [51] * 15
+_WIDE = [0] * 9 + [10**6] * 3  # a quarter of the rows far out: one more and the spread is wide
+_STEEP = [(0, 0), (0, 0), (4, 4)]  # one more, and there is a slope
+_HALF = Fraction(1, 2)
+
+
+def _proposals() -> Iterator[Subject]:
+    cases: tuple[tuple[str, ReachQuery, tuple[tuple[Any, Any], ...]], ...] = (
+        (
+            "a median",
+            QuantileReach(fraction=_HALF, lower=0, upper=100),
+            ((_FAR_APART, [*_FAR_APART, 90]), (_TIED, [*_TIED, 51])),
+        ),
+        ("a spread", SpreadReach(lower=0, upper=10**6), ((_WIDE, [*_WIDE, 10**6]),)),
+        (
+            "a slope",
+            SlopeReach(across=(0, 4), up=(0, 4), step=_HALF, largest=4),
+            ((_STEEP, [*_STEEP, (4, 4)]), (_STEEP * 8, [*_STEEP * 8, (4, 0)])),
+        ),
+    )
+    made = ProposeTestRelease(bound=1, epsilon=1, delta=_DELTA)
+    noise = DiscreteLaplace(scale=1 / ((1 - made.test_share) * made.epsilon))
+    for name, query, pairs in cases:
+
+        def tested(rows: Any, query: ReachQuery = query) -> str:
+            return _said(made.release(list(rows), query))
+
+        def untested(rows: Any, query: ReachQuery = query) -> int:
+            return noise.release(query.around(list(rows)).reach(0)[0])
+
+        covers = ("ProposeTestRelease", "DistanceTest", type(query).__name__)
+        claim = made.loss()
+        right = _subject(f"ProposeTestRelease of {name}", tested, claim, pairs, 1_500, *covers)
+        yield right
+        yield right.planted("no test", untested, 600, pairs=pairs[:1])
+
+
+def _stable() -> Iterator[Subject]:
+    made = StableValue(epsilon=1, delta=_DELTA)
+
+    def counted(rows: Sequence[int]) -> list[int]:
+        return [list(rows).count(key) for key in range(3)]
+
+    right = _subject(
+        "StableValue of a mode",
+        lambda rows: _said(made.mode(counted(rows))),
+        made.loss(),
+        (((0, 1), (0, 0, 1)), ((0, 1, 1), (0, 0, 1, 1)), ((0,) * 3, (0,) * 4)),
+        _SAMPLES,
+        "StableValue",
+    )
+    yield right
+    always = lambda rows: str(int(np.argmax(counted(rows))))  # noqa: E731
+    yield right.planted("no test", always, 400, pairs=(((0, 1, 1), (0, 0, 0, 1, 1)),))
+
+
+def _bounded() -> Iterator[Subject]:
+    query = AgreeingPairs()
+
+    def drawn(epsilon: int) -> Callable[[Any], tuple[int, int]]:
+        made = LocalBound(epsilon=epsilon, delta=_DELTA, drift=query.drift)
+
+        def draw(rows: Any) -> tuple[int, int]:
+            found = made.release(*query.around(list(rows)))
+            return int(found.bound), int(found.noisy)
+
+        return draw
+
+    claim = LocalBound(epsilon=1, delta=_DELTA, drift=query.drift).loss()
+    names = ("LocalBound", "AgreeingPairs", "BoundedValue")
+    right = _subject("LocalBound", drawn(1), claim, (((0,) * 3, (0,) * 4),), _SAMPLES, *names)
+    yield right
+    yield right.planted("a twelfth of the noise", drawn(12), _SAMPLES)
+
+
+_CLUSTER = [0, 1, 2, 50]
+_ZIPS = (("10115", "Berlin"), ("10115", "Berlin"), ("20095", "Hamburg"))
+
+
+def _distances() -> Iterator[Subject]:
+    """A unit of two rows, both of them far out, or both in contradiction to the rest."""
+    made = PropertyDistance(epsilon=1, rows_per_unit=2)
+    forgetful = PropertyDistance(epsilon=8, rows_per_unit=2)  # each row paid for four times over
+
+    def clustered(noise: PropertyDistance) -> Callable[[Any], int]:
+        return lambda rows: noise.release(rows_outside_clusters(rows, clusters=1, width=3))
+
+    def dependent(noise: PropertyDistance) -> Callable[[Any], int]:
+        def draw(rows: Any) -> int:
+            keys, values = ([row[place] for row in rows] for place in (0, 1))
+            return noise.release(rows_that_contradict(keys, values))
+
+        return draw
+
+    for name, draw, pair in (
+        ("clusters", clustered, (_CLUSTER, [*_CLUSTER, 90, 190])),
+        ("a dependency", dependent, (_ZIPS, (*_ZIPS, ("20095", "Bonn"), ("10115", "Bonn")))),
+    ):
+        right = _subject(
+            f"PropertyDistance from {name}",
+            draw(made),
+            made.loss(),
+            (pair,),
+            _SAMPLES,
+            "PropertyDistance",
+        )
+        yield right
+        yield right.planted("an eighth of the noise", draw(forgetful), 1_000)
+
+
+def _widths() -> Iterator[Subject]:
+    made, bold = BinWidth(epsilon=1), BinWidth(epsilon=64)
+    pairs = (((3,) * 3 + (200,) * 3, (3,) * 4 + (200,) * 3),)
+    right = _subject("BinWidth", made.release, made.loss(), pairs, 600)
+    yield right
+    yield right.planted("a sixty-fourth of the scale", bold.release, 400)
+
+
+def _keys() -> Iterator[Subject]:
+    """A unit of two rows with a key of its own, or one more in a key of several."""
+    made = StabilityHistogram(epsilon=1, delta=_DELTA, rows_per_unit=2)
+
+    def shown(rows: Sequence[int]) -> tuple[float, float]:
+        found = made.release(list(rows))
+        return float(found.get(7, -1)), float(found.get(8, -1))
+
+    noise = made.mechanism.noise
+
+    def unhidden(rows: Sequence[int]) -> tuple[float, ...]:
+        """Noise on the keys that are there, and no threshold."""
+        return tuple(
+            float(noise.release(list(rows).count(key))) if key in rows else -99.0 for key in (7, 8)
+        )
+
+    pairs = (((7,) * 12, (7,) * 14), ((7,) * 4, (7,) * 4 + (8,) * 2))
+    right = _subject("StabilityHistogram", shown, made.loss(), pairs, 1_000)
+    yield right
+    yield right.planted("no threshold", unhidden, 400)
+
+
+def _locations() -> Iterator[Subject]:
+    def drawn(epsilon: int) -> Callable[[Any], tuple[float, ...]]:
+        made = Location(epsilon=epsilon, delta=_DELTA)
+
+        def draw(rows: Any) -> tuple[float, ...]:
+            found = made.release(list(rows))
+            if isinstance(found, Refused):
+                return (0.0, 0.0, 0.0)
+            return (1.0, float(found.value.count), float(found.value.total))
+
+        return draw
+
+    claim = Location(epsilon=1, delta=_DELTA).loss()
+    pairs = (((5,) * 9, (5,) * 10), ((5,) * 60, (5,) * 60 + (10**9,)))
+    names = ("Location", "LocationEstimate")
+    right = _subject("Location", drawn(1), claim, pairs, 300, *names)
+    yield right
+    yield right.planted("a fortieth of the noise", drawn(40), 300, pairs=pairs[:1])
+
+
+def _moments() -> Iterator[Subject]:
+    claim = ZCDP(rho=_HALF)
+
+    def pressed(rho: Fraction) -> Callable[[Any], float]:
+        made = CoinPress(columns=1, scale=5, radius=100, rho=rho, rounds=2)
+        return lambda rows: float(made.release(np.array(rows).reshape(-1, 1)).mean[0])
+
+    names = ("CoinPress", "CoinPressMean")
+    far = ((0, 0, 0), (0, 0, 0, 500))
+    right = _subject("CoinPress", pressed(_HALF), claim, (far,), 1_000, *names)
+    yield right
+    yield right.planted("a sixteenth of the noise", pressed(128 * Fraction(1)), 600)
+
+    def analysed(rows: Any) -> tuple[int, ...]:
+        return tuple(made.release(np.array(rows)).matrix[np.triu_indices(2)].tolist())
+
+    def unclipped(rows: Any) -> tuple[int, ...]:
+        """The noise of the radius on rows that were not held within it."""
+        values = np.array(rows)
+        exact = (values.T @ values)[np.triu_indices(2)]
+        return tuple(np.asarray(made.noise.release(exact)).tolist())
+
+    made = AnalyzeGauss(columns=2, radius=10, rho=_HALF)
+    pair = (((0, 0), (3, 4)), ((0, 0), (3, 4), (90, 90)))
+    right = _subject("AnalyzeGauss", analysed, claim, (pair,), _SAMPLES)
+    yield right
+    yield right.planted("no clipping", unclipped, 400)

@@ -1,0 +1,308 @@
+"""What `discreet.streams` is made of, as a library: the sparse vector technique, holdouts, running
+sums, contrasts and multiplicative weights, with a bug planted beside each. Owns their inputs and
+sample sizes; the services that charge a session are in `services_streams`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit import planted
+from discreet.audit.published import MIXED, RISING
+from discreet.audit.subject import Subject
+from discreet.loss import Pure, Relation, Sensitivity
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.streams.counter.factorisation import Factorisation
+from discreet.streams.counter.running_sums import RunningSums, Track
+from discreet.streams.holdout.thresholdout import Thresholdout
+from discreet.streams.hypothesis.parities import Parities
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.hypothesis.textbook import TextbookRun, TextbookWeights
+from discreet.streams.hypothesis.universe import Universe
+from discreet.streams.svt.above_threshold import AboveThreshold
+from discreet.streams.svt.numeric_sparse import NumericSparse
+from discreet.streams.svt.sparse import Sparse
+from discreet.streams.synopsis.epochs import Epoch
+
+__all__ = ["stream_audits"]
+
+_PART = "streams"
+_ONE = Sensitivity.single(1)
+_CROSSED = ((0, 1), (1, 0))
+_SHORT = ((-1, 0), (0, -1))
+
+
+def stream_audits() -> tuple[Subject, ...]:
+    """Every mechanism of `discreet.streams`, each followed by the bugs planted beside it.
+
+    Privacy: none (made-up inputs).
+    >>> [one.name for one in stream_audits()][:2]
+    ['AboveThreshold', 'AboveThreshold: no query noise']
+    """
+    return (
+        *_alarms(),
+        *_numbers(),
+        *_holdouts(),
+        *_sums(),
+        *_contrasts(),
+        *_rounds(),
+        *_books(),
+    )
+
+
+def _subject(
+    name: str, draw: Callable[..., Any], claim: Any, pairs: Sequence[Any], samples: int, *also: str
+) -> Subject:
+    return Subject(
+        name=name,
+        mechanism=draw,
+        claim=claim,
+        pairs=pairs,
+        samples=samples,
+        part=_PART,
+        covers=(name, *also),
+    )
+
+
+def _answers(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:
+    """What is said of every value; -1 where nothing is said any more."""
+
+    def draw(exact: Sequence[int]) -> tuple[float, ...]:
+        said = [np.nan if each is None else float(each) for each in mechanism.release(exact)]
+        return (*said, *[-1.0] * (len(exact) - len(said)))
+
+    return draw
+
+
+def _alarms() -> Iterator[Subject]:
+    one = AboveThreshold.of(epsilon=2, sensitivity=_ONE)
+    right = _subject("AboveThreshold", _answers(one), one.loss(_ONE), (_CROSSED, _SHORT), 3_000)
+    yield right
+    silent = planted.sparse_without_query_noise(2)
+    yield right.planted("no query noise", silent, 4_000, pairs=(_CROSSED,))
+    counts = AboveThreshold.monotone(epsilon=2, sensitivity=_ONE, relation=Relation.ADD_REMOVE)
+    right = _subject(
+        "AboveThreshold of counts", _stepping(counts), Pure(epsilon=2), (RISING,), 2_000, "Run"
+    )
+    yield right
+    bold = _stepping(AboveThreshold.of(epsilon=40, sensitivity=_ONE))
+    yield right.planted("a twentieth of the noise", bold, 1_000)
+    for name, made in (
+        ("Sparse", Sparse.of(epsilon=2, alarms=5, sensitivity=_ONE)),
+        ("Sparse of the book", Sparse.textbook(epsilon=2, alarms=5, sensitivity=_ONE)),
+    ):
+        right = _subject(name, _answers(made), Pure(epsilon=2), (MIXED,), 2_000)
+        yield right
+        bold = _answers(Sparse.of(epsilon=20, alarms=1, sensitivity=_ONE))
+        yield right.planted("a tenth of the noise", bold, 2_000, pairs=(_SHORT,))
+
+
+def _stepping(made: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ...]]:
+    """The same question by question, through a run."""
+
+    def draw(exact: Sequence[int]) -> tuple[float, ...]:
+        run, said = made.start(), []
+        for each in exact:
+            said.append(float(run.check(each, threshold=0)))
+            if not run.left:
+                break
+        return (*said, *[-1.0] * (len(exact) - len(said)))
+
+    return draw
+
+
+def _numbers() -> Iterator[Subject]:
+    made = NumericSparse.of(epsilon=2, alarms=2, sensitivity=_ONE)
+    right = _subject("NumericSparse", _answers(made), Pure(epsilon=2), (MIXED, _SHORT), 1_500)
+    yield right
+    loud = Sparse.of(epsilon=1, alarms=2, sensitivity=_ONE)
+
+    def exactly(exact: Sequence[int]) -> tuple[float, ...]:
+        """The alarms are right, and then the number itself is told."""
+        said = loud.release(exact)
+        told = [float(exact[at]) if above else np.nan for at, above in enumerate(said)]
+        return (*told, *[-99.0] * (len(exact) - len(told)))
+
+    yield right.planted("the number without noise", exactly, 600, pairs=(_SHORT,))
+    add = Relation.ADD_REMOVE
+    made = NumericSparse.monotone(epsilon=2, alarms=2, sensitivity=_ONE, relation=add)
+    right = _subject("NumericSparse of counts", _answers(made), Pure(epsilon=2), (RISING,), 1_500)
+    yield right
+    bold = NumericSparse.monotone(epsilon=40, alarms=2, sensitivity=_ONE, relation=add)
+    yield right.planted("a twentieth of the noise", _answers(bold), 1_000)
+
+
+_TRAINING, _TOLERANCE = 100, 4
+_MEANS = ((104, 105, 104, 105), (105, 104, 105, 104))  # one unit moves every sum by one
+
+
+def _holdouts() -> Iterator[Subject]:
+    made = Thresholdout.of(epsilon=1, overfits=1, sensitivity=_ONE)
+
+    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
+        standing, said = made.begin(), []
+        for each in exact:
+            number, standing = made.step(standing, each, training=_TRAINING, threshold=_TOLERANCE)
+            said.append(-1.0 if number is None else float(told(number, each)))
+            if number is not None:
+                break
+        return (*said, *[-2.0] * (len(exact) - len(said)))
+
+    right = _subject(
+        "Thresholdout",
+        lambda exact: asked(exact, lambda number, _: number),
+        made.loss(_ONE),
+        (_MEANS,),
+        1_500,
+        "ThresholdoutRun",
+    )
+    yield right
+    exactly = lambda exact: asked(exact, lambda _, each: each)  # noqa: E731
+    yield right.planted("the mean without noise", exactly, 500)
+    sparse, number = made.numeric.sparse, DiscreteLaplace(scale=made.numeric.number_scale)
+
+    def quiet(exact: Sequence[int], count: int) -> NDArray[Any]:
+        """Which question is the first disagreement, when only the threshold has noise."""
+        noise = DiscreteLaplace(scale=sparse.threshold_scale)
+        level = _TOLERANCE + np.asarray(noise.release(np.zeros(count, dtype=np.int64)))
+        above = np.abs(np.array(exact) - _TRAINING) >= level[:, None]
+        return np.where(above.any(axis=1), above.argmax(axis=1), len(exact))
+
+    yield right.planted("no noise on what is compared", quiet, 20_000)
+
+    def endless(exact: Sequence[int]) -> int:
+        """Goes on after its disagreement: the mean of its numbers is as good as exact."""
+        return int(np.asarray(number.release(np.full(400, exact[0]))).sum()) // 100
+
+    yield right.planted("disagreements are not counted", endless, 1_000)
+
+
+_STEPS, _RHO = 6, Fraction(2)
+_BEFORE, _AFTER = (4, 1, 0, 3, 2, 5), (5, 2, 0, 3, 2, 5)  # a row in each of the first two steps
+
+
+def _sums() -> Iterator[Subject]:
+    made = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=2)
+
+    def extended(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+        noisy = [made.extend(Track(), list(exact)).noisy for _ in range(count)]
+        return _along(np.array(noisy, dtype=float))
+
+    def again(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+        """Measured twice with the same noise, once before the unit came."""
+        base, found = made.factorisation.encode(_BEFORE), []
+        for _ in range(count):
+            track = made.extend(Track(), list(exact))
+            first = [one + noise for one, noise in zip(base, track.noise, strict=True)]
+            found.append(sum(new - old for new, old in zip(track.noisy, first, strict=True)))
+        return np.array(found)
+
+    right = _subject(
+        "RunningSums",
+        extended,
+        made.loss(per_step=1, touched=2),
+        ((_BEFORE, _AFTER),),
+        2_000,
+        "Track",
+    )
+    yield right
+    yield right.planted("the same noise for two streams", again, 400)
+    low = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=1)
+    noise = DiscreteGaussian.of_variance(low.variance)
+
+    def for_one(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+        """Priced as if a unit changed one step only."""
+        encoded = np.array(low.factorisation.encode(list(exact)))
+        return _along(np.asarray(noise.release(np.tile(encoded, (count, 1))), dtype=float))
+
+    yield right.planted("noise for one step of two", for_one, 40_000)
+
+
+def _along(noisy: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How far along the difference of the two inputs: what tells them apart best."""
+    encode = Factorisation(_STEPS).encode
+    difference = np.array(encode([1, 1, 0, 0, 0, 0]), dtype=float)
+    difference /= np.linalg.norm(difference)
+    base = np.array(encode(_BEFORE), dtype=float)
+    steps: NDArray[np.int64] = np.round((noisy - base) @ difference / 2**26).astype(np.int64)
+    return steps
+
+
+_CORNERS = np.array(list(np.ndindex(2, 2, 2)))
+_CELLS = ((3,) * 8, (3,) * 7 + (4,))  # one row more in the last cell
+
+
+def _contrasts() -> Iterator[Subject]:
+    bits = Universe.binary(3)
+
+    def released(parities: Parities) -> Callable[[Any, int], NDArray[Any]]:
+        def once(counts: NDArray[Any]) -> NDArray[Any]:
+            noisy = parities.release(_CORNERS, counts).noisy.values()
+            return np.concatenate([np.ravel(each) for each in noisy])
+
+        return lambda exact, count: np.array([once(np.array(exact)) for _ in range(count)])
+
+    made = Parities.of(bits, order=2, rho=Fraction(1, 8))
+    right = _subject("Parities", released(made), made.loss(), (_CELLS,), 1_500, "Measured")
+    yield right
+    forgetful = released(Parities.of(bits, order=2, rho=Fraction(made.count * 8)))
+    yield right.planted("each for the price of all", forgetful, 800)
+
+
+def _rounds() -> Iterator[Subject]:
+    epoch = Epoch.of(threshold=40, queries=2, sensitivity=_ONE)
+
+    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
+        standing, said = epoch.above.begin(), []
+        for value in exact:
+            noisy, standing = epoch.step(standing, value, predicted=0)
+            said.append(-100.0 if noisy is None else float(told(noisy, value)))
+            if noisy is not None:
+                break
+        return (*said, *[-200.0] * (len(exact) - len(said)))
+
+    right = _subject(
+        "Epoch",
+        lambda exact: asked(exact, lambda noisy, _: noisy),
+        epoch.loss(_ONE),
+        (((39, 41), (40, 40)), ((41, 39), (40, 40))),
+        2_000,
+    )
+    yield right
+    exactly = lambda exact: asked(exact, lambda _, value: value)  # noqa: E731
+    yield right.planted("the number without noise", exactly, 800)
+
+
+def _books() -> Iterator[Subject]:
+    """One question of the textbook's algorithm: which way its update goes."""
+    universe = Universe.binary(1)
+    book = TextbookWeights.of(universe, alpha=1, rows=10, rho=Fraction(1, 20))
+    yes = Predicate.where({0: 1}, universe)
+
+    def asked(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
+        run = book.start()
+        run.answer(yes, exact)
+        return 0.0 if run.left == book.updates else way(run, exact)
+
+    def by_the_noise(run: TextbookRun, _: int) -> float:
+        return 1.0 if run.weights.share(yes) > 0.5 else -1.0
+
+    def by_the_data(_: TextbookRun, exact: int) -> float:
+        return 1.0 if exact > 5 else -1.0
+
+    epsilon = book.above.loss(_ONE).epsilon + book.noise.loss(_ONE).epsilon  # of one epoch
+    right = _subject(
+        "TextbookWeights",
+        lambda exact: asked(exact, by_the_noise),
+        Pure(epsilon=epsilon),
+        ((5, 6),),
+        1_500,
+        "TextbookRun",
+    )
+    yield right
+    as_printed = lambda exact: asked(exact, by_the_data)  # noqa: E731
+    yield right.planted("the direction as printed in a lecture", as_printed, 1_500)

@@ -1,0 +1,3 @@
+"""The commands, one group in each file."""
+
+__all__: list[str] = []

@@ -1,0 +1,168 @@
+"""The command that estimates bounds for a charge, and writes them into a schema file if asked."""
+
+import shlex
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    advised,
+    existing_vault,
+    number,
+    print_json,
+    refusing,
+    telling,
+)
+from discreet.errors import InvalidValue, SchemaError
+
+if TYPE_CHECKING:
+    from discreet.curator.bounds import Bounds, Buckets
+    from discreet.ledger.account import Account
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the command that estimates bounds.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['bounds']
+    """
+    app.command(
+        "bounds",
+        help="Estimate the bounds of a column privately, paid from a budget; write them if asked.",
+    )(_bounds)
+
+
+@refusing
+@telling
+def _bounds(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
+    analyst: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
+    ],
+    epsilon: Annotated[
+        Decimal | None,
+        typer.Option("--epsilon", parser=number, metavar="E", help="The price."),
+    ] = None,
+    rho: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--rho", parser=number, metavar="R", help="The price as rho; for budgets with a delta."
+        ),
+    ] = None,
+    failure: Annotated[
+        Decimal,
+        typer.Option(
+            "--failure",
+            parser=number,
+            metavar="P",
+            help="How probable it may be that noise alone sets a bound.",
+        ),
+    ] = Decimal("1e-9"),
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", metavar="SCHEMA", help="Write the bounds into this schema file, too."
+        ),
+    ] = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.curator.bounds import Buckets, failure_probability
+    from discreet.ledger.account import Holder
+
+    allowed = failure_probability(failure)
+    with existing_vault(folder) as curator:
+        buckets = Buckets.of(curator.tables, table, column)
+        if write is not None:
+            _check(write, buckets)
+        session = curator.session(analyst)
+        found = session.bounds(table, column, epsilon=epsilon, rho=rho).at(failure=allowed)
+        account = curator.ledger.account(Holder.ANALYST, analyst)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found, account)
+    if write is not None:
+        _write(write, found)
+        typer.echo(advised(_written(write, found), folder), err=as_json)
+
+
+def _check(schema: Path, buckets: "Buckets") -> None:
+    """Everything that makes the file the wrong one, before the bounds are paid for."""
+    from discreet.schema.toml.read import read_schema
+
+    table, column = buckets.table, buckets.column
+    written = read_schema(schema)
+    if written.name != table.name or column not in written.columns:
+        raise InvalidValue(
+            f"{schema} does not declare {table.name}.{column.name} as it is registered. Name the "
+            "table's own file, or `discreet add` it first. Nothing was charged or written."
+        )
+
+
+def _print(found: "Bounds", account: "Account") -> None:
+    from discreet.report.words import left_text
+
+    name = f"{found.buckets.table.name}.{found.buckets.column.name}"
+    if found.share is None:
+        typer.echo(
+            f"{name}: no bounds found; no power of two holds more than {found.threshold:,} noisy "
+            "rows, which noise alone could be. A higher price lowers that number."
+        )
+    else:
+        typer.echo(
+            f"{name}: {found.lower} to {found.upper}, with {100 * found.share:.4g}% of the noisy "
+            f"rows inside. Confidence that both ends hold rows: {found.confidence:.12g}."
+        )
+        for end in found.declared:
+            typer.echo(
+                f"The {end} bound is the declared one: rows beyond it, if any, count as it. "
+                "Declare wider bounds to look further."
+            )
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
+    cost = ", ".join(f"{part} {paid}" for part, paid in found.cost.items())
+    said = f"Free: asked before. It had cost {cost}." if found.free else f"Cost: {cost}."
+    typer.echo(f"{said} Left of analyst {account.name}: {left_text(account)}.")
+
+
+def _write(schema: Path, found: "Bounds") -> None:
+    from discreet.schema.toml.amend import with_bounds
+    from discreet.schema.toml.read import read_schema_text
+
+    if found.ends is None:
+        return
+    column, advice = found.buckets.column.name, f"Write there: {found.declaration}"
+    text = schema.read_bytes().decode()
+    amended = with_bounds(text, column, *found.ends)
+    if amended is None:
+        raise InvalidValue(
+            f"{schema} does not have {column} = {{ ... }} with both bounds on one line, so "
+            f"nothing was written. {advice}"
+        )
+    try:
+        read_schema_text(amended)
+    except SchemaError as refusal:
+        raise InvalidValue(
+            f"{schema} would not be a schema any more ({refusal}) so nothing was written. {advice}"
+        ) from None
+    schema.write_bytes(amended.encode())
+
+
+def _written(schema: Path, found: "Bounds") -> str:
+    if found.ends is None:
+        return f"Nothing was written to {schema}."
+    return (
+        f"Wrote {found.declaration} into {schema}. The registered table is as it was; to use the "
+        f"new bounds: discreet add {shlex.quote(str(schema))}"
+    )

@@ -1,0 +1,224 @@
+"""The commands about the record: ledger shows it, transcript what one analyst paid for, verify
+checks it, ledger amend changes a budget, ledger adopt goes on with a record that is not sound.
+"""
+
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.shared import (
+    Epsilon,
+    Json,
+    VaultFolder,
+    advised,
+    existing_vault,
+    new_console,
+    number,
+    print_json,
+    refusing,
+)
+from discreet.errors import InvalidValue
+
+__all__ = ["register"]
+
+_After = Annotated[
+    int, typer.Option("--after", min=0, metavar="N", help="Begin after entry number N.")
+]
+_Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, metavar="N", help="Show at most N of them.")
+]
+_ALL = (1 << 63) - 1
+_FAILURES = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the commands that read the record.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['transcript', 'verify']
+    >>> [group.name for group in app.registered_groups]
+    ['ledger']
+    """
+    ledger = typer.Typer(invoke_without_command=True)
+    ledger.callback(
+        help="Show every budget, what is left of it, every charge so far, and why questions "
+        "failed lately (for the custodian, not for release)."
+    )(_ledger)
+    ledger.command(
+        "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
+    )(_adopt)
+    ledger.command(
+        "amend", help="Give an account another budget; what was spent stays; this is recorded."
+    )(_amend)
+    app.add_typer(ledger, name="ledger")
+    app.command(
+        "transcript", help="Show everything that an analyst paid for; it adds up to what was spent."
+    )(_transcript)
+    app.command("verify", help="Check that the record is whole and that its totals are right.")(
+        _verify
+    )
+
+
+@refusing
+def _ledger(
+    context: typer.Context,
+    after: _After = 0,
+    limit: _Limit = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    from discreet.report.tables import account_table, cause_table, entry_table
+    from discreet.report.values import account_values, entry_values
+
+    with existing_vault(folder) as curator:
+        accounts = curator.ledger.accounts()
+        entries = curator.ledger.entries_after(after, limit=limit or _ALL)
+        failures = curator.vault.causes.newest(limit=_FAILURES)
+    if as_json:
+        print_json(
+            {
+                "accounts": [account_values(account) for account in accounts],
+                "entries": [entry_values(entry) for entry in entries],
+                "failures": [{"not_for_release": True, **asdict(each)} for each in failures],
+            }
+        )
+        return
+    console = new_console()
+    console.print(account_table(accounts))
+    console.print(entry_table(entries))
+    if failures:
+        console.print(cause_table(failures))
+
+
+@refusing
+def _transcript(
+    analyst: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Whose charges, as made by grant.")
+    ],
+    after: _After = 0,
+    limit: _Limit = None,
+    as_json: Json = False,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.ledger.account import Holder
+    from discreet.report.tables import charged_table
+    from discreet.report.values import account_values, adopted_values, charged_values
+    from discreet.report.words import left_text, spent_text
+
+    with existing_vault(folder) as curator:
+        account = curator.ledger.account(Holder.ANALYST, analyst)
+        charges = curator.session(analyst).history(after=after, limit=limit)
+        adopted = curator.vault.history.adopted(analyst)
+    if as_json:
+        shown = {
+            "account": account_values(account),
+            "adopted": adopted_values(adopted),
+            "charges": [charged_values(each, account) for each in charges],
+        }
+        print_json(shown)
+        return
+    new_console().print(charged_table(charges))
+    if adopted is not None:
+        typer.echo(
+            f"What was spent up to entry {adopted.entry} was adopted with the record: "
+            f"{float(adopted.spent):.6g}. The charges after it are added to that."
+        )
+    typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
+
+
+@refusing
+def _adopt(
+    why: Annotated[
+        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
+    ],
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.report.tables import account_table
+
+    with existing_vault(folder) as curator:
+        found = curator.ledger.verify()
+        if found.sound:
+            raise InvalidValue("the record is sound; there is nothing to adopt.")
+        curator.ledger.adopt({"why": why, "problem": found.problem or ""})
+        accounts, entry = curator.ledger.accounts(), curator.ledger.entries_before(None, limit=1)[0]
+    typer.echo(f"What was wrong: {found.problem}")
+    typer.echo(
+        f"Adopted as it stands, in entry {entry.sequence}. Charges that are no longer in the"
+    )
+    typer.echo("record are forgotten: lower the budgets if some are missing. What is left now:")
+    new_console().print(account_table(accounts))
+
+
+@refusing
+def _amend(
+    holder: Annotated[
+        str, typer.Argument(metavar="HOLDER", help="Whose account: analyst or population.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
+    epsilon: Epsilon,
+    why: Annotated[
+        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
+    ],
+    delta: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--delta",
+            parser=number,
+            metavar="D",
+            help="The most delta; without it the account keeps its own.",
+        ),
+    ] = None,
+    share: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--delta-for-conversion",
+            parser=number,
+            metavar="S",
+            help="The share of delta that turning rho into epsilon takes; without it the account "
+            "keeps its own.",
+        ),
+    ] = None,
+    folder: VaultFolder = Path("vault"),
+) -> None:
+    from discreet.report.words import left_text
+    from discreet.schema.table import Budget
+
+    with existing_vault(folder) as curator:
+        known = curator.ledger.account(holder, name)
+        budget = Budget(
+            epsilon=epsilon,
+            delta=known.budget.delta if delta is None else delta,
+            delta_for_conversion=known.budget.delta_for_conversion if share is None else share,
+            sharing=known.budget.sharing,
+        )
+        curator.ledger.amend(holder, name, budget, {"why": why})
+        account = curator.ledger.account(holder, name)
+    typer.echo(f"{account.holder} {name} has {left_text(account)}. Recorded: {why}")
+
+
+@refusing
+def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
+    with existing_vault(folder) as curator:
+        found = curator.ledger.verify()
+    if as_json:
+        print_json({"sound": found.sound, **asdict(found)})
+    elif found.sound:
+        typer.echo(f"The record is sound: {found.entries} entries, chain and totals agree.")
+        typer.echo(f"Newest entry: {found.head}")
+        typer.echo("Keep that line elsewhere: it shows later that nothing before it was rewritten.")
+    else:
+        where = "" if found.bad is None else f" at entry {found.bad}"
+        typer.echo(f"discreet: the record is not sound{where}: {found.problem}", err=True)
+        step = "discreet ledger adopt --why TEXT"
+        said = f"Nothing is answered until it is put back or adopted: {step}"
+        typer.echo(advised(said, folder), err=True)
+    if not found.sound:
+        raise typer.Exit(1)

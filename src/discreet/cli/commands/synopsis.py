@@ -1,0 +1,180 @@
+"""The commands of synopses: open pays and measures, query asks, download writes the public file."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.shared import (
+    Json,
+    VaultFolder,
+    existing_vault,
+    finished,
+    new_console,
+    number,
+    print_json,
+    refusing,
+    waiting,
+)
+
+if TYPE_CHECKING:
+    from discreet.plan.results.notes import Note
+    from discreet.streams.synopsis.snapshot import Estimate
+
+__all__ = ["register"]
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The synopsis' name.")]
+_Analyst = Annotated[
+    str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application the commands of synopses.
+
+    Privacy: none (touches no data).
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['synopsis']
+    """
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Many counting questions about a few columns for one price.",
+    )
+    group.command("open", help="Begin a synopsis: pay for it and measure.")(_open)
+    group.command("query", help="Ask COUNT(*) questions, of the service or of a public file.")(
+        _query
+    )
+    group.command("download", help="Write the public file, to be asked without a vault.")(_download)
+    app.add_typer(group, name="synopsis")
+
+
+@refusing
+@finished
+def _open(
+    name: _Name,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to ask about.")],
+    columns: Annotated[
+        str, typer.Argument(metavar="COLUMNS", help="The columns to ask about: a,b,c.")
+    ],
+    analyst: _Analyst,
+    epsilon: Annotated[
+        Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The whole price.")
+    ],
+    alpha: Annotated[
+        Decimal,
+        typer.Option(
+            "--alpha", parser=number, metavar="A", help="The share of rows that is near enough."
+        ),
+    ],
+    order: Annotated[
+        int, typer.Option("--order", help="How many columns at a time are measured ahead.")
+    ] = 3,
+    vault: VaultFolder = Path("vault"),
+    json: Json = False,
+) -> None:
+    from discreet.report.values import note_values
+    from discreet.streams.synopsis.synopsis import Synopsis
+
+    with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
+        made = Synopsis.open(
+            curator.session(analyst),
+            tuple(each.strip() for each in columns.split(",") if each.strip()),
+            table=table,
+            name=name,
+            alpha=alpha,
+            epsilon=epsilon,
+            order=order,
+        )
+        found = {
+            "name": name,
+            "table": table,
+            "columns": [each.name for each in made.snapshot.table.columns],
+            "rho": float(made.spent),
+            "rounds_left": made.rounds_left,
+            "total": made.snapshot.total,
+            "notes": note_values(made.snapshot.notes),
+        }
+    if json:
+        print_json(found)
+        return
+    new_console().print(
+        f"{name}: about {made.snapshot.total:,.0f} rows of {table}; "
+        f"{found['rounds_left']} rounds are left for questions that are not measured ahead."
+    )
+    for note in made.snapshot.notes:
+        typer.echo(f"Note: {note}")
+
+
+@refusing
+@finished
+def _query(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The synopsis' name, or its public file.")
+    ],
+    sql: Annotated[
+        list[str], typer.Argument(metavar="SQL...", help="COUNT(*) questions, each in quotes.")
+    ],
+    analyst: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Whose synopsis; not for a file.")
+    ] = "",
+    vault: VaultFolder = Path("vault"),
+    json: Json = False,
+) -> None:
+    from discreet.streams.synopsis.snapshot import Snapshot
+    from discreet.streams.synopsis.synopsis import Synopsis
+
+    if not analyst:
+        snapshot = Snapshot.load(name)
+        _show([(each, snapshot.query(each)) for each in sql], snapshot.notes, json)
+        return
+    with existing_vault(vault) as curator:
+        with waiting(f"fitting {name} again, then asking"):
+            synopsis = Synopsis.resume(curator.session(analyst), name)
+            found = [(each, synopsis.query(each)) for each in sql]
+        _show(found, synopsis.snapshot.notes, json)
+
+
+@refusing
+def _download(
+    name: _Name,
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    analyst: _Analyst,
+    vault: VaultFolder = Path("vault"),
+    json: Json = False,
+) -> None:
+    from discreet.streams.synopsis.synopsis import Synopsis
+
+    with existing_vault(vault) as curator, waiting(f"fitting {name} again"):
+        synopsis = Synopsis.resume(curator.session(analyst), name)
+        synopsis.save(output)
+    if json:
+        print_json({"name": name, "file": str(output), "bytes": output.stat().st_size})
+    else:
+        new_console().print(f"{output}: {output.stat().st_size:,} bytes, public.")
+
+
+def _show(found: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", json: bool) -> None:
+    from discreet.report.values import note_values
+
+    rows: list[dict[str, Any]] = [
+        {
+            "question": question,
+            "value": each.value,
+            "share": each.share,
+            "half_width": each.half_width,
+            "source": each.source,
+            "notes": note_values(notes),
+        }
+        for question, each in found
+    ]
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        width = "not checked" if row["half_width"] is None else f"±{row['half_width']:,.1f}"
+        new_console().print(f"{row['value']:,.1f} ({width}, {row['source']}): {row['question']}")
+    for note in notes:
+        typer.echo(f"Note: {note}")

@@ -1,0 +1,205 @@
+"""Stored releases: what is written down when an answer goes out, and how it is given again.
+Post-processing only: a body holds noisy integers and public facts.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.curator.answer import Answer, Receipt
+from discreet.encoding import digest
+from discreet.ledger.entry import Receipt as Charge
+from discreet.ledger.releases import Release
+from discreet.loss import ZCDP, Pure
+from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
+from discreet.plan.results.explain import cost_of, noise_of
+from discreet.plan.results.released import Released
+from discreet.plan.results.target import counting
+from discreet.plan.rules.candidates import Way
+from discreet.plan.rules.keys import Domain
+from discreet.plan.rules.price import Price
+from discreet.plan.rules.sources import MOST_ROWS
+from discreet.plan.sql import calendar
+from discreet.plan.sql.expressions import bounded, scope
+from discreet.query.algebra import DateTrunc
+from discreet.query.identity import QUERY_FORMS
+from discreet.query.parse import parse
+from discreet.schema.table import Table
+
+__all__ = [
+    "from_facts",
+    "public_facts",
+    "recall",
+    "receipt_of",
+    "release_body",
+    "release_key",
+]
+
+_DAY = 86_400  # seconds: a step for which the mistake made no difference
+_PERIODS = "periods of datetimes"
+
+
+def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
+    """What makes two questions the same: the canonical query, its prices, schema and data version.
+
+    And the ways in which quantiles are picked, where they are not the usual one; and a mark where
+    an earlier version would have answered by the wrong groups, so that its answer is not given.
+    Privacy: none (touches no data).
+    >>> release_key.__name__
+    'release_key'
+    """
+    versions = tuple(table.version for table in plan.tables)
+    parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
+    if any(way is not Way.RANKED for way in plan.ways):
+        parts = (*parts, [way.value for way in plan.ways])
+    if _mistaken(plan):
+        parts = (*parts, _PERIODS)
+    return digest(parts, QUERY_FORMS)
+
+
+def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Receipt:
+    """The citable receipt of a charged answer.
+
+    Privacy: none (touches no data).
+    >>> receipt_of.__name__
+    'receipt_of'
+    """
+    chosen = () if plan.selection is None else (plan.selection,)
+    return Receipt(
+        id=charge.id,
+        time=charge.time,
+        analyst=charge.analyst,
+        question=plan.question,
+        table=", ".join(table.name for table in plan.tables),
+        population=plan.table.population,
+        unit=plan.table.unit or "row",
+        neighbours=plan.table.neighbours.value,
+        schema_version=", ".join(table.version for table in plan.tables),
+        data_version=", ".join(map(str, data_versions)),
+        cost=cost_of(plan.cost),
+        mechanisms=tuple(noise_of(each) for each in (*plan.noises, *plan.choices, *chosen)),
+    )
+
+
+def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
+    """A release as bytes, complete enough to rebuild its answer; of tables, public facts only.
+
+    Privacy: post-processing: noisy integers, and the keys that were released.
+    >>> release_body.__name__
+    'release_body'
+    """
+    return json.dumps(_listed(released, data_versions)).encode()
+
+
+def public_facts(answer: Answer) -> dict[str, Any]:
+    """What `from_facts` makes an answer of, field by field: released values and public facts.
+
+    Privacy: post-processing. It is made from the answer, not from what is stored: bodies of
+    earlier versions also say where the data lies.
+    >>> public_facts.__name__
+    'public_facts'
+    """
+    versions = [int(each) for each in answer.receipt.data_version.split(", ")]
+    return _listed(answer._released, tuple(versions))
+
+
+def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
+    plan = released.plan
+    facts: dict[str, Any] = {
+        "question": plan.question,
+        "behind": plan.behind,
+        "schemas": [table.public.to_json() for table in plan.tables],
+        "prices": [_written(price) for price in plan.prices],
+        "delta": None if plan.delta is None else str(plan.delta),
+        "limit": plan.limit,
+        "joined_rows": plan.joined_rows,
+        "ways": [way.value for way in plan.ways],
+        "supposed": plan.supposed,
+        "groups": None if plan.selection is None else released.groups,
+        "noisy": [column.tolist() for column in released.noisy],
+        "data_versions": list(data_versions),
+    }
+    return {**facts, "periods": _PERIODS} if _mistaken(plan) else facts
+
+
+def recall(release: Release) -> Answer:
+    """The answer of a stored release, flagged free.
+
+    Privacy: post-processing [DR14, Prop. 2.1].
+    >>> recall.__name__
+    'recall'
+    """
+    return from_facts(json.loads(release.body), release.receipt)
+
+
+def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
+    """The answer of what `public_facts` lists, or of a stored body of any version.
+
+    Privacy: post-processing [DR14, Prop. 2.1].
+    >>> from_facts.__name__
+    'from_facts'
+    """
+    first, *others = (Table.from_json(schema).public for schema in body["schemas"])
+    draft = Draft(
+        query=parse(body["question"], {table.name: table for table in (first, *others)}),
+        table=first,
+        price=tuple(_read(price) for price in body["prices"]),
+        delta=None if body["delta"] is None else Fraction(body["delta"]),
+        limit=body.get("limit", GROUP_LIMIT),
+        ways=tuple(map(Way, body.get("ways", ()))),  # releases of old were all chosen by rank
+        supposed=body.get("supposed"),
+        others=tuple((table, f'"{table.name}"') for table in others),
+        joined_rows=body.get("joined_rows", MOST_ROWS),  # joins of old had no other limit
+        question=body["question"],
+    )
+    made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
+    if "periods" not in body:
+        made = replace(made, domains=_mistaken(made) or made.domains)
+    noisy = tuple(
+        np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
+    )
+    listed = body["groups"]
+    groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
+    receipt = receipt_of(made, charge, tuple(body["data_versions"]))
+    return Answer(Released(made, groups, noisy), receipt, free=True)
+
+
+def _mistaken(plan: Plan) -> tuple[Domain, ...]:
+    """The groups of an earlier version, where it took the steps of a datetime for days; else none.
+
+    It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.
+    """
+    columns = scope(plan.table)
+    domains = list(plan.domains)
+    for place, key in enumerate(plan.query.keys):
+        if isinstance(key.expression, DateTrunc) and key.expression.unit in calendar.UNITS:
+            value = bounded(key.expression.operand, columns)
+            bounds = key.expression.unit, value.lower, value.upper
+            if value.kind != "datetime" or value.step == _DAY:
+                continue
+            with suppress(ValueError, OverflowError):  # a traceback then, and no release
+                if calendar.units_between(*bounds) <= plan.limit:
+                    codes = tuple(calendar.starts(*bounds))
+                    labels = tuple(map(calendar.day_of, codes))
+                    domains[place] = replace(domains[place], codes=codes, labels=labels)
+    return tuple(domains) if domains != list(plan.domains) else ()
+
+
+def _fits(column: list[int]) -> bool:
+    return all(-(1 << 63) <= value < 1 << 63 for value in column)
+
+
+def _written(price: Price) -> list[str]:
+    if isinstance(price, Pure):
+        return ["epsilon", str(price.epsilon)]
+    return ["rho", str(price.rho)]
+
+
+def _read(price: list[str]) -> Price:
+    number = Fraction(price[1])
+    return Pure(epsilon=number) if price[0] == "epsilon" else ZCDP(rho=number)

@@ -1,0 +1,56 @@
+"""What an analyst may look at before asking: every table's public facts, and the budgets left.
+Functions of schemas and accounts alone; nothing here opens a source or a prepared table.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from discreet.ledger.account import Account, Holder
+from discreet.ledger.ledger import Ledger
+from discreet.rationals import floor_decimal
+from discreet.schema.described import Tables, table_values
+from discreet.schema.table import Table
+
+__all__ = ["tables_of"]
+
+_DIGITS = 4
+
+
+def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> Tables:
+    """Tables with what is left of their populations' budgets, and of an analyst's.
+
+    Privacy: none (touches no data): public facts and accounts.
+    >>> tables_of.__name__
+    'tables_of'
+    """
+    accounts = {(each.holder, each.name): each for each in ledger.accounts()}
+    own = None if analyst is None else accounts.get((Holder.ANALYST, analyst))
+    found = []
+    for table in tables:
+        paying = accounts.get((Holder.POPULATION, table.population))
+        values = table_values(table)
+        if table.kind != "public":
+            values["remaining"] = {"population": _left(paying), "analyst": _left(own)}
+        found.append(values)
+    return Tables(found)
+
+
+def _left(account: Account | None) -> dict[str, Any] | None:
+    if account is None:
+        return None
+    left = account.remaining
+    words = f"epsilon {_down(left.epsilon):g} of {_down(account.epsilon):g}"
+    if left.rho is not None:
+        words += f" at delta {float(account.delta):g}"
+    return {
+        "name": f"{account.holder.value} {account.name}",
+        "epsilon": _down(left.epsilon),
+        "delta": _down(left.delta),
+        "rho": None if left.rho is None else _down(left.rho),
+        "words": words,
+    }
+
+
+def _down(value: Fraction) -> float:
+    return float(floor_decimal(value, _DIGITS))

@@ -1,0 +1,119 @@
+"""The engines of a vault's tables: one for each run. Local runs share one while they take turns.
+Opens none over another state of the data than is asked for; knows no questions.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.curator.runs.lanes import Lane, Lanes
+from discreet.curator.runs.pacing import Grid
+from discreet.curator.tables.custody import check_prepared
+from discreet.engines.protocol import Engine
+from discreet.errors import Unavailable
+from discreet.ledger.catalogue import Catalogue
+
+__all__ = ["Engines"]
+
+Names = tuple[str, ...]
+Versions = tuple[int, ...]
+
+
+class Engines:
+    """The open engines by the tables they read.
+
+    Privacy: none: an engine's rows are exact and stay with the curator.
+    >>> Engines.__name__
+    'Engines'
+    """
+
+    __slots__ = ("_busy", "_catalogue", "_folder", "_lock", "_open", "lanes", "opened")
+
+    def __init__(
+        self, catalogue: Catalogue, folder: Path, opening: Callable[[Names], Engine]
+    ) -> None:
+        self._catalogue = catalogue
+        self._folder = folder
+        self._open = opening
+        self._lock = threading.Lock()
+        self._busy: set[Names] = set()
+        self.opened: dict[Names, tuple[Versions, Engine]] = {}
+        self.lanes = Lanes(opening)
+
+    def shared(self, names: Names, data_versions: Versions | None) -> Engine:
+        """The engine of tables, one for each state of their data; another than asked is refused.
+
+        Privacy: none (touches no data).
+        >>> Engines.shared.__name__
+        'shared'
+        """
+        versions = self._checked(names, data_versions)
+        with self._lock:  # of several threads one opens it
+            version, engine = self.opened.get(names, ((), None))
+            if engine is None or version != versions:
+                if engine is not None:
+                    engine.close()
+                engine = self._open(names)
+                self.opened[names] = (versions, engine)
+            return engine
+
+    @contextmanager
+    def local(self, names: Names, versions: Versions, asker: str) -> Iterator[Engine]:
+        """An engine for one local run: the shared one while nobody runs on it, else another.
+
+        So the statements of several threads run side by side, as far as the machine has cores.
+        Privacy: none: an engine's rows are exact and stay with the curator.
+        >>> Engines.local.__name__
+        'local'
+        """
+        engine = self.shared(names, versions)
+        with self._lock:
+            alone = names not in self._busy
+            self._busy.add(names)
+        if not alone:
+            with self.lanes.taken(names, versions, asker) as lane:
+                yield lane.engine
+            return
+        try:
+            yield engine
+        finally:
+            with self._lock:
+                self._busy.discard(names)
+
+    @contextmanager
+    def lane(self, names: Names, versions: Versions, grid: Grid, asker: str) -> Iterator[Lane]:
+        """An engine of one remote run's own, started before the run is charged.
+
+        Privacy: none (touches no data): starting takes whole steps of time.
+        >>> Engines.lane.__name__
+        'lane'
+        """
+        self._checked(names, versions)
+        with self.lanes.taken(names, versions, asker) as lane:
+            grid.started(lane.engine.ready)
+            yield lane
+
+    def _checked(self, names: Names, data_versions: Versions | None) -> Versions:
+        """The states of the tables' data; another than asked is refused, and so are lost rows."""
+        known = [self._catalogue.table(name) for name in names]
+        versions = tuple(each.data_version for each in known)
+        if data_versions not in (None, versions):
+            raise Unavailable(
+                f"{' or '.join(names)} was added again or refreshed just now; ask again. "
+                "Nothing was run or charged."
+            )
+        check_prepared(self._folder, [each.prepared for each in known])
+        return versions
+
+    def close(self) -> None:
+        """End all that no run holds.
+
+        Privacy: none (touches no data).
+        >>> Engines.close.__name__
+        'close'
+        """
+        self.lanes.close()
+        for _, engine in self.opened.values():
+            engine.close()
+        self.opened.clear()

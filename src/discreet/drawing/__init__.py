@@ -1,0 +1,3 @@
+"""Charts as values and as SVG; the one place that draws."""
+
+__all__: list[str] = []

@@ -1,0 +1,152 @@
+"""The key that seals prepared files, and how a child opens what it sealed.
+The key is read from the environment or a file of its own and is never written anywhere: it goes
+to the child through its pipe, apart from the statements, and stays out of every text.
+"""
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from discreet.engines.process.child import KEY_MARK, Child, Failed, Order, text
+from discreet.errors import InvalidValue, SchemaError, Unavailable
+
+__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "needed", "refuse_frame"]
+
+CRYPTO = ("LOAD httpfs",)
+"""What gives DuckDB random numbers that are fit for encrypting; reading needs nothing."""
+
+SEALED = "-sealed"
+"""What the name of a sealed file holds; no table's name has a hyphen."""
+
+_KEY, _KEY_FILE = "DISCREET_DATA_KEY", "DISCREET_DATA_KEY_FILE"
+_SHORTEST = 32
+_MAKE_ONE = "Make one with `openssl rand -hex 32`"
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a prepared file is encrypted.
+
+    Privacy: none (touches no data).
+    >>> is_sealed(Path("visits-0a1b-sealed.kept.duckdb"))
+    True
+    """
+    return SEALED in path.name
+
+
+def _from_file(given: str, vault: Path) -> str:
+    file = Path(given)
+    try:
+        status, found = file.stat(), file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InvalidValue(
+            f"{_KEY_FILE} is {given!r}, which is not a text that can be read."
+        ) from None
+    if status.st_mode & 0o077:
+        raise InvalidValue(f"{_KEY_FILE} is {given!r}; others can read it. Run chmod 600 on it.")
+    if file.resolve().is_relative_to(vault.resolve()):
+        raise InvalidValue(
+            f"{_KEY_FILE} is {given!r}, inside the vault that it seals. Keep it elsewhere."
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A key of 256 bits for the prepared files of a vault.
+
+    Privacy: none (touches no data); whoever has the key can read the rows.
+    >>> Seal.read(Path("vault"), {"DISCREET_DATA_KEY": "5" * 64})
+    Seal()
+    """
+
+    key: str = field(repr=False)
+
+    @classmethod
+    def read(cls, vault: Path, environment: Mapping[str, str] = os.environ) -> "Seal | None":
+        """The custodian's key from DISCREET_DATA_KEY or the file DISCREET_DATA_KEY_FILE.
+
+        Privacy: none (touches no data).
+        >>> Seal.read(Path("vault"), {}) is None
+        True
+        """
+        given, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
+        if not given and not file:
+            return None
+        if given and file:
+            raise InvalidValue(f"{_KEY} and {_KEY_FILE} are both set; unset one of them.")
+        found = (given or _from_file(file, vault)).strip()
+        if len(found) < _SHORTEST:
+            raise InvalidValue(
+                f"the data key has {len(found)} characters; the least is {_SHORTEST}. {_MAKE_ONE}."
+            )
+        stretched = HKDF(SHA256(), 32, salt=None, info=b"discreet prepared rows").derive(
+            found.encode()
+        )
+        return cls(base64.b64encode(stretched).decode())
+
+    @staticmethod
+    def attach(path: str, name: str, access: str) -> str:
+        """The statement that opens a sealed file, without the key; the child puts it in.
+
+        Privacy: none (touches no data).
+        >>> Seal.attach("a.duckdb", "t0", "READ_ONLY").replace(KEY_MARK, "...")
+        "ATTACH 'a.duckdb' AS t0 (TYPE duckdb, READ_ONLY, ENCRYPTION_KEY '...')"
+        """
+        return f"ATTACH {text(path)} AS {name} (TYPE duckdb, {access}, ENCRYPTION_KEY '{KEY_MARK}')"
+
+    @staticmethod
+    def check_writable() -> None:
+        """Refuse to seal where DuckDB lacks random numbers fit for it.
+
+        Privacy: none (touches no data).
+        >>> Seal.check_writable.__name__
+        'check_writable'
+        """
+        order = Order(database=":memory:", commands=("names",), statements=CRYPTO)
+        ready = False
+        try:
+            with Child(order) as child:
+                ready = bool(child.ask("names", "SELECT 1", limit_seconds=60))
+        except (Failed, OSError):
+            ready = False
+        if not ready:
+            raise SchemaError(
+                "a data key is set, but DuckDB writes encrypted files safely only with its "
+                "extension httpfs, which is not installed here. Run `INSTALL httpfs` once in the "
+                "same version of DuckDB, or unset the key. Nothing was added."
+            )
+
+
+def needed(seal: Seal | None) -> Seal:
+    """The seal of a sealed file, or the refusal that says how to give it.
+
+    Privacy: none (touches no data).
+    >>> needed(None)
+    Traceback (most recent call last):
+    discreet.errors.Unavailable: the prepared rows are encrypted and no key is set; the custodian \
+sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
+    """
+    if seal is None:
+        raise Unavailable(
+            "the prepared rows are encrypted and no key is set; the custodian sets "
+            f"{_KEY} or {_KEY_FILE}. Nothing was run or charged."
+        )
+    return seal
+
+
+def refuse_frame(seal: Seal | None, table: str) -> None:
+    """Refuse rows from memory where files are to be sealed.
+
+    Privacy: none (touches no data).
+    >>> refuse_frame(None, "visits")
+    """
+    if seal is not None:
+        raise SchemaError(
+            f"{table}: a data key is set, and rows from memory would pass through a file that is "
+            "not encrypted. Name a source file instead. Nothing was added."
+        )

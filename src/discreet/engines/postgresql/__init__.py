@@ -1,0 +1,3 @@
+"""PostgreSQL as an engine and as a source."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Spark as an engine and as a source."""
+
+__all__: list[str] = []

@@ -1,0 +1,141 @@
+"""Sample and aggregate over a table: the custodian's own Python function as a black box, charged to
+an analyst's and the population's budget. Takes a curator, which analysts do not hold.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.curator import Curator
+from discreet.curator.interrupts import charging, handing_over
+from discreet.curator.running import release_rows
+from discreet.errors import InvalidValue
+from discreet.estimates.program import Estimated
+from discreet.ledger.entry import Receipt
+from discreet.mechanisms.additive.lattice import Lattice
+from discreet.noise.bits import BitSource
+from discreet.plan.results.notes import table_notes
+from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.dialects.form import Dialect
+from discreet.robust.blocks.blocks import SampleAndAggregate
+from discreet.robust.blocks.summaries import Summary
+from discreet.robust.tested.outcome import Outcome
+from discreet.schema.table import Table, table_named
+
+__all__ = ["sample_and_aggregate"]
+
+
+@handing_over
+def sample_and_aggregate(
+    curator: Curator,
+    analyst: str,
+    table: str,
+    columns: Sequence[str],
+    estimator: Callable[[NDArray[np.float64]], float],
+    *,
+    blocks: int,
+    lattice: Lattice,
+    summary: Summary,
+    processor_seconds: int = 10,
+    memory_bytes: int = 4 << 30,
+    workers: int = 2,
+) -> Estimated[Fraction | Outcome[Fraction]]:
+    """Run a function on blocks of a table's units and release a private summary of its values.
+
+    The function gets the rows of one block, one column for each of `columns`: clamped values as
+    declared in the schema, NaN for NULL, in a random order that depends on the block's own rows
+    alone. It must be importable by another process. `blocks`,
+    `lattice` and the limits are public facts and must not be chosen by looking at the data.
+    For the custodian only: a function can be as slow, large or talkative as its author likes, and
+    how long a release takes depends on the data.
+    Privacy: the summary's loss for the table's unit and relation, if the function leaves nothing
+    behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
+    >>> sample_and_aggregate.__name__
+    'sample_and_aggregate'
+    """
+    known = _table(curator, table, columns)
+    table = known.name
+    mechanism = SampleAndAggregate(
+        blocks=blocks,
+        lattice=lattice,
+        summary=summary,
+        relation=known.neighbours,
+        processor_seconds=processor_seconds,
+        memory_bytes=memory_bytes,
+    )
+    mechanism.check(estimator)
+    session = curator.session(analyst)
+    warehouse, ledger = session._warehouse, session._vault.ledger
+    ledger.check()  # a record that was tampered with answers nothing
+    version = warehouse.current(table).data_version
+    name = getattr(estimator, "__qualname__", type(estimator).__name__)
+
+    def charge() -> Receipt:
+        charging()
+        return ledger.charge(
+            population=known.population,
+            analyst=analyst,
+            loss=mechanism.loss(),
+            memo={
+                "label": f"Sample and aggregate on {table}",
+                "table": table,
+                "question": f"{name} of {', '.join(columns)} in {blocks} blocks",
+                "mechanism": type(summary).__name__,
+                "data_version": str(version),
+            },
+        )
+
+    def release(rows: list[tuple[Any, ...]], bits: BitSource) -> Fraction | Outcome[Fraction]:
+        exact, units = _columns(known, columns, rows)
+        return mechanism.release(estimator, exact, units, bits, workers=workers)
+
+    listed = [f'"{each}"' for each in columns]
+    if known.unit is not None:
+        listed.insert(0, _unit(dialect_of(warehouse.dialect(table))))
+    sql = f"SELECT {', '.join(listed)} FROM {warehouse.relation(table)}"
+    with warehouse.engines.local((table,), (version,), analyst) as engine:
+        receipt, found = release_rows(sql, engine, charge, release)
+    words = f"sample and aggregate, {type(summary).__name__}"
+    notes = table_notes(known, tuple(columns))
+    return Estimated(found, words, mechanism.loss(), receipt, notes)
+
+
+def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
+    known = table_named(curator.tables, table)
+    if known.kind == "public":
+        raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
+    numbers = {each.name for each in known.columns if each.kind in ("integer", "number")}
+    strangers = [each for each in columns if each not in numbers]
+    if strangers or not columns:
+        raise InvalidValue(
+            f"columns is {list(columns)!r:.200}; name number columns of {table}: "
+            f"{', '.join(sorted(numbers))}. Nothing was run or charged."
+        )
+    return known
+
+
+def _unit(dialect: Dialect) -> str:
+    """A text for each unit, whatever its type; a key column, which may hold texts.
+
+    Rows whose units the engine takes for equal get the same text, and it depends on that unit's
+    rows alone: a number that counts units would change with others.
+    """
+    text = dialect.hash_of(f'CAST("$unit" AS {dialect.string})')
+    return f'min({text}) OVER (PARTITION BY "$unit") AS "$k"'
+
+
+def _columns(
+    table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> tuple[NDArray[np.float64], Sequence[Any] | None]:
+    """The values of the rows, and their units; None where each row is one."""
+    steps = {each.name: float(each.step) for each in table.columns}
+    first = 0 if table.unit is None else 1
+    exact = np.array(
+        [[np.nan if value is None else value for value in row[first:]] for row in rows],
+        dtype=np.float64,
+    ).reshape(len(rows), len(columns))
+    units = None if table.unit is None else [row[0] for row in rows]
+    return exact * np.array([steps[each] for each in columns]), units

@@ -1,0 +1,199 @@
+"""The rows of one or two columns for a robust estimate: a planned count of rows by value, and the
+public facts about it. What a program sees of it is exact and stays inside the program.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.programs import Exact, planned
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, SchemaError, UnsafeQuery, with_article
+from discreet.loss import Relation
+from discreet.plan.pipeline import Plan
+from discreet.plan.rules.candidates import width_of
+from discreet.schema.column import Column
+from discreet.schema.names import sql_name
+from discreet.schema.table import table_named
+
+__all__ = [
+    "Axis",
+    "Values",
+    "another_question",
+    "axis_of",
+    "column_of",
+    "counts_of",
+    "rows_of",
+    "values_of",
+]
+
+_MOST_POINTS = {1: 1 << 17, 2: 1 << 12}  # public values of each column, by the number of columns
+_ORDERED = ("integer", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The public lattice of a column: code c stands for c * unit + shift.
+
+    Wide columns are read in buckets of a power of two steps, which then are the lattice.
+    Privacy: none (touches no data).
+    >>> Axis(name="age", lower=0, upper=110, unit=Fraction(1), shift=Fraction(0)).value(7)
+    Fraction(7, 1)
+    """
+
+    name: str
+    lower: int
+    upper: int
+    unit: Fraction
+    shift: Fraction
+
+    def value(self, code: Fraction | int) -> Fraction:
+        """What a code, or a number between two codes, stands for.
+
+        Privacy: none (touches no data).
+        >>> Axis(name="x", lower=0, upper=9, unit=Fraction(2), shift=Fraction(1)).value(3)
+        Fraction(7, 1)
+        """
+        return code * self.unit + self.shift
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A planned count of rows by the values of columns, and how many rows a unit may have.
+
+    Privacy: none (touches no data).
+    >>> Values.__slots__
+    ('plan', 'axes')
+    """
+
+    plan: Plan
+    axes: tuple[Axis, ...]
+
+    @property
+    def relation(self) -> Relation:
+        """Which tables are neighbours.
+
+        Privacy: none (touches no data).
+        >>> Values.relation.fget is not None
+        True
+        """
+        return self.plan.contribution.relation
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows one unit has at most.
+
+        Privacy: none (touches no data).
+        >>> Values.rows_per_unit.fget is not None
+        True
+        """
+        return self.plan.contribution.rows_per_unit
+
+
+def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
+    """The lattice that a number column is read on, and the key of its statement.
+
+    Privacy: none (touches no data).
+    >>> axis_of.__name__
+    'axis_of'
+    """
+    if column.kind not in _ORDERED:
+        raise UnsafeQuery(
+            f"{column.name} is {with_article(column.kind)}; a robust estimate needs numbers "
+            "with declared "
+            "bounds. Nothing was run or charged."
+        )
+    low, high = column.lower, column.upper
+    width = width_of(low, high, _MOST_POINTS[columns])
+    if width == 1:
+        axis = Axis(column.name, low, high, column.step, Fraction(0))
+        return axis, sql_name(column.name)
+    bucket = width * column.step
+    if bucket.denominator != 1:
+        bucket = Fraction(bucket.numerator // bucket.denominator + 1)
+    first, last = low * column.step // bucket, high * column.step // bucket
+    axis = Axis(column.name, first, last, bucket, bucket / 2)
+    return axis, f"FLOOR({sql_name(column.name)} / {bucket})"
+
+
+def values_of(session: Session, table: str, columns: tuple[str, ...], where: str) -> Values:
+    """Plan a count of rows by the values of one or two number columns.
+
+    Privacy: none (touches no data).
+    >>> values_of.__name__
+    'values_of'
+    """
+    made = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
+    plan = _counted(session, table, [key for _, key in made], where)
+    axes = tuple(axis for axis, _ in made)
+    ends = [(domain.codes[0], domain.codes[-1]) for domain in plan.domains]
+    if ends != [(axis.lower, axis.upper) for axis in axes]:
+        raise another_question(where)
+    return Values(plan, axes)
+
+
+def counts_of(session: Session, table: str, column: str, where: str) -> Values:
+    """Plan a count of rows by the public keys of one column, of whatever kind.
+
+    Privacy: none (touches no data).
+    >>> counts_of.__name__
+    'counts_of'
+    """
+    plan = _counted(session, table, [sql_name(column_of(session, table, column).name)], where)
+    return Values(plan, ())
+
+
+def column_of(session: Session, table: str, name: str) -> Column:
+    """What is publicly known about a column.
+
+    Privacy: none (touches no data).
+    >>> column_of.__name__
+    'column_of'
+    """
+    known = table_named(session._warehouse.tables(), table)
+    try:
+        return known.column(name)
+    except SchemaError as refusal:
+        raise InvalidValue(f"{refusal} Nothing was run or charged.") from None
+
+
+def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
+    """A count of rows by these keys, and nothing else, whatever stands in the condition."""
+    listed = ", ".join(f"{key} AS v{place}" for place, key in enumerate(keys))
+    condition = f" WHERE {where}" if where else ""
+    grouped = f"FROM {sql_name(table)}{condition} GROUP BY {', '.join(keys)}"
+    sql = f"SELECT {listed}, COUNT(*) AS n {grouped}"
+    plan = planned(session, sql, most_groups=1 << 25)
+    counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
+    names = [domain.name for domain in plan.domains]
+    if not counted or names != [f"v{place}" for place in range(len(keys))]:
+        raise another_question(where)
+    return plan
+
+
+def another_question(where: str) -> UnsafeQuery:
+    """The refusal of a condition that asks for more than a condition may.
+
+    Privacy: none (touches no data).
+    >>> another_question("x > 1 GROUP BY y").args[0][:40]
+    "the condition 'x > 1 GROUP BY y' changes"
+    """
+    return UnsafeQuery(
+        f"the condition {where!r:.200} changes what is counted; write one condition on the "
+        "columns. Nothing was run or charged."
+    )
+
+
+def rows_of(values: Values, exact: Exact) -> NDArray[np.int64]:
+    """One code for each row, or one pair of codes; in order, so nothing of the engine shows.
+
+    Privacy: NONE; for a program's release only.
+    >>> rows_of.__name__
+    'rows_of'
+    """
+    places, (counts,) = exact.cells()
+    starts = np.array([axis.lower for axis in values.axes], dtype=np.int64)
+    codes = np.repeat(places + starts, counts.astype(np.int64), axis=0)
+    return codes[:, 0] if len(values.axes) == 1 else codes

@@ -1,0 +1,157 @@
+"""A robust estimate as a program: rows of columns in, one charged release out.
+Owns the answer's type and the way through `programs`; which mechanism it is, others decide.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypedDict, TypeVar
+
+from numpy.typing import NDArray
+
+from discreet.curator.answer import Receipt as Asked
+from discreet.curator.interrupts import handing_over
+from discreet.curator.programs import Exact, Program, perform
+from discreet.curator.session import Session
+from discreet.errors import UnprovableRequest
+from discreet.estimates.columns import Values, rows_of
+from discreet.ledger.entry import Receipt
+from discreet.loss import Loss, Relation
+from discreet.noise.bits import BitSource
+from discreet.plan.results.notes import Note, cuts_of
+from discreet.rationals import Number
+from discreet.robust.tested.outcome import Outcome, Refused, Shown
+from discreet.robust.tested.propose import ProposeTestRelease, ReachQuery
+
+__all__ = ["Estimated", "delta_for", "named", "performed", "proposed", "terms"]
+
+_SECONDS = Fraction(5)  # what a mechanism over sorted rows may take
+
+_Result = TypeVar("_Result")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated(Generic[_Result]):
+    """A released estimate in the column's own terms, how it was made, and its charge.
+
+    What was asked in SQL has the receipt of its answer. `notes` say what is cut and clamped, from
+    schema and question alone.
+    Privacy: post-processing of one charged release.
+    >>> from discreet.loss import Pure
+    >>> Estimated(value=7, mechanism="a test", cost=Pure(epsilon=1), receipt=None).value
+    7
+    """
+
+    value: _Result
+    mechanism: str
+    cost: Loss
+    receipt: Receipt | Asked | None
+    notes: tuple[Note, ...] = ()
+
+
+class _Terms(TypedDict):
+    """What a mechanism that may refuse has to know: its price, who is protected, and how."""
+
+    epsilon: Number
+    delta: Fraction
+    relation: Relation
+    rows_per_unit: int
+
+
+def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> _Terms:
+    """The terms of a release of these values.
+
+    Privacy: none (touches no data); refused under a pure budget.
+    >>> terms.__name__
+    'terms'
+    """
+    return {
+        "epsilon": epsilon,
+        "delta": delta_for(session, values, delta=delta),
+        "relation": values.relation,
+        "rows_per_unit": values.rows_per_unit,
+    }
+
+
+@handing_over
+def performed(
+    session: Session,
+    values: Values,
+    *,
+    of: str,
+    cost: Loss,
+    mechanism: str,
+    release: Callable[[Exact, BitSource], _Result],
+) -> Estimated[_Result]:
+    """Charge and run one program over counted values; `of` says of which columns.
+
+    Privacy: `release` must cost at most `cost`; it is charged before the engine runs.
+    >>> performed.__name__
+    'performed'
+    """
+    program = Program(
+        plan=values.plan,
+        cost=cost,
+        label=f"The robust estimate of {values.plan.tables[0].name}.{of}",
+        release=release,
+        details={"mechanism": mechanism},
+        seconds=_SECONDS,
+    )
+    receipt, found = perform(session, program)
+    return Estimated(found, mechanism, cost, receipt, cuts_of(values.plan))
+
+
+def named(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
+    """What was shown in other terms; a refusal stays one.
+
+    Privacy: post-processing.
+    >>> named(Shown(3), lambda steps: steps * 10)
+    Shown(value=30)
+    """
+    return found if isinstance(found, Refused) else Shown(make(found.value))
+
+
+def proposed(
+    session: Session,
+    values: Values,
+    query: ReachQuery,
+    *,
+    bound: int,
+    what: str,
+    value: Callable[[int], Fraction],
+    mechanism: str = "propose-test-release",
+    epsilon: Number,
+    delta: Number | None,
+) -> Estimated[Outcome[Fraction]]:
+    """Propose-test-release of a query on the rows; `value` says what a number of steps stands for.
+
+    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    >>> proposed.__name__
+    'proposed'
+    """
+    test = ProposeTestRelease(bound=bound, **terms(session, values, epsilon=epsilon, delta=delta))
+
+    def release(exact: Exact, bits: BitSource) -> Outcome[Fraction]:
+        rows: NDArray[Any] = rows_of(values, exact)
+        return named(test.release(rows, query, bits, what=what), value)
+
+    of = ", ".join(axis.name for axis in values.axes)
+    return performed(session, values, of=of, cost=test.loss(), mechanism=mechanism, release=release)
+
+
+def delta_for(session: Session, values: Values, *, delta: Number | None) -> Fraction:
+    """What a test may cost in delta; a tenth of what the accounts keep for such steps by default.
+
+    Privacy: none (touches no data); refused under a pure budget.
+    >>> delta_for.__name__
+    'delta_for'
+    """
+    found = session._draft(values.plan.question, delta)[0].delta
+    if found is None:
+        raise UnprovableRequest(
+            "this estimate may fail with a probability delta, and the budget is pure. Ask the "
+            "custodian for a grant with delta, or take median or clustered. Nothing was run or "
+            "charged."
+        )
+    return found

@@ -1,0 +1,136 @@
+"""What the randomizers share: reading answers and reports, and the brackets of their coins.
+Messages never carry an answer.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.rationals import exp_bounds
+
+__all__ = [
+    "Bounds",
+    "bit_rows",
+    "clamped",
+    "codes",
+    "column_sums",
+    "counted",
+    "exactly",
+    "kept_bounds",
+    "read_coin_bits",
+    "release",
+    "whole",
+]
+
+Bounds = Callable[[int], tuple[Fraction, Fraction]]
+_CELLS = 1 << 20  # how many coins are drawn at once
+
+
+def whole(value: object, name: str, *, least: int, most: int) -> int:
+    """A public integer parameter between two limits."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidValue(f"{name} is {value!r}; it must be an integer from {least} to {most}.")
+    return value
+
+
+def read_coin_bits(value: int | None) -> int | None:
+    """How many bits a rational coin has; None where coins are those of e^epsilon itself."""
+    return None if value is None else whole(value, "coin_bits", least=16, most=256)
+
+
+def exactly(chance: Fraction) -> Bounds:
+    """The bracket of a chance that is rational."""
+    return lambda _digits: (chance, chance)
+
+
+def kept_bounds(
+    epsilon: Fraction, *, weight: int = 1, rest: int = 1, coin_bits: int | None = None
+) -> Bounds:
+    """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits.
+
+    With `coin_bits` it is that chance rounded down to so many bits, which only lessens the loss.
+    """
+
+    def bounds(digits: int) -> tuple[Fraction, Fraction]:
+        low, high = exp_bounds(-epsilon, digits)
+        return weight / (weight + rest * high), weight / (weight + rest * low)
+
+    if coin_bits is None:
+        return bounds
+    scale = 1 << coin_bits
+    chance = Fraction(math.floor(bounds(20 + coin_bits)[0] * scale), scale)
+    if chance * (weight + rest) <= weight:
+        raise InvalidValue(
+            f"epsilon is {float(epsilon):g}; coins of {coin_bits} bits cannot tell it from 0. "
+            "Use more coin_bits, or a larger epsilon."
+        )
+    return exactly(chance)
+
+
+def release(
+    exact: Any, categories: int, width: int, draw: Callable[[NDArray[np.int64]], NDArray[Any]]
+) -> Any:
+    """Reports on one category, a list or an array; `draw` takes and gives rows of `width` cells.
+
+    A category outside 0, ..., k - 1 counts as the nearest end, so nothing about it shows.
+    """
+    if not isinstance(exact, list | np.ndarray):
+        noisy = draw(clamped([exact], categories))[0]
+        return int(noisy) if noisy.ndim == 0 else noisy
+    held = clamped(exact, categories)
+    rows = max(1, _CELLS // width)
+    starts = range(0, max(1, len(held)), rows)
+    return np.concatenate([draw(held[start : start + rows]) for start in starts])
+
+
+def clamped(exact: Any, categories: int) -> NDArray[np.int64]:
+    """One-dimensional categories, each moved to the nearest that exists."""
+    given = np.asarray(exact, dtype=object if isinstance(exact, list) else None)
+    if given.ndim != 1:
+        raise InvalidValue(f"answers come in {given.ndim} dimensions; pass one per respondent.")
+    if given.dtype.kind == "O":
+        if not all(isinstance(entry, int | np.integer | np.bool_) for entry in given):
+            raise InvalidValue("an answer is not an integer; number the categories from 0.")
+        return np.array([min(max(int(v), 0), categories - 1) for v in given], dtype=np.int64)
+    if given.dtype.kind not in "iub":
+        raise InvalidValue(f"answers come as an array of {given.dtype}; number them from 0.")
+    numbers = given.astype(np.int64) if given.dtype.kind == "b" else given
+    limited: NDArray[np.int64] = np.maximum(np.minimum(numbers, categories - 1), 0).astype(np.int64)
+    return limited
+
+
+def codes(reports: Any, cells: int) -> NDArray[np.int64]:
+    """Reports that are single numbers 0, ..., cells - 1; anything else is refused."""
+    given = np.asarray(reports)
+    if given.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < 0 or given.max() >= cells:
+        raise InvalidValue(f"a report is malformed; each is an integer from 0 to {cells - 1}.")
+    return given.astype(np.int64, copy=False)
+
+
+def bit_rows(reports: Any, cells: int) -> NDArray[np.uint8]:
+    """Reports that are rows of `cells` zeros and ones; anything else is refused."""
+    given = np.asarray(reports)
+    if given.size == 0:
+        return np.zeros((0, cells), dtype=np.uint8)
+    shaped = given.ndim == 2 and given.shape[1] == cells and given.dtype.kind in "iub"
+    if not shaped or given.min() < 0 or given.max() > 1:
+        raise InvalidValue(f"a report is malformed; each is a row of {cells} zeros and ones.")
+    return given.astype(np.uint8, copy=False)
+
+
+def counted(noisy: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    """How many of the codes fall on each cell."""
+    return np.bincount(noisy, minlength=cells).astype(np.int64)
+
+
+def column_sums(noisy: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How many rows have each bit set."""
+    sums: NDArray[np.int64] = noisy.sum(axis=0, dtype=np.int64)
+    return sums

@@ -1,0 +1,3 @@
+"""Mechanisms that choose one of finitely many candidates, and what they share."""
+
+__all__: list[str] = []

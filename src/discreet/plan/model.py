@@ -1,0 +1,210 @@
+"""What the rules fill in, and what comes out: a draft, and a plan without gaps.
+Two types, so that a plan without a mechanism cannot exist. Nothing here touches data.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.plan.rules.candidates import Choice, Pick, Way
+from discreet.plan.rules.keys import Domain, groups
+from discreet.plan.rules.measures import Chosen, Contribution, Estimator, Measure
+from discreet.plan.rules.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
+from discreet.plan.rules.price import Noise, Price
+from discreet.plan.rules.selection import Ranking, Selection
+from discreet.query.algebra import Aggregate, Query
+from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from discreet.plan.results.notes import Note
+    from discreet.plan.results.suggest import Suggestion
+
+__all__ = ["Draft", "GROUP_LIMIT", "Plan"]
+
+GROUP_LIMIT = 100_000
+"""How many public groups one question may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Plan:
+    """Everything that will happen when a question is asked, and what it costs.
+
+    `table` describes the rows that are aggregated: a registered table, or what joins and
+    subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
+    then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
+    group to have; with it, `ways` were decided, one for each pick. A join gives
+    one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
+    that all steps of the statement together read and make; `engine_seconds` is what reading
+    the tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
+    Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
+    >>> from discreet.plan.pipeline import RULES
+    >>> [rule.__name__ for rule in RULES][:4]
+    ['read', 'resolve', 'bound_contribution', 'choose_groups']
+    """
+
+    query: Query
+    tables: tuple[Table, ...]
+    table: Table
+    domains: tuple[Domain, ...]
+    contribution: Contribution
+    ranking: Ranking | None
+    measures: tuple[Measure, ...]
+    estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...]
+    picks: tuple[Pick, ...]
+    prices: tuple[Price, ...]
+    noises: tuple[Noise, ...]
+    choices: tuple[Choice, ...]
+    ways: tuple[Way, ...]
+    supposed: int | None
+    selection: Selection | None
+    cost: Price
+    delta: Fraction | None
+    engine_columns: tuple[str, ...]
+    sql: str
+    limit: int
+    question: str
+    behind: str  # the column whose count this is, when a count was bought for another question
+    dialect: str
+    joined_rows: int
+    work: int
+    engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
+    grid_seconds: Fraction = GRID_SECONDS
+
+    def __repr__(self) -> str:
+        from discreet.plan.results.explain import summary_of
+
+        return summary_of(self)
+
+    @property
+    def error(self) -> dict[str, float | None]:
+        """The 95% half-width of every column; None where it depends on a secret count.
+
+        Privacy: none (touches no data).
+        >>> Plan.error.fget is not None
+        True
+        """
+        from discreet.plan.results.explain import error_of
+
+        return error_of(self)
+
+    @property
+    def notes(self) -> "tuple[Note, ...]":
+        """What the answer will leave out and bound, and what its intervals will be about.
+
+        Privacy: none (touches no data).
+        >>> Plan.notes.fget is not None
+        True
+        """
+        from discreet.plan.results.notes import notes_of
+
+        return notes_of(self)
+
+    @property
+    def suggestions(self) -> "tuple[Suggestion, ...]":
+        """Lower limits on what one unit contributes that would at least halve the noise.
+
+        Privacy: none (touches no data): from the schema and the question alone.
+        >>> Plan.suggestions.fget is not None
+        True
+        """
+        from discreet.plan.results.suggest import suggestions
+
+        return suggestions(self)
+
+    @property
+    def working_seconds(self) -> Fraction:
+        """How long the engine and the noise may take, before it becomes whole steps of time.
+
+        Privacy: none (touches no data): from the plan and declared facts.
+        >>> Plan.working_seconds.fget is not None
+        True
+        """
+        return working_seconds(self)
+
+    @property
+    def answer_seconds(self) -> Fraction:
+        """How long after the charge a remote answer can be seen, in whole steps of time.
+
+        Privacy: none (touches no data): from the plan and declared facts.
+        >>> Plan.answer_seconds.fget is not None
+        True
+        """
+        return whole_steps(self.working_seconds, self.grid_seconds)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The engine codes of every public group, in order; none while keys are private.
+
+        Privacy: none (touches no data).
+        >>> Plan.groups.fget is not None
+        True
+        """
+        return groups(self.domains, limit=self.limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A plan in the making: each rule fills in what it decides.
+
+    `table` and `relation` are those of the first table the question reads, `kept` says
+    whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
+    tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
+    `ways` are kept where they are proved; without them `supposed` rows of a group decide.
+    `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
+    Privacy: none (touches no data).
+    >>> Draft.__name__
+    'Draft'
+    """
+
+    query: Query
+    table: Table
+    price: Price | tuple[Price, ...]
+    delta: Fraction | None = None
+    limit: int = GROUP_LIMIT
+    relation: str = '"prepared"'
+    kept: str = ""
+    others: tuple[tuple[Table, str], ...] = ()
+    integer_units: tuple[str, ...] = ()
+    question: str = ""
+    behind: str = ""
+    dialect: str = "duckdb"
+    joined_rows: int | None = None
+    work: int = 0
+    engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
+    grid_seconds: Fraction = GRID_SECONDS
+    tables: tuple[Table, ...] = ()
+    domains: tuple[Domain, ...] = ()
+    contribution: Contribution | None = None
+    ranking: Ranking | None = None
+    measures: tuple[Measure, ...] = ()
+    estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...] = ()
+    picks: tuple[Pick, ...] = ()
+    prices: tuple[Price, ...] = ()
+    noises: tuple[Noise, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    ways: tuple[Way, ...] = ()
+    supposed: int | None = None
+    selection: Selection | None = None
+    cost: Price | None = None
+    engine_columns: tuple[str, ...] = ()
+    sql: str = ""
+
+    @property
+    def counted(self) -> str:
+        """The engine's number of distinct units in a group.
+
+        Privacy: none (touches no data).
+        >>> Draft.counted.fget is not None
+        True
+        """
+        return "COUNT(*)" if self.table.unit is None else 'COUNT(DISTINCT "$unit")'
+
+    @property
+    def private(self) -> bool:
+        """Whether some keys are not known in advance.
+
+        Privacy: none (touches no data).
+        >>> Draft.private.fget is not None
+        True
+        """
+        return any(domain.private for domain in self.domains)

@@ -1,0 +1,300 @@
+"""What a plan will cost and how far off its answers will be, said before anything is run.
+The same value is shown by Python, the command line and every other surface.
+"""
+
+import math
+from fractions import Fraction
+from textwrap import shorten
+from typing import Any
+
+from discreet.loss import Pure
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
+from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection.quantiles import Quantiles
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.combination import Combination, combination
+from discreet.plan.results.evaluate import picked, ranked, ranks_off, simple_measure
+from discreet.plan.results.notes import notes_of
+from discreet.plan.rules.aggregates import ordering
+from discreet.plan.rules.candidates import Choice, Way
+from discreet.plan.rules.measures import Estimator
+from discreet.plan.rules.pairs import VARYING, error_of_pair
+from discreet.plan.rules.price import Noise, Price
+from discreet.plan.rules.quantile_method import expected_error, forms
+from discreet.plan.rules.selection import Kept, Leading, Selection, Shown
+from discreet.plan.rules.smoothed import Smoothed
+from discreet.query.algebra import Expression, Statistic
+from discreet.rationals import ceil_decimal
+
+__all__ = ["cost_of", "error_of", "explained", "noise_of", "summary_of", "warnings_of"]
+
+_LEVEL = Fraction(95, 100)
+_SHOWN = 6  # columns in a summary
+_WIDE = 160  # characters of a question in a summary
+
+
+def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
+    """The 95% half-width of every output column; of quantiles in rows by which the rank is off.
+
+    The error of an average, a variance or a covariance depends on how many rows a group has, which
+    is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
+    case over all values the bounds allow. That of a correlation, a line, or a quantile with smooth
+    noise or among buckets is not known. Sums, differences and multiples of what has an error have
+    one; of counts and sums it is that of their noises together.
+    Privacy: none (touches no data).
+    >>> error_of.__name__
+    'error_of'
+    """
+    return {
+        output.name: _half_width(plan, output.expression, count) for output in plan.query.outputs
+    }
+
+
+def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
+    if picked(plan, expression) is not None:
+        chosen = ranked(plan, expression)
+        off = math.inf if chosen is None else ranks_off(plan, chosen, _LEVEL)
+        return off if math.isfinite(off) else None
+    place = simple_measure(plan, expression)
+    if place is not None:
+        return plan.noises[place].error(_LEVEL) * float(plan.measures[place].step)
+    combined = combination(plan, expression)
+    if combined is None or not combined.ratios:
+        return None if combined is None else combined.error(plan, _LEVEL)
+    return None if count is None else _ratios_error(plan, combined, count)
+
+
+def _ratios_error(plan: Plan, combined: Combination, count: int) -> float | None:
+    """Every measure at a level that adds up to the whole (Bonferroni)."""
+    estimators = dict(plan.estimators)
+    made = [(estimators[each], factor) for each, factor in combined.ratios.items()]
+    ratios = [(each, factor) for each, factor in made if isinstance(each, Estimator)]
+    used = {*combined.measures, *(place for each, _ in ratios for place in each.positions)}
+    level = 1 - (1 - _LEVEL) / len(used)
+    errors = [
+        plan.noises[place].error(level) * float(abs(factor))
+        for place, factor in combined.measures.items()
+    ]
+    for each, factor in ratios:
+        error = _ratio_error(plan, each, count, level)
+        if error is None:
+            return None
+        errors.append(error * float(abs(factor)))
+    return sum(errors)
+
+
+def _ratio_error(plan: Plan, estimator: Estimator, count: int, level: Fraction) -> float | None:
+    widths = [
+        plan.noises[place].error(level) * float(plan.measures[place].step)
+        for place in estimator.positions
+    ]
+    if estimator.second is not None:
+        axes = estimator.axis, estimator.second
+        return error_of_pair(estimator.statistic, widths, *axes, count=count)
+    step = float(estimator.step)
+    spread = (estimator.upper - estimator.lower) * step
+    reach = step * max(estimator.upper - estimator.centre, estimator.centre - estimator.lower)
+    least = max(count - widths[0], 1.0)
+    mean = (widths[1] + reach * widths[0]) / least
+    if estimator.statistic is Statistic.AVERAGE:
+        return min(mean, spread)
+    squares = (widths[2] + reach**2 * widths[0]) / least
+    variance = min(squares + 2 * reach * mean + mean**2, spread**2 / 4)
+    if estimator.statistic in (Statistic.DEVIATION_SAMPLE, Statistic.VARIANCE_SAMPLE):
+        few, many = max(least, 2.0), max(count + widths[0], 2.0)
+        factor, change = few / (few - 1), few / (few - 1) - many / (many - 1)
+        variance = min(factor * variance + change * spread**2 / 4, spread**2 / 2)
+    if estimator.statistic in (Statistic.DEVIATION_SAMPLE, Statistic.DEVIATION_POPULATION):
+        return float(variance**0.5)
+    return variance
+
+
+def cost_of(price: Price) -> dict[str, str]:
+    """A price as text of at most ten digits, rounded up, by the names of its parameters.
+
+    Privacy: none (touches no data).
+    >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
+    ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
+    """
+    if isinstance(price, Pure):
+        return {"epsilon": _digits(price.epsilon)}
+    cost = {"rho": _digits(price.rho)}
+    return {**cost, "delta": _digits(price.delta)} if price.delta else cost
+
+
+def _digits(value: Fraction) -> str:
+    return f"{float(ceil_decimal(value, 10)):.10g}"
+
+
+def noise_of(noise: Noise | Choice | Selection) -> str:
+    """A mechanism in a few words.
+
+    Privacy: none (touches no data).
+    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
+    >>> noise_of(DiscreteLaplace(scale=2))
+    'discrete Laplace, scale 2'
+    """
+    match noise:
+        case DiscreteLaplace():
+            return f"discrete Laplace, scale {float(noise.scale):.6g}"
+        case DiscreteGaussian():
+            return f"discrete Gaussian, sigma {float(noise.sigma_squared) ** 0.5:.6g}"
+        case Quantiles():
+            return f"exponential mechanism on rank distances, scale {float(noise.scale):.6g}"
+        case NestedQuantiles():
+            return f"nested choices on rank distances, scale {float(noise.scale):.6g}"
+        case Smoothed():
+            return f"smooth sensitivity, {noise.words}"
+        case Exponential():
+            return f"exponential mechanism on counts, scale {float(noise.scale):.6g}"
+        case PermuteAndFlip():
+            return f"permute-and-flip on counts, scale {float(noise.scale):.6g}"
+        case Shown() | Kept() | Leading():
+            return _selection_words(noise)
+
+
+def _selection_words(selection: Selection) -> str:
+    match selection:
+        case Shown(threshold):
+            return f"keys from a noisy number of units of {threshold.threshold} on"
+        case Kept(rule):
+            return f"optimal key selection, epsilon {float(rule.epsilon):.6g}"
+        case Leading(ranking):
+            return f"one-shot top {ranking.count}, scale {float(ranking.scale):.6g}"
+
+
+def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
+    """What an analyst should know before paying: the answer's notes, and what decides its error.
+
+    Privacy: none (touches no data).
+    >>> warnings_of.__name__
+    'warnings_of'
+    """
+    said = [str(note) for note in notes_of(plan)]
+    measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
+    ratios = {each.statistic for each in measured if len(each.positions) > 1}
+    if ratios - set(VARYING) and count is None:
+        said.append(
+            "The error of an average, a variance or a covariance depends on the number of rows, "
+            "which is secret; suppose one with count= to see it."
+        )
+    if ratios & set(VARYING):
+        said.append(
+            "The error of a correlation or a regression depends on how much the values vary, "
+            "which is secret; the answer's interval shows it."
+        )
+    ways = [_about_way(plan, at) for at, way in enumerate(plan.ways) if way is not Way.RANKED]
+    return [*said, *_about_groups(plan), *dict.fromkeys(ways)]
+
+
+def _about_groups(plan: Plan) -> list[str]:
+    if isinstance(plan.selection, Leading) and plan.ranking is not None:
+        found = plan.ranking
+        return [
+            f"The {found.count} leading of {found.groups:,} groups are chosen first: on public "
+            f"facts alone that ranks them {found.noising / found.choosing:.3g} times as well as "
+            "noise on every group."
+        ]
+    most = plan.query.limit
+    if plan.selection is None and ordering(plan.query) and most and most < len(plan.groups):
+        return [
+            f"Each of the {len(plan.groups):,} groups gets noise and the {most} largest are shown: "
+            "on public facts alone that is at least as exact as choosing them first."
+        ]
+    return []
+
+
+def _about_way(plan: Plan, place: int) -> str:
+    """Why a quantile is not chosen by rank from the usual list."""
+    means = {
+        Way.FINE: f"chosen by rank from a finer list of {plan.picks[place].candidates:,} values",
+        Way.SMOOTH: "the exact one with noise by smooth sensitivity",
+    }
+    said = f"The quantile is {means[plan.ways[place]]}"
+    if plan.supposed is None:
+        return f"{said}, as was asked for."
+    known = forms(plan, place, plan.prices[len(plan.measures) + place])
+    usual = expected_error(*known[Way.RANKED], plan.supposed)
+    here = expected_error(plan.picks[place], plan.choices[place], plan.supposed)
+    return (
+        f"{said}: if {plan.supposed:,} rows were spread evenly between the bounds, it would be off "
+        f"by {here:.3g} on average, a choice from the usual list by {usual:.3g}."
+    )
+
+
+def summary_of(plan: Plan) -> str:
+    """A plan in a few lines: the question, its cost, its groups and errors.
+
+    Privacy: none (touches no data).
+    >>> summary_of.__name__
+    'summary_of'
+    """
+    cost = ", ".join(f"{name} {value}" for name, value in cost_of(plan.cost).items())
+    public = plan.contribution.groups_in_all is not None
+    groups = f"{len(plan.groups):,}" if public else "private keys"
+    shown = list(error_of(plan).items())
+    errors = [f"{name} {_error_words(error)}" for name, error in shown[:_SHOWN]]
+    errors += [f"and {len(shown) - _SHOWN} more columns"] if len(shown) > _SHOWN else []
+    question = " ".join(plan.question.split()) or f"about {plan.table.name}"
+    lines = [
+        f"Plan: {shorten(question, _WIDE, placeholder=' ...')}",
+        f"  cost: {cost}; groups: {groups}; protects each {plan.table.unit or 'row'}",
+        f"  error, 95%: {', '.join(errors)}",
+    ]
+    return "\n".join([*lines, *(f"  suggestion: {each.words}" for each in plan.suggestions[-1:])])
+
+
+def _error_words(error: float | None) -> str:
+    if error is None:
+        return "depends on secret values"
+    return f"± {error:,.0f}" if error >= 100 else f"± {error:,.3g}"
+
+
+def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
+    """Everything public about a plan, ready for JSON.
+
+    Privacy: none (touches no data).
+    >>> explained.__name__
+    'explained'
+    """
+    return {
+        "table": plan.table.name,
+        "cost": cost_of(plan.cost),
+        "unit": plan.table.unit or "row",
+        "neighbours": plan.table.neighbours.value,
+        "groups": None if plan.contribution.groups_in_all is None else len(plan.groups),
+        "rows_per_unit": plan.table.rows_per_unit,
+        "work_per_unit": plan.work,
+        "error": error_of(plan, count),
+        "measures": [
+            {
+                "name": measure.name,
+                "sensitivity": {
+                    "l1": float(measure.sensitivity.l1),
+                    "l2": float(measure.sensitivity.l2),
+                },
+                "mechanism": noise_of(noise),
+                "step": float(measure.step),
+            }
+            for measure, noise in zip(plan.measures, plan.noises, strict=True)
+        ]
+        + [
+            {
+                "name": pick.name,
+                "sensitivity": {
+                    "l1": float(pick.sensitivity.l1),
+                    "l2": float(pick.sensitivity.l2),
+                },
+                "mechanism": noise_of(choice),
+                "step": float(pick.step * pick.width),
+            }
+            for pick, choice in zip(plan.picks, plan.choices, strict=True)
+        ],
+        "selection": None if plan.selection is None else noise_of(plan.selection),
+        "warnings": warnings_of(plan, count),
+        "answer_seconds": float(plan.answer_seconds),
+        "sql": plan.sql,
+    }

@@ -1,0 +1,40 @@
+"""What a plan released: the groups of its answer and a noisy column for each of its parts.
+Never holds an exact value.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.plan.pipeline import Plan
+from discreet.plan.rules.keys import Code, Label
+
+__all__ = ["Released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The groups that are shown, by their engine codes, and the released integers of each.
+
+    `noisy` has one column for every measure, then one for every value that was picked.
+    Privacy: post-processing of one charged release.
+    >>> Released.__name__
+    'Released'
+    """
+
+    plan: Plan
+    groups: tuple[tuple[Code, ...], ...]
+    noisy: tuple[NDArray[Any], ...]
+
+    def keys(self) -> dict[str, list[Label]]:
+        """What every group is called, key by key.
+
+        Privacy: post-processing.
+        >>> Released.keys.__name__
+        'keys'
+        """
+        return {
+            domain.name: domain.named(group[place] for group in self.groups)
+            for place, domain in enumerate(self.plan.domains)
+        }

@@ -1,0 +1,285 @@
+"""From a wanted error to the cheapest plan that reaches it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.loss import ZCDP, Pure
+from discreet.plan.pipeline import Draft, Plan, errors_at_price, measured, plan
+from discreet.plan.results.combination import combination
+from discreet.plan.results.evaluate import ranked
+from discreet.plan.results.explain import error_of
+from discreet.plan.rules.price import Price, cheapest, shared, smallest_price
+from discreet.plan.rules.split import Errors, for_targets
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Expression,
+    IntervalEnd,
+    Output,
+    Query,
+    Statistic,
+)
+from discreet.rationals import Number, positive
+from discreet.schema.column import nearest
+
+__all__ = [
+    "COUNTED",
+    "checked_count",
+    "count_behind",
+    "counting",
+    "priced_for_error",
+    "supposed_count",
+    "worth_reusing",
+]
+
+_COUNTABLE = (Statistic.ROWS, Statistic.UNITS, Statistic.VALUES, Statistic.SUM)
+_MOST_ROWS = 10**18
+_LEAST_ERROR = 1e-300
+_LEVEL = Fraction(95, 100)
+COUNTED = "count behind"
+"""The column of a bought count."""
+
+
+def priced_for_error(
+    draft: Draft, error: Number | Mapping[str, Number], kind: type[Price], count: int | None
+) -> Plan:
+    """The cheapest plan whose 95% half-widths are at most the error, in every column named.
+
+    Averages and variances need a supposed `count` of rows in a group. What only serves columns
+    without a wanted error gets the mean price of the rest.
+    Privacy: none (touches no data).
+    >>> priced_for_error.__name__
+    'priced_for_error'
+    """
+    first = plan(draft)
+    targets = _targets(first, error)
+    wanted: dict[int | None, Fraction] = {}  # the error wanted of each measure by itself
+    for output in first.query.outputs:
+        if output.name in targets:
+            place, factor = _single(first, output.expression)
+            width = targets[output.name] / factor
+            wanted[place] = min(width, wanted.get(place, width))
+    if set(wanted) == set(range(len(first.prices))):
+        prices = [cheapest(each, wanted[at], kind) for at, each in enumerate(first.measures)]
+        return plan(replace(draft, price=tuple(prices)))
+    _need_count(first, targets, count)
+    shares = _shares(draft, first, targets, kind, count)
+
+    def priced(price: Price) -> Plan:
+        return plan(replace(draft, price=tuple(shared(price, share) for share in shares)))
+
+    def enough(price: Price) -> bool:
+        reached = error_of(priced(price), count)
+        return all(_within(reached[name], width) for name, width in targets.items())
+
+    return priced(smallest_price(enough, kind))
+
+
+def _shares(
+    draft: Draft,
+    first: Plan,
+    targets: Mapping[str, Fraction],
+    kind: type[Price],
+    count: int | None,
+) -> list[Fraction]:
+    """How the cheapest price is split, by the errors at equal parts of a price of 1."""
+    errors, parts = errors_at_price(measured(draft), kind)
+    statistics: list[Expression] = [aggregate for aggregate, _ in first.estimators]
+    known = list(errors.parts[: len(statistics)])
+    for output in first.query.outputs:
+        if output.name in targets and output.expression not in statistics:
+            statistics.append(output.expression)
+            known.append(_made_from(first, output.expression, errors))
+    errors = Errors(known, errors.power)
+    equal = shared(Pure(epsilon=1) if kind is Pure else ZCDP(rho=1), Fraction(1, parts))
+    reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
+    modelled = errors.of([1 / parts] * parts)
+    wanted: dict[int, float] = {}
+    for output in first.query.outputs:
+        if output.name in targets:
+            place = statistics.index(output.expression)
+            if not errors.parts[place]:
+                continue  # it is constant
+            scale = modelled[place] / max(reached[output.name] or 0.0, _LEAST_ERROR)
+            width = float(targets[output.name]) * scale
+            wanted[place] = min(width, wanted.get(place, width))
+    return for_targets(errors, parts, wanted) if wanted else [Fraction(1, parts)] * parts
+
+
+def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
+    """The measure that a column is a multiple of, and the factor; None if it is no such column."""
+    found = combination(first, expression)
+    if found is None or found.ratios or len(found.measures) != 1:
+        return None, Fraction(1)
+    ((place, factor),) = found.measures.items()
+    return place, abs(factor) / first.measures[place].step
+
+
+def _made_from(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
+    """What each part adds to the error of a column that is a sum of aggregates with factors."""
+    found = combination(first, expression)
+    assert found is not None  # what is no such sum has no error, and was refused
+    shares = {
+        place: float(abs(factor / first.measures[place].step)) * first.measures[place].size
+        for place, factor in found.measures.items()
+    }
+    statistics = [aggregate for aggregate, _ in first.estimators]
+    for aggregate, factor in found.ratios.items():
+        for place, size in errors.parts[statistics.index(aggregate)].items():
+            shares[place] = shares.get(place, 0.0) + float(abs(factor)) * size
+    return shares
+
+
+def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | None:
+    """The question how many values stand behind an average whose error is wanted; None if no need.
+
+    Its answer, paid for like any other, takes the place of the secret count.
+    Privacy: none (touches no data).
+    >>> count_behind.__name__
+    'count_behind'
+    """
+    first = plan(draft)
+    targets, known = _targets(first, error), error_of(first)
+    names = [output.name for output in first.query.outputs]
+    unknown = [name for name in names if name in targets and known[name] is None]
+    if not unknown:
+        return None
+    _need_count(first, targets, 1)  # what no count helps is refused before one is bought
+    return counting(draft, unknown[0])
+
+
+def supposed_count(intervals: list[tuple[float, float]]) -> int:
+    """The count to reckon with: the least low end among groups that are clearly not empty.
+
+    Clearly: the noisy count is at least as long as its interval.
+    Privacy: post-processing.
+    >>> supposed_count([(90.0, 110.0), (-12.0, 8.0)])
+    90
+    """
+    clear = [int(low) for low, high in intervals if low + high >= 2 * (high - low)]
+    return max(1, min(clear, default=1))
+
+
+def worth_reusing(
+    intervals: list[tuple[float, float]],
+    wanted: Plan,
+    made: Plan,
+    priced: Callable[[int], Plan],
+) -> bool:
+    """Whether a released count serves: no count that could be bought would make it cheaper.
+
+    One that is as exact as the wanted one does. Else `made`, the plan that reckons with it, must
+    cost at most what the wanted count and the question would cost together if the groups were as
+    large as the released count allows.
+    Privacy: post-processing.
+    >>> worth_reusing.__name__
+    'worth_reusing'
+    """
+    width = wanted.noises[0].error(_LEVEL)
+    if all(high - low <= 2 * width for low, high in intervals):
+        return True
+    hoped = supposed_count([(high - width, high + width) for _, high in intervals])
+    return _amount(made.cost) <= _amount(wanted.cost) + _amount(priced(hoped).cost)
+
+
+def _amount(price: Price) -> Fraction:
+    return price.epsilon if isinstance(price, Pure) else price.rho
+
+
+def checked_count(count: int | None) -> int | None:
+    """A count of rows that an analyst supposes, if one is given.
+
+    Privacy: none (touches no data).
+    >>> checked_count(1000)
+    1000
+    """
+    given: object = count
+    if given is not None and (
+        isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_ROWS
+    ):
+        raise InvalidValue(f"count is {count!r:.40}; it must be an integer from 1 to 10**18.")
+    return count
+
+
+def counting(draft: Draft, name: str) -> Draft:
+    """The same question, asking only how many values the named column is made from.
+
+    Privacy: none (touches no data).
+    >>> counting.__name__
+    'counting'
+    """
+    query = draft.query
+    made = _averaged(next(each.expression for each in query.outputs if each.name == name))
+    assert made is not None
+    behind = made.argument
+    if made.second is not None and behind is not None:
+        behind = Arithmetic("*", behind, made.second)  # missing where either is
+    counted = Output(COUNTED, Aggregate(Statistic.VALUES, behind))
+    keys = tuple(key.name for key in query.keys)
+    return replace(
+        draft,
+        query=Query(
+            source=query.source,
+            where=query.where,
+            keys=query.keys,
+            outputs=(counted,),
+            columns=(*keys, COUNTED),
+            options=query.options,
+        ),
+        behind=name,
+    )
+
+
+def _averaged(expression: Expression) -> Aggregate | None:
+    """The first aggregate in a column whose error depends on a count."""
+    match expression:
+        case Arithmetic(_, left, right):
+            return _averaged(left) or _averaged(right)
+        case Aggregate(statistic) if statistic not in _COUNTABLE:
+            return expression
+    return None
+
+
+def _within(reached: float | None, width: Fraction) -> bool:
+    return reached is not None and reached <= width
+
+
+def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fraction]:
+    names = [
+        output.name
+        for output in first.query.outputs
+        if not isinstance(output.expression, IntervalEnd)
+    ]
+    if not isinstance(error, Mapping):
+        return dict.fromkeys(names, positive(error, "error"))
+    if not error:
+        raise InvalidValue("error names no column; give at least one. Nothing was charged.")
+    for name in error:
+        if name not in names:
+            raise InvalidValue(f"error names the column {name!r}. {nearest(name, names)}")
+    return {name: positive(width, f"error of {name}") for name, width in error.items()}
+
+
+def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None) -> None:
+    checked_count(count)
+    unknown = [name for name in targets if error_of(first, count)[name] is None]
+    for output in first.query.outputs:
+        if output.name in unknown and ranked(first, output.expression) is not None:
+            raise UnprovableRequest(
+                f"the rank of {output.name} cannot be promised: it is chosen from buckets of "
+                "several values. Name a price instead, or ask for a quantile of coarser values, "
+                "such as FLOOR(x/100). Nothing was run or charged."
+            )
+    if unknown and count is None:
+        raise UnprovableRequest(
+            f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "
+            "with count=; the question asked without one buys a noisy count first. "
+            "Nothing was run or charged."
+        )
+    if unknown:
+        raise UnprovableRequest(
+            f"the error of {unknown[0]} cannot be known in advance; name a price instead. "
+            "Nothing was run or charged."
+        )

@@ -1,0 +1,154 @@
+"""Columns that a subquery or a join makes, with the bounds that follow from those they come from.
+Knows bounds, never data.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import cast
+
+from discreet.errors import SchemaError, UnsafeQuery
+from discreet.plan.sql.bounds import Bounded
+from discreet.plan.sql.expressions import Scope, bounded
+from discreet.query.algebra import Aggregate, Expression, Field, Statistic
+from discreet.schema.column import OTHER, Column
+
+__all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
+
+
+def column_of(name: str, value: Bounded) -> Column:
+    """A computed column: its values lie on the lattice of the expression, inside its bounds.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.algebra import Literal
+    >>> column_of("half", bounded(Literal(Fraction(1, 2)), {})).step
+    Fraction(1, 2)
+    """
+    if value.kind in ("null", "text"):
+        raise UnsafeQuery(f"{name} is no value that a subquery can make. Nothing was charged.")
+    # A constant for NULL is how a column says that it is never missing.
+    null: str | int = value.lower if value.missing == "never" else "drop"
+    low, high = value.lower, value.upper
+    try:
+        if value.kind == "category":
+            high = len(value.labels) - 1
+            return Column(name, "category", upper=high, keys=value.labels, null=null)
+        if value.kind == "boolean":
+            return Column(name, "boolean", null=null)
+        return Column(name, value.kind, step=value.step, lower=low, upper=high, null=null)
+    except SchemaError as error:
+        raise UnsafeQuery(
+            f"a subquery cannot make this column: {error} LEAST and GREATEST narrow its bounds. "
+            "Nothing was run or charged."
+        ) from None
+
+
+def missing_too(column: Column) -> Column:
+    """The same column where it may be missing: on the right of a left join.
+
+    Privacy: none (touches no data).
+    >>> missing_too(Column("a", "category", upper=1, keys=("x",), other=True)).keys
+    ('x', 'other')
+    """
+    keys = (*column.keys, OTHER) if column.other else column.keys
+    return replace(column, keys=keys, other=False, null="drop")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """The aggregates of one unit's rows that a subquery needs, each as a column of its own.
+
+    Privacy: none (touches no data).
+    >>> Aggregated({}).columns
+    {}
+    """
+
+    columns: Mapping[Aggregate, tuple[Column, str]]
+
+    @classmethod
+    def of(
+        cls,
+        expressions: Iterable[Expression],
+        scope: Scope,
+        *,
+        rows: int,
+        taken: Iterable[str],
+    ) -> "Aggregated":
+        """Every aggregate in the expressions; `rows` is how many rows one unit can have.
+
+        Privacy: none (touches no data).
+        >>> Aggregated.of([], Scope({}, None), rows=1, taken=()).columns
+        {}
+        """
+        found: dict[Aggregate, tuple[Column, str]] = {}
+        used = {name.casefold() for name in taken}
+        for aggregate in (each for expression in expressions for each in _within(expression)):
+            if aggregate not in found:
+                name = _free(used)
+                value = _value(aggregate, scope, rows)
+                found[aggregate] = (column_of(name, value), f"CAST({value.sql} AS BIGINT)")
+        return cls(found)
+
+
+def _free(used: set[str]) -> str:
+    number = len(used)
+    while f"aggregate_{number}" in used:
+        number += 1
+    used.add(f"aggregate_{number}")
+    return f"aggregate_{number}"
+
+
+def _within(part: object) -> list[Aggregate]:
+    if isinstance(part, Aggregate):
+        return [part]
+    return [found for each in _parts(part) for found in _within(each)]
+
+
+def _parts(part: object) -> list[object]:
+    """What an expression consists of: the fields of a node, or the members of a tuple."""
+    if isinstance(part, tuple):
+        return list(part)
+    if not is_dataclass(part):
+        return []
+    return [getattr(part, each.name) for each in fields(part)]
+
+
+def without_aggregates(expression: Expression, found: Aggregated) -> Expression:
+    """The expression over the columns that stand for its aggregates.
+
+    Privacy: none (touches no data).
+    >>> without_aggregates(Field("k"), Aggregated({}))
+    Field(name='k')
+    """
+    return cast(Expression, _replaced(expression, found))
+
+
+def _replaced(part: object, found: Aggregated) -> object:
+    if isinstance(part, Aggregate):
+        return Field(found.columns[part][0].name)
+    if not _within(part):
+        return part
+    parts = [_replaced(each, found) for each in _parts(part)]
+    return tuple(parts) if isinstance(part, tuple) else type(part)(*parts)
+
+
+def _value(aggregate: Aggregate, scope: Scope, rows: int) -> Bounded:
+    """An aggregate of at least one and at most `rows` rows."""
+    dialect = scope.dialect
+    if aggregate.statistic is Statistic.ROWS:
+        return Bounded("COUNT(*)", "number", Fraction(1), 1, rows, (), "never", dialect)
+    assert aggregate.argument is not None
+    value = bounded(aggregate.argument, scope)
+    if aggregate.statistic is Statistic.VALUES:
+        sql = f"COUNT({value.sql})"
+        return Bounded(sql, "number", Fraction(1), 0, rows, (), "never", dialect)
+    if aggregate.statistic is Statistic.SUM and value.kind == "number":
+        low, high = min(value.lower, rows * value.lower), max(value.upper, rows * value.upper)
+        return replace(value, sql=value.total, lower=low, upper=high)
+    if aggregate.statistic in (Statistic.MINIMUM, Statistic.MAXIMUM) and value.kind != "category":
+        name = "MIN" if aggregate.statistic is Statistic.MINIMUM else "MAX"
+        return replace(value, sql=f"{name}({value.sql})")
+    raise UnsafeQuery(
+        f"{aggregate.statistic.upper()} of one unit's rows is not supported in a subquery. Use "
+        "COUNT, SUM, MIN or MAX of numbers. Nothing was charged."
+    )

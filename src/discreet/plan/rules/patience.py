@@ -1,0 +1,81 @@
+"""How long an answer may take at most, from a plan and declared facts: when it can be seen.
+Never from measured rows; nothing here touches data. What the text of a statement and the rows of
+one unit can add is covered several times over: else an analyst could write a statement that is
+just in time without a person and late with that person.
+"""
+
+from fractions import Fraction
+from math import ceil, prod
+from typing import TYPE_CHECKING
+
+from discreet.query.statement.relations import scans
+
+if TYPE_CHECKING:
+    from discreet.plan.model import Plan
+
+__all__ = ["ENGINE_SECONDS", "GRID_SECONDS", "whole_steps", "working_seconds"]
+
+ENGINE_SECONDS = {
+    "prepared": Fraction(1, 20),
+    "duckdb": Fraction(2),
+    "postgresql": Fraction(2),
+    "spark": Fraction(30),
+}
+"""What one reading of a table may take, where its schema does not say: prepared, or in place."""
+
+GRID_SECONDS = Fraction(1, 20)
+"""The step of remote sessions, unless the custodian sets another."""
+
+_FREE_CELLS = 2000
+_MOST_CELLS = 10**6
+_SECONDS_PER_CELL = Fraction(1, 100_000)
+_CANDIDATES_PER_CELL = 16
+_PRIVATE_KEYS = Fraction(1)  # how many there are is not public
+# DuckDB takes 2 to 3 microseconds to plan a character of a statement, and up to 0.5 nanoseconds to
+# evaluate it on a row, in long conditions, lists, cases and select lists alike.
+_SECONDS_PER_CHARACTER = Fraction(1, 50_000)
+_SECONDS_PER_CHARACTER_AND_ROW = Fraction(1, 250_000_000)
+_FREE_SECONDS = Fraction(1, 25)  # of these: one reading of a table has room for a short statement
+_MOST_SECONDS = 10  # of these
+
+
+def whole_steps(seconds: Fraction, step: Fraction) -> Fraction:
+    """The whole steps of time that cover so many seconds; at least one.
+
+    Privacy: none (touches no data).
+    >>> whole_steps(Fraction(1, 20), Fraction(2)), whole_steps(Fraction(5), Fraction(2))
+    (Fraction(2, 1), Fraction(6, 1))
+    """
+    return max(1, ceil(seconds / step)) * step
+
+
+def working_seconds(plan: "Plan") -> Fraction:
+    """The seconds of a plan: of the tables it reads, once for its sums and once for each column
+    that is picked from, and as often as joins and subqueries make rows anew; of the length of its
+    statement; of what it adds noise to.
+
+    Privacy: none (touches no data).
+    >>> working_seconds.__name__
+    'working_seconds'
+    """
+    groups = prod(len(each.codes) for each in plan.domains if not each.private)
+    candidates = sum(each.candidates for each in plan.picks) // _CANDIDATES_PER_CELL
+    cells = min(groups * (len(plan.measures) + candidates), _MOST_CELLS)
+    readings = max(1, bool(plan.measures) + len(plan.picks))
+    seconds = plan.engine_seconds * readings * _passes(plan) + _statement_seconds(plan)
+    seconds += max(0, cells - _FREE_CELLS) * _SECONDS_PER_CELL
+    private = any(each.private for each in plan.domains)
+    return seconds + _PRIVATE_KEYS if private else seconds
+
+
+def _passes(plan: "Plan") -> Fraction:
+    """How many rows of one unit are handled for each that is read."""
+    rows = {table.name: table.rows_per_unit or 1 for table in plan.tables if table.kind != "public"}
+    read = sum(rows.get(name, 0) for name in scans(plan.query.source))
+    return max(Fraction(1), Fraction(plan.work, max(1, read)))
+
+
+def _statement_seconds(plan: "Plan") -> Fraction:
+    """What planning a long statement, and evaluating it on the rows of one unit, may take."""
+    seconds = len(plan.sql) * (_SECONDS_PER_CHARACTER + plan.work * _SECONDS_PER_CHARACTER_AND_ROW)
+    return min(max(Fraction(0), seconds - _FREE_SECONDS), Fraction(_MOST_SECONDS))

@@ -1,0 +1,130 @@
+"""Which way a quantile is picked: by rank among a few thousand candidates, by rank on a finer list,
+or exactly with smooth noise. Public facts decide, by what each would be off on evenly spread rows.
+Nothing here touches data.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from discreet.plan.model import Draft, Plan
+from discreet.plan.rules.candidates import MOST_CELLS, Choice, Pick, Way, chooser, pick
+from discreet.plan.rules.measures import Chosen, noticeable
+from discreet.plan.rules.price import Price
+from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.sql.expressions import scope
+
+__all__ = ["decided", "expected_error", "forms"]
+
+_CLEARLY = 0.8  # smooth noise promises nothing, a finer list less: worth a fifth of the error
+_SMALLEST_SHARE = 1 << 20  # the largest denominator of a fraction that smooth noise knows
+
+
+def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
+    """The draft with a way, a list of candidates and a mechanism for each pick.
+
+    Ways that are given are kept where they are proved. Otherwise a choice by rank it is, unless a
+    count of rows is supposed and another way errs clearly less on so many evenly spread rows.
+    Privacy: none (touches no data).
+    >>> decided.__name__
+    'decided'
+    """
+    found: list[tuple[Pick, Choice]] = []
+    ways: list[Way] = []
+    given = draft.ways if len(draft.ways) == len(draft.picks) else ()
+    for place, price in enumerate(prices):
+        plain = draft.picks[place]
+        known: dict[Way, tuple[Pick, Choice]] = {Way.RANKED: (plain, chooser(plain, price))}
+        wanted = given[place] if given else Way.RANKED
+        if wanted is not Way.RANKED or (not given and draft.supposed is not None):
+            known = forms(draft, place, price)
+        if not given and draft.supposed is not None:
+            wanted = _preferred(known, draft.supposed)
+        wanted = wanted if wanted in known else Way.RANKED
+        ways.append(wanted)
+        found.append(known[wanted])
+    return replace(
+        draft,
+        picks=tuple(each for each, _ in found),
+        choices=tuple(choice for _, choice in found),
+        ways=tuple(ways),
+        supposed=draft.supposed if set(ways) - {Way.RANKED} else None,
+    )
+
+
+def forms(made: Draft | Plan, place: int, price: Price) -> dict[Way, tuple[Pick, Choice]]:
+    """The ways that are proved for a pick, each with its candidates and its mechanism.
+
+    Other ways than the first are for one quantile of an expression, inside (0, 1). Smooth noise is
+    for numbers, and for questions without groups: there all rows that a unit moves are in one
+    table, and their number is what the noise is made for.
+    Privacy: none (touches no data).
+    >>> forms.__name__
+    'forms'
+    """
+    plain, fine = _lists(made, place)
+    known: dict[Way, tuple[Pick, Choice]] = {Way.RANKED: (plain, chooser(plain, price))}
+    if len(plain.fractions) != 1 or not 0 < plain.fractions[0] < 1:
+        return known
+    if fine.width < plain.width:
+        known[Way.FINE] = fine, chooser(fine, price)
+    smooth = not made.domains and fine.kind == "number" and fine.candidates > 1
+    if smooth and fine.fractions[0].denominator <= _SMALLEST_SHARE:
+        noise = Smoothed.of_price(
+            fraction=fine.fractions[0],
+            candidates=fine.candidates,
+            moved=int(noticeable(fine.sensitivity).l1),
+            price=price,
+        )
+        known[Way.SMOOTH] = fine, noise
+    return known
+
+
+def _lists(made: Draft | Plan, place: int) -> tuple[Pick, Pick]:
+    """The usual list of candidates and a finer one."""
+    assert made.contribution is not None
+    alike = tuple(
+        each for each, found in made.estimators if isinstance(found, Chosen) and found.pick == place
+    )
+    columns, groups = scope(made.table, made.dialect), made.contribution.groups_in_all
+    moved = made.picks[place].sensitivity
+    plain = pick(alike, columns, groups=groups, sensitivity=moved)
+    return plain, pick(alike, columns, groups=groups, sensitivity=moved, finest=MOST_CELLS)
+
+
+def _preferred(known: dict[Way, tuple[Pick, Choice]], rows: int) -> Way:
+    errors = {way: expected_error(*form, rows) for way, form in known.items()}
+    by_rank = [errors[way] for way in (Way.RANKED, Way.FINE) if way in errors]
+    if errors.get(Way.SMOOTH, math.inf) < _CLEARLY * min(by_rank):
+        return Way.SMOOTH
+    return Way.FINE if by_rank[-1] < _CLEARLY * by_rank[0] else Way.RANKED
+
+
+def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
+    """How far off a quantile is on average where so many rows are spread evenly, in values.
+
+    Off is the distance from the nearest value whose rank is right. A choice by rank takes the gap k
+    ranks away in proportion to e^(-k/scale), a place in it evenly; it falls on the right gap itself
+    for every other number of rows, and on a single row as one candidate among those of two gaps.
+    Smooth noise is off by its mean size. Both name the middle of a bucket. Less than half a step
+    counts as half a step.
+    Privacy: none (touches no data).
+    >>> from fractions import Fraction
+    >>> from discreet.loss import Pure, Sensitivity
+    >>> facts = ("x", "", "number", Fraction(1), 0, 65_535, 1, (), (Fraction(1, 2),))
+    >>> one = Pick(*facts, Sensitivity.single(1))
+    >>> round(expected_error(one, chooser(one, Pure(epsilon=1)), 1000), 1)
+    54.4
+    """
+    span = pick.upper - pick.lower + 1
+    gap = span / rows
+    if isinstance(choice, Smoothed):
+        off = choice.gaps
+    else:
+        scale = float(choice.scale)
+        fall = -math.expm1(-1 / scale)  # 1 - e^(-1/scale)
+        ranks = math.exp(-1 / scale) / fall
+        beside = 2 * gap / pick.width * math.exp(-1 / (2 * scale)) / fall
+        off = ranks + beside / (1 + beside) / 4
+    steps = min(gap * off + (pick.width - 1) / 4, span / 2)
+    return max(steps, 0.5) * float(pick.step)

@@ -1,0 +1,248 @@
+"""Which groups an answer shows when that is not public: private keys, or the leading groups.
+Decided before data is touched; the exact counts come from the curator and do not stay here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.errors import UnprovableRequest
+from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.mechanisms.keys.partition import Partition
+from discreet.mechanisms.keys.threshold import Threshold
+from discreet.mechanisms.selection.top_k import TopK
+from discreet.noise.bits import BitSource
+from discreet.plan.rules.measures import Contribution, Measure
+from discreet.plan.rules.price import Noise, Price, choose, root_down, shared
+from discreet.query.algebra import Aggregate, Statistic
+from discreet.rationals import ceil_decimal, sqrt_up
+
+__all__ = [
+    "Kept",
+    "Leading",
+    "Ranking",
+    "Selection",
+    "Shown",
+    "kept_keys",
+    "leading",
+    "ranking",
+    "selection_loss",
+    "shown_keys",
+]
+
+_LEVEL = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Private keys whose noisy number of units, measure `place`, reaches a threshold.
+
+    Privacy: the noise is the measure's own; the threshold adds delta [KKMN09, Thm. 1].
+    >>> Shown.__name__
+    'Shown'
+    """
+
+    threshold: Threshold
+    place: int
+    counted: str
+
+    def release(self, exact: NDArray[Any], bits: BitSource) -> tuple[Sequence[int], NDArray[Any]]:
+        """The places of the keys that are shown, and the noisy column of the measure.
+
+        Privacy: as `Threshold` says.
+        >>> Shown.release.__name__
+        'release'
+        """
+        kept, noisy = self.threshold.release(exact, bits)
+        return kept.tolist(), noisy
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Private keys chosen by the optimal rule from their exact numbers of units.
+
+    Privacy: as `Partition` says [DVGM22, Thm. 1].
+    >>> Kept.__name__
+    'Kept'
+    """
+
+    rule: Partition
+    counted: str
+
+    def release(self, exact: NDArray[Any], bits: BitSource) -> Sequence[int]:
+        """The places of the keys that are shown.
+
+        Privacy: as `Partition` says.
+        >>> Kept.release.__name__
+        'release'
+        """
+        return list(map(int, self.rule.release(exact, bits)))
+
+
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """The groups with the largest counts, best first, of public groups.
+
+    Privacy: as `TopK` says [CR21, Lemma 3.4].
+    >>> Leading.__name__
+    'Leading'
+    """
+
+    ranking: TopK
+    counted: str
+    sensitivity: Sensitivity
+
+    def release(self, exact: NDArray[Any], bits: BitSource) -> Sequence[int]:
+        """The places of the leading groups, best first.
+
+        Privacy: as `TopK` says.
+        >>> Leading.release.__name__
+        'release'
+        """
+        return self.ranking.release(exact, bits)
+
+
+Selection = Shown | Kept | Leading
+"""How the groups of an answer are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The decision to choose the leading groups first, and the ranking errors that decided it.
+
+    `shown` says whether the count itself is a column of the answer.
+    Privacy: none (touches no data).
+    >>> Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0).count
+    3
+    """
+
+    count: int
+    groups: int
+    counted: str
+    sensitivity: Sensitivity
+    shown: bool
+    choosing: float
+    noising: float
+
+
+def ranking(
+    contribution: Contribution,
+    wanted: Aggregate,
+    others: Sequence[Aggregate],
+    *,
+    count: int,
+    kind: type[Price],
+    counted: str,
+) -> Ranking | None:
+    """Choose the leading groups first if that ranks them better than noise on every group.
+
+    Where the wanted count is among the `others` that are shown, half the price goes to the choice,
+    and the counts must not be worse off for it either.
+    Privacy: none (touches no data); public facts alone decide.
+    >>> from discreet.loss import Relation
+    >>> ten = Contribution(10, 10, 50, Relation.ADD_REMOVE)
+    >>> units = Aggregate(Statistic.UNITS, None)
+    >>> found = ranking(ten, units, [units], count=1, kind=ZCDP, counted="")
+    >>> found is not None and found.choosing < found.noising
+    True
+    """
+    groups = contribution.groups_in_all
+    if groups is None or not count < groups:
+        return None
+    shown = wanted in others
+    before, after = (
+        each.of_units() if wanted.statistic is Statistic.UNITS else each.of(0, 1)
+        for each in (contribution, replace(contribution, groups_in_all=count))
+    )
+    whole: Price = Pure(epsilon=1) if kind is Pure else ZCDP(rho=1)
+    half = shared(whole, Fraction(1, 2))
+    noise = _noise(before, whole if shown else half)
+    made = Ranking(count, groups, counted, before, shown, 0.0, 0.0)
+    # Two noisy counts change places only if one of them is off by half their distance.
+    noising = 2 * noise.error(1 - (1 - _LEVEL) / groups)
+    choosing = leading(made, half).ranking.error(_LEVEL)
+    worse = shown and _noise(after, half).error(_LEVEL) > noise.error(_LEVEL)
+    if choosing > noising or worse:
+        return None
+    return replace(made, choosing=choosing, noising=noising)
+
+
+def _noise(sensitivity: Sensitivity, price: Price) -> Noise:
+    return choose(Measure("count", (), sensitivity, Fraction(1)), price)
+
+
+def leading(made: Ranking, price: Price) -> Leading:
+    """Choose the leading groups for this price.
+
+    Privacy: none (touches no data); the scale is rounded up.
+    >>> one = Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0)
+    >>> leading(one, Pure(epsilon=6)).ranking.scale
+    Fraction(1, 1)
+    """
+    unit = TopK(scale=1, count=made.count, candidates=made.groups)
+    if isinstance(price, Pure):
+        scale = unit.pure_loss(made.sensitivity).epsilon / price.epsilon
+    else:
+        scale = ceil_decimal(sqrt_up(unit.loss(made.sensitivity).rho / price.rho))
+    ranking = TopK(scale=scale, count=made.count, candidates=made.groups)
+    return Leading(ranking, made.counted, made.sensitivity)
+
+
+def shown_keys(
+    measure: Measure, place: int, noise: Noise, *, counted: str, delta: Fraction | None
+) -> Shown:
+    """Show private keys with the noisy count that is asked for anyway.
+
+    Privacy: none (touches no data).
+    >>> shown_keys.__name__
+    'shown_keys'
+    """
+    keys = measure.sensitivity.groups
+    threshold = Threshold.of(noise=noise, delta=_some(delta), keys_per_unit=keys)
+    return Shown(threshold, place, counted)
+
+
+def kept_keys(
+    contribution: Contribution, price: Price, *, counted: str, delta: Fraction | None
+) -> Kept:
+    """Choose private keys by themselves, for this price.
+
+    Privacy: none (touches no data); epsilon is rounded down.
+    >>> kept_keys.__name__
+    'kept_keys'
+    """
+    some = _some(delta)
+    assert isinstance(price, ZCDP)
+    keys = contribution.of_units().groups
+    epsilon = root_down(2 * keys * price.rho)
+    return Kept(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
+
+
+def _some(delta: Fraction | None) -> Fraction:
+    if delta is None:
+        raise UnprovableRequest(
+            "keys that are not public can be shown only at the price of some delta, and this "
+            "budget is pure. Ask the custodian for a grant with delta, or for declared keys. "
+            "Nothing was run or charged."
+        )
+    return delta
+
+
+def selection_loss(selection: Selection, measures: Sequence[Measure], price: Price) -> Price:
+    """What choosing the groups adds to the cost of the measures, in the terms of the price.
+
+    Privacy: as the mechanism says; a threshold on a paid count adds its delta only.
+    >>> selection_loss.__name__
+    'selection_loss'
+    """
+    if isinstance(selection, Leading):
+        if isinstance(price, Pure):
+            return selection.ranking.pure_loss(selection.sensitivity)
+        return selection.ranking.loss(selection.sensitivity)
+    if isinstance(selection, Kept):
+        return selection.rule.zcdp_loss()
+    loss = selection.threshold.loss(measures[selection.place].sensitivity)
+    return ZCDP(rho=0, delta=loss.delta)

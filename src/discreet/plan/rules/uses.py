@@ -1,0 +1,161 @@
+"""Which columns of registered tables a statement reads in a way that their bounds can change.
+Knows expressions, sources and schemas; never data.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import cast
+
+from discreet.plan.rules.aggregates import aggregates_of
+from discreet.query.algebra import (
+    Aggregate,
+    Compare,
+    Expression,
+    Field,
+    IsNull,
+    Join,
+    Literal,
+    Member,
+    PerUnit,
+    Query,
+    Rows,
+    Scan,
+    Source,
+    Statistic,
+)
+from discreet.query.literals import parts_of
+from discreet.schema.column import Column
+from discreet.schema.table import Table
+
+__all__ = ["columns_read", "fields_of"]
+
+Read = dict[tuple[str, str], None]  # in the order in which they are read
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """The registered columns that a column comes from; `column` where it is one of them itself."""
+
+    columns: tuple[tuple[str, str], ...]
+    column: Column | None = None
+
+
+_Names = Mapping[str, _Origin]
+
+
+def columns_read(query: Query, tables: Mapping[str, Table]) -> tuple[tuple[str, str], ...]:
+    """Table and column of every value that the statement computes with, each once.
+
+    Whether a value is missing, and a comparison with a constant between the bounds, does not
+    depend on them.
+    Privacy: none (touches no data).
+    >>> from discreet.query.parse import parse
+    >>> known = {"t": Table("t", columns=(Column("a", "integer", upper=9),))}
+    >>> columns_read(parse("SELECT SUM(a) FROM t WHERE a > 3", known), known)
+    (('t', 'a'),)
+    >>> columns_read(parse("SELECT COUNT(a) FROM t WHERE a > 3", known), known)
+    ()
+    """
+    read: Read = {}
+    names = _names(query.source, tables, read)
+    results = [*(each.expression for each in query.outputs)]
+    results += [each.expression for each in query.order]
+    if query.having is not None:
+        results.append(query.having)
+    values: list[Expression] = [found for each in results for found in aggregates_of(each)]
+    values += [key.expression for key in query.keys]
+    if query.where is not None:
+        values.append(query.where)
+    for each in values:
+        _mark(each, names, read)
+    return tuple(read)
+
+
+def fields_of(expression: object) -> Iterator[str]:
+    """The names of all columns in an expression.
+
+    Privacy: none (touches no data).
+    >>> list(fields_of(Compare(">", Field("age"), Literal(Fraction(40)))))
+    ['age']
+    """
+    if isinstance(expression, Field):
+        yield expression.name
+    for part in parts_of(expression):
+        yield from fields_of(part)
+
+
+def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
+    """The columns of a source; what its own conditions read is marked."""
+    match source:
+        case Scan(table, renamed):
+            called = dict(renamed)
+            return {
+                called.get(each.name, each.name): _Origin(((table, each.name),), each)
+                for each in tables[table].columns
+            }
+        case Join(_, left, right, on):
+            both = {**_names(left, tables, read), **_names(right, tables, read)}
+            for pair in on:
+                for name in pair:
+                    _mark(Field(name), both, read)
+            return both
+        case Rows(inner, where, columns):
+            names = _names(inner, tables, read)
+            return _computed(columns, names, where, read)
+        case PerUnit(inner, where, keys, columns):
+            names = _names(inner, tables, read)
+            known = {**names, **_computed(keys, names, None, read)}
+            return _computed(columns, known, where, read)
+
+
+def _computed(
+    columns: tuple[tuple[str, Expression], ...],
+    names: _Names,
+    where: Expression | None,
+    read: Read,
+) -> _Names:
+    if where is not None:
+        _mark(where, names, read)
+    return {name: _origin(expression, names) for name, expression in columns}
+
+
+def _origin(expression: Expression, names: _Names) -> _Origin:
+    if isinstance(expression, Field):
+        return names.get(expression.name, _Origin(()))
+    inside: Read = {}
+    _mark(expression, names, inside)
+    return _Origin(tuple(inside))
+
+
+def _mark(expression: object, names: _Names, read: Read) -> None:
+    match expression:
+        case Field(name):
+            read |= dict.fromkeys(names[name].columns if name in names else ())
+        case IsNull(Field()) | Aggregate(Statistic.VALUES, Field()):
+            pass
+        case Compare(_, Field(name), Literal() as constant) if _inside(names, name, constant):
+            pass
+        case Compare(_, Literal() as constant, Field(name)) if _inside(names, name, constant):
+            pass
+        case Member(Field(name), values) if all(_inside(names, name, each) for each in values):
+            pass
+        case _:
+            for part in parts_of(expression):
+                _mark(part, names, read)
+
+
+def _inside(names: _Names, name: str, constant: Literal) -> bool:
+    """Whether a constant lies between the bounds of a registered column, at neither of them."""
+    column = names[name].column if name in names else None
+    if column is None or column.private_keys:
+        return False
+    value = constant.value
+    if column.kind in ("integer", "number") and isinstance(value, Fraction):
+        return column.lower * column.step < value < column.upper * column.step
+    wanted = {"date": date, "datetime": datetime}.get(column.kind)
+    if wanted is None or type(value) is not wanted:
+        return False
+    low, high = (cast(date, column.decode(end)) for end in (column.lower, column.upper))
+    return low < value < high

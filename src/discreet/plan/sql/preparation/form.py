@@ -1,0 +1,160 @@
+"""What every dialect has to say so that raw values become lattice integers, and the rules that are
+the same in all of them: what NULL, NaN and infinities become, exact rounding. Never sees data.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from discreet.errors import SchemaError
+from discreet.plan.sql.dialect import Dialect
+from discreet.schema.column import AS_NULL, Column
+
+__all__ = [
+    "EXACT_LIMIT",
+    "Reader",
+    "Reading",
+    "clamped",
+    "half_even",
+    "ruled",
+    "scaled",
+    "unit_refusal",
+]
+
+EXACT_LIMIT = 10**37
+"""Products of decimals stay below this, which DuckDB's and Spark's widest integers hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One raw value as SQL: its integer, and conditions for what the rules speak of.
+
+    `code` is NULL for NULL, for NaN and for what cannot be read; infinities are clamped.
+    Privacy: none (touches no data).
+    >>> Reading('"a"').nan is None
+    True
+    """
+
+    code: str
+    nan: str | None = None
+    infinite: str | None = None
+    below: str | None = None
+    above: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How one dialect reads raw values.
+
+    `readings` maps a column's kind to a function of the column, the value and the source's type;
+    `text` is the value of a type as text, told apart byte by byte; `unit` a unit as an integer, a
+    UUID or such a text, one for all values that the type itself calls equal, or a refusal;
+    `widths` are integer types with the power of two they end at; `first_rows` keeps the first
+    `rows_per_unit` rows of each unit: it takes the rows, the columns, the order and the number.
+    Privacy: none (touches no data).
+    >>> from discreet.plan.sql.preparation.spark import SPARK_READER
+    >>> SPARK_READER.dialect.name
+    'spark'
+    """
+
+    dialect: Dialect
+    widths: tuple[tuple[int, str], ...]
+    readings: Mapping[str, Callable[[Column, str, str], Reading]]
+    text: Callable[[str, str, str], str]
+    unit: Callable[[str, str, str], str]
+    first_rows: Callable[[str, str, str, int], str]
+
+
+def unit_refusal(what: str, kind: str, accepted: str, example: str) -> SchemaError:
+    """The error for a unit of a type that is not on its dialect's list.
+
+    Only types whose equality becomes equality of integers or bytes are on it: a unit that is
+    split contributes more rows than its bound.
+    Privacy: none (touches no data).
+    >>> print(unit_refusal("t.id", "CITEXT", "integer or text", "lower(id::text)"))
+    t.id: a unit of the type citext is refused, because values that are equal in the source could \
+become several units. A unit may be of the types integer or text. Make it one of these in a view, \
+so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
+was added, run or charged.
+    """
+    return SchemaError(
+        f"{what}: a unit of the type {kind.lower()} is refused, because values that are equal in "
+        f"the source could become several units. A unit may be of the types {accepted}. Make it "
+        f"one of these in a view, so that equal values are one, such as {example}, and name the "
+        "view as the source. Nothing was added, run or charged."
+    )
+
+
+def ruled(column: Column, reading: Reading) -> str:
+    """The integer of a value after the column's rules for NULL, NaN and infinities.
+
+    Privacy: none (touches no data).
+    >>> ruled(Column("a", "integer", null=0), Reading('"a"'))
+    'coalesce("a", 0)'
+    """
+    code = reading.code
+    if isinstance(column.null, int):
+        code = f"coalesce({code}, {column.null})"
+    arms = ""
+    if reading.nan is not None and column.nan != AS_NULL:
+        constant = column.nan if isinstance(column.nan, int) else "NULL"
+        arms += f" WHEN {reading.nan} THEN {constant}"
+    if reading.infinite is not None and column.infinity != "clamp":
+        arms += f" WHEN {reading.infinite} THEN NULL"
+    return f"CASE{arms} ELSE {code} END" if arms else code
+
+
+def clamped(column: Column, value: str, low: str, high: str, inside: str) -> Reading:
+    """A value between two limits of its own type, and `inside` for what lies between them.
+
+    Privacy: none (touches no data).
+    >>> clamped(Column("a", "integer", upper=9), '"a"', "0", "9", '"a"').code
+    'CASE WHEN "a" <= 0 THEN 0 WHEN "a" >= 9 THEN 9 ELSE "a" END'
+    """
+    code = (
+        f"CASE WHEN {value} <= {low} THEN {column.lower} "
+        f"WHEN {value} >= {high} THEN {column.upper} ELSE {inside} END"
+    )
+    return Reading(code, below=f"{value} < {low}", above=f"{value} > {high}")
+
+
+def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading | None:
+    """The exact reading of an integer that counts 10**-digits; None where it would not fit.
+
+    Ties go to the even neighbour. The limits are integers, so comparing with them is exact.
+    Privacy: none (touches no data).
+    >>> from discreet.plan.sql.dialect import DUCKDB
+    >>> from fractions import Fraction
+    >>> cents = Column("a", "number", step=Fraction(1, 100), upper=900)
+    >>> scaled(cents, "u", 2, DUCKDB).code
+    'CASE WHEN u <= 0 THEN 0 WHEN u >= 900 THEN 900 ELSE u END'
+    """
+    ratio = 1 / (column.step * 10**digits)
+    factor, divisor = ratio.numerator, ratio.denominator
+    reach = max(abs(column.lower), abs(column.upper), 1)
+    if 4 * reach * divisor >= EXACT_LIMIT:
+        return None
+    low = column.lower * divisor // factor
+    high = -(-column.upper * divisor // factor)
+    product = value if factor == 1 else f"({value} * {factor})"
+    inside = product
+    if divisor != 1:
+        inside = half_even(f"({product} - {column.lower * divisor})", divisor, column, dialect)
+    return clamped(column, value, str(low), str(high), inside)
+
+
+def half_even(above_lower: str, divisor: int, column: Column, dialect: Dialect) -> str:
+    """lower + above_lower / divisor, rounded to the nearest integer and ties to the even one.
+
+    Privacy: none (touches no data).
+    >>> from discreet.plan.sql.dialect import DUCKDB
+    >>> half_even("m", 2, Column("a", "integer", upper=9), DUCKDB).startswith("(0 + m // 2) + CASE")
+    True
+    """
+    quotient = dialect.quotient(above_lower, divisor, column.upper - column.lower)
+    floor = f"({column.lower} + {quotient})"
+    whole = f"CAST({quotient} AS {dialect.wide}) * {divisor}"
+    twice = f"2 * ({above_lower} - {whole})"
+    return (
+        f"{floor} + CASE WHEN {twice} > {divisor} THEN 1 "
+        f"WHEN {twice} = {divisor} AND {floor} % 2 <> 0 THEN 1 ELSE 0 END"
+    )

@@ -1,0 +1,240 @@
+"""How comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS are read.
+LIKE is resolved here, on the declared keys: no pattern reaches an engine.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import (
+    Compare,
+    Expression,
+    IsNull,
+    Junction,
+    Literal,
+    Member,
+    Negation,
+)
+from discreet.query.readers.moments import aligned
+from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["CONDITIONS", "matches"]
+
+_MOST_MEMBERS = 1000
+_LONGEST_PATTERN = 256
+_OPERATORS = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _compare(operator: str, left: Typed, right: Typed, node: "Expr") -> Expression:
+    left, right = aligned(left, right, node)
+    if operator not in ("=", "<>") and left.kind in (Kind.TEXT, Kind.OPEN, Kind.BOOLEAN):
+        raise UnsafeQuery(
+            f"{operator} between values of kind {left.kind}{where_in_text(node)} has no fixed "
+            "meaning. List the values with IN."
+        )
+    if isinstance(left.expression, Literal):
+        if isinstance(right.expression, Literal):
+            return Literal(_decide(operator, left.expression.value, right.expression.value))
+        return Compare(_MIRRORED[operator], right.expression, left.expression)
+    return Compare(operator, left.expression, right.expression)
+
+
+def _decide(operator: str, left: object, right: object) -> bool:
+    if operator in ("=", "<>"):
+        return (left == right) == (operator == "=")
+    if operator in (">", ">="):
+        return not _decide({">": "<=", ">=": "<"}[operator], left, right)
+    if isinstance(left, date) and isinstance(right, date):
+        return left < right or (operator == "<=" and left == right)
+    assert isinstance(left, Fraction)
+    assert isinstance(right, Fraction)
+    return left < right or (operator == "<=" and left == right)
+
+
+def _comparison(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expression")
+    operator = _OPERATORS[type(node).__name__]
+    left, right = scope.read(node.this), scope.read(node.expression)
+    return Typed(_compare(operator, left, right, node), Kind.BOOLEAN)
+
+
+def _parts(node: "Expr") -> list["Expr"]:
+    # Chains are left-deep and as long as the text allows: no recursion here.
+    parts: list[Expr] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if type(current).__name__ == "Paren":
+            only(current, "this")
+            waiting.append(current.this)
+        elif type(current) is type(node):
+            only(current, "this", "expression")
+            waiting += [current.expression, current.this]
+        else:
+            parts.append(current)
+    return parts
+
+
+def _flat(operator: str, expression: Expression) -> tuple[Expression, ...]:
+    if isinstance(expression, Junction) and expression.operator == operator:
+        return expression.parts
+    return (expression,)
+
+
+def _junction(node: "Expr", scope: Scope) -> Typed:
+    operator = "and" if type(node).__name__ == "And" else "or"
+    parts: dict[Expression, None] = {}
+    for part in _parts(node):
+        expression = _boolean(part, scope, operator.upper())
+        parts.update(dict.fromkeys(_flat(operator, expression)))
+    settling = Literal(operator == "or")
+    if settling in parts:
+        return Typed(settling, Kind.BOOLEAN)
+    parts.pop(Literal(operator == "and"), None)
+    left = tuple(parts) or (Literal(operator == "and"),)
+    return Typed(left[0] if len(left) == 1 else Junction(operator, left), Kind.BOOLEAN)
+
+
+def _boolean(node: "Expr", scope: Scope, what: str) -> Expression:
+    typed = scope.read(node)
+    if typed.kind != Kind.BOOLEAN:
+        raise UnsafeQuery(
+            f"{what} needs a condition, not {typed.kind.described}{where_in_text(node)}. "
+            "Write a comparison."
+        )
+    return typed.expression
+
+
+def _negate(expression: Expression) -> Expression:
+    if isinstance(expression, Negation):
+        return expression.operand
+    if isinstance(expression, Literal):
+        return Literal(not expression.value)
+    return Negation(expression)
+
+
+def _not(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this")
+    return Typed(_negate(_boolean(node.this, scope, "NOT")), Kind.BOOLEAN)
+
+
+def _in(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expressions")
+    listed = node.args.get("expressions") or []
+    if not 1 <= len(listed) <= _MOST_MEMBERS:
+        raise UnsafeQuery(
+            f"IN lists {len(listed)} values{where_in_text(node)}; it must be 1 to {_MOST_MEMBERS} "
+            "constants in parentheses."
+        )
+    operand = scope.read(node.this)
+    values: list[Literal] = []
+    for each in listed:
+        left, right = aligned(operand, scope.read(each), each)
+        if not isinstance(right.expression, Literal) or left.is_constant:
+            raise UnsafeQuery(
+                f"IN compares a column with constants{where_in_text(each)}. Use = and OR."
+            )
+        values.append(right.expression)
+    return Typed(Member(operand.expression, _ordered(values)), Kind.BOOLEAN)
+
+
+def _ordered(values: list[Literal]) -> tuple[Literal, ...]:
+    # One kind and never NULL, so they have an order.
+    return tuple(sorted(dict.fromkeys(values), key=lambda literal: cast(Any, literal.value)))
+
+
+def _between(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "low", "high")
+    operand = scope.read(node.this)
+    low, high = scope.read(node.args["low"]), scope.read(node.args["high"])
+    above = _compare(">=", operand, low, node)
+    below = _compare("<=", operand, high, node)
+    if isinstance(above, Literal) and isinstance(below, Literal):
+        return Typed(Literal(bool(above.value and below.value)), Kind.BOOLEAN)
+    return Typed(Junction("and", (above, below)), Kind.BOOLEAN)
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether a text fits a LIKE pattern: % is any text, _ any one character.
+
+    Privacy: none (touches no data).
+    >>> matches("north-west", "%th_west%"), matches("south", "%th_west%")
+    (True, False)
+    """
+    here = there = 0
+    retry, star = 0, -1
+    while here < len(text):
+        symbol = pattern[there] if there < len(pattern) else ""
+        if symbol == "%":
+            star, retry = there, here
+            there += 1
+        elif symbol in ("_", text[here]) and symbol:
+            here, there = here + 1, there + 1
+        elif star >= 0:
+            retry += 1
+            here, there = retry, star + 1
+        else:
+            return False
+    return not pattern[there:].strip("%")
+
+
+def _like(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expression", "negate")
+    operand, pattern = scope.read(node.this), scope.read(node.expression)
+    if not operand.keys:
+        raise UnsafeQuery(
+            f"LIKE{where_in_text(node)} needs a category column with declared keys, not "
+            f"{operand.kind.described}. Use comparisons."
+        )
+    text = pattern.expression.value if isinstance(pattern.expression, Literal) else None
+    if not isinstance(text, str) or len(text) > _LONGEST_PATTERN:
+        raise UnsafeQuery(
+            f"LIKE{where_in_text(node)} needs a pattern of at most {_LONGEST_PATTERN} characters "
+            "in single quotes."
+        )
+    if type(node).__name__ == "ILike":
+        found = [key for key in operand.keys if matches(key.casefold(), text.casefold())]
+    else:
+        found = [key for key in operand.keys if matches(key, text)]
+    # No key fits: then the pattern is itself no key, and equals nothing.
+    values = _ordered([Literal(key) for key in found or [text]])
+    member = Member(operand.expression, values)
+    return Typed(_negate(member) if node.args.get("negate") else member, Kind.BOOLEAN)
+
+
+def _is(node: "Expr", scope: Scope) -> Typed:
+    only(node, "this", "expression")
+    operand = scope.read(node.this)
+    target = scope.read(node.expression).expression
+    if operand.is_constant or scope.level != "row":
+        raise refuse(node, "Results are never NULL; compare columns in WHERE.")
+    present = Negation(IsNull(operand.expression))
+    if target == Literal(None):
+        return Typed(present.operand, Kind.BOOLEAN)
+    if operand.kind != Kind.BOOLEAN or not isinstance(target, Literal):
+        raise refuse(node, "Write IS NULL, or IS TRUE for a condition.")
+    holds = operand.expression if target.value is True else _negate(operand.expression)
+    return Typed(Junction("and", (present, holds)), Kind.BOOLEAN)
+
+
+CONDITIONS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "And": _junction,
+        "Between": _between,
+        "ILike": _like,
+        "In": _in,
+        "Is": _is,
+        "Like": _like,
+        "Not": _not,
+        "Or": _junction,
+        **dict.fromkeys(_OPERATORS, _comparison),
+    }
+)
+"""How each class of condition is read, by the name of its class."""

@@ -1,0 +1,260 @@
+"""What a FROM clause makes visible: columns by their names and tables, and where the unit is.
+Knows names and kinds; what a name may be used for is decided where it is read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Field, Join, PerUnit, Rows, Scan, Source
+from discreet.query.readers.naming import free_name
+from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
+from discreet.schema.column import OTHER, Column, nearest
+from discreet.schema.names import sql_name
+from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["Relation", "Visible", "described", "renamed", "scans"]
+
+_LONGEST = 56  # a number may follow, and some engines keep 63 characters of a name
+_KINDS = MappingProxyType(
+    {
+        "integer": Kind.INTEGER,
+        "number": Kind.NUMBER,
+        "category": Kind.TEXT,
+        "boolean": Kind.BOOLEAN,
+        "date": Kind.DATE,
+        "datetime": Kind.DATETIME,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A column that can be named; `typed` is None for a unit.
+
+    `reach` is "bare" where the name alone finds it, "qualified" where its table must be named.
+    Privacy: none (touches no data).
+    >>> Visible("v", "age", Typed(Field("age"), Kind.INTEGER)).reach
+    'bare'
+    """
+
+    table: str
+    name: str
+    typed: Typed | None
+    reach: str = "bare"
+
+    @property
+    def spelt(self) -> str:
+        """How an analyst writes it without doubt.
+
+        Privacy: none (touches no data).
+        >>> Visible("v", "age", None).spelt
+        'v.age'
+        """
+        name = sql_name(self.name)
+        return f"{sql_name(self.table)}.{name}" if self.table else name
+
+
+def _typed(column: Column) -> Typed:
+    kind = Kind.OPEN if column.private_keys else _KINDS[column.kind]
+    keys = (*column.keys, OTHER) if column.other else column.keys
+    return Typed(Field(column.name), kind, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A source and the columns it shows; `population` is None if all of it is public.
+
+    `unit` is the name of the unit in the schema, None where every row is one person.
+    Privacy: none (touches no data).
+    >>> age = Column("age", "integer", upper=110)
+    >>> Relation.of(Table("visits", columns=(age,)), "v").columns[0].spelt
+    'v.age'
+    """
+
+    source: Source
+    columns: tuple[Visible, ...]
+    population: str | None
+    unit: str | None
+
+    @staticmethod
+    def of(table: Table, alias: str) -> "Relation":
+        """The rows of a registered table under an alias.
+
+        Privacy: none (touches no data).
+        >>> Relation.of(Table("codes", kind="public"), "c").population is None
+        True
+        """
+        shown = [] if table.unit is None else [Visible(alias, table.unit, None)]
+        shown += [Visible(alias, each.name, _typed(each)) for each in table.columns]
+        population = None if table.kind == "public" else table.population
+        return Relation(Scan(table.name), tuple(shown), population, table.unit)
+
+    @property
+    def units(self) -> tuple[Visible, ...]:
+        """The columns that hold the unit.
+
+        Privacy: none (touches no data).
+        >>> Relation.of(Table("t", unit="id"), "t").units[0].name
+        'id'
+        """
+        return tuple(each for each in self.columns if each.typed is None)
+
+    @property
+    def spellings(self) -> Mapping[str, str]:
+        """The analyst's name of every column, by its name in the source.
+
+        Privacy: none (touches no data).
+        >>> Relation.of(Table("t", columns=(Column("a", "boolean"),)), "t").spellings["a"]
+        'a'
+        """
+        return {name: each.name for each in self.columns if (name := _field(each))}
+
+    def called(self, alias: str) -> "Relation":
+        """The same with all columns under one alias.
+
+        Privacy: none (touches no data).
+        >>> Relation.of(Table("t", unit="id"), "t").called("p").units[0].spelt
+        'p.id'
+        """
+        columns = tuple(replace(each, table=alias) for each in self.columns)
+        return replace(self, columns=columns)
+
+    def find(self, node: "Expr") -> Visible:
+        """The column that a parsed name means.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> Relation.of(Table("t", unit="id"), "v").find(sqlglot.parse_one("V.Id")).name
+        'id'
+        """
+        name, table = _written(node)
+        known = dict.fromkeys(each.table for each in self.columns)
+        if table and table.casefold() not in {each.casefold() for each in known}:
+            own = sql_name(name[:60])
+            listed = " or ".join(f"{sql_name(each)}.{own}" for each in known if each)
+            raise UnsafeQuery(
+                f"{table[:60]!r}{where_in_text(node)} is not the table asked about. "
+                f"Write {listed or own}."
+            )
+        found = self.named(name, table)
+        if len(found) > 1:
+            listed = " or ".join(each.spelt for each in found)
+            raise UnsafeQuery(
+                f"{name!r}{where_in_text(node)} is in several tables. Write {listed}."
+            )
+        if found:
+            return found[0]
+        columns = [each.name for each in self.columns]
+        keys = {key for each in self.columns if each.typed is not None for key in each.typed.keys}
+        hint = f"Text stands in single quotes: '{name}'." if name in keys else ""
+        raise UnsafeQuery(
+            f"{described(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
+            f"{hint or nearest(name[:60], columns, spelt=sql_name)}"
+        )
+
+    def named(self, name: str, table: str = "") -> list[Visible]:
+        """The columns of that name, in that table if one is given.
+
+        Privacy: none (touches no data).
+        >>> Relation.of(Table("t", unit="id"), "t").named("age")
+        []
+        """
+        reach = ("bare", "qualified") if table else ("bare",)
+        return [
+            each
+            for each in self.columns
+            if each.name.casefold() == name.casefold()
+            and each.reach in reach
+            and (not table or each.table.casefold() == table.casefold())
+        ]
+
+
+def _field(column: Visible) -> str:
+    expression = None if column.typed is None else column.typed.expression
+    return expression.name if isinstance(expression, Field) else ""
+
+
+def _written(node: "Expr") -> tuple[str, str]:
+    only(node, "this", "table")
+    if type(node.this).__name__ != "Identifier":
+        raise refuse(node.this)
+    table = node.args.get("table")
+    return str(node.this.this), "" if table is None else str(table.this)
+
+
+def scans(source: Source) -> Iterator[str]:
+    """The tables that a source reads, as often as it reads them.
+
+    Privacy: none (touches no data).
+    >>> list(scans(Join("inner", Scan("a"), Scan("a"), ())))
+    ['a', 'a']
+    """
+    match source:
+        case Scan(table):
+            yield table
+        case Join(_, left, right):
+            yield from scans(left)
+            yield from scans(right)
+        case Rows(inner) | PerUnit(inner):
+            yield from scans(inner)
+
+
+def described(source: Source) -> str:
+    """What to call a source in a message.
+
+    Privacy: none (touches no data).
+    >>> described(Scan("visits")), described(Join("inner", Scan("a"), Scan("b"), ()))
+    ('visits', 'the join')
+    """
+    match source:
+        case Scan(table):
+            return table
+        case Join():
+            return "the join"
+    return "the subquery"
+
+
+def renamed(right: Relation, taken: Iterable[str]) -> Relation:
+    """The same with new names in the source for columns whose names are taken.
+
+    Privacy: none (touches no data).
+    >>> age = Column("age", "integer", upper=110)
+    >>> renamed(Relation.of(Table("t", columns=(age,)), "v"), ["AGE"]).source
+    Scan(table='t', names=(('age', 't_age'),))
+    """
+    used = {each.casefold() for each in taken}
+    own = [name for each in right.columns if (name := _field(each))]
+    clashing = [name for name in own if name.casefold() in used]
+    if not clashing:
+        return right
+    first = next(scans(right.source))
+    kept = [*used, *own]
+    names: dict[str, str] = {}
+    for name in clashing:
+        names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
+        kept.append(names[name])
+    columns = tuple(_moved(each, names) for each in right.columns)
+    return replace(right, source=_with_names(right.source, names), columns=columns)
+
+
+def _moved(column: Visible, names: Mapping[str, str]) -> Visible:
+    if column.typed is None:
+        return column
+    name = _field(column)
+    return replace(column, typed=replace(column.typed, expression=Field(names.get(name, name))))
+
+
+def _with_names(source: Source, names: Mapping[str, str]) -> Source:
+    match source:
+        case Rows(columns=columns) | PerUnit(columns=columns):
+            renamed_columns = tuple((names.get(name, name), value) for name, value in columns)
+            return replace(source, columns=renamed_columns)
+        case Scan(table):
+            return Scan(table, tuple(names.items()))
+    raise AssertionError("a join stands only on the left")

@@ -1,0 +1,294 @@
+"""The places an expression can stand: on rows, on the rows of one unit, on the grouped result.
+Every class of node that can be read is listed; all others are refused by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Aggregate, Expression, Statistic
+from discreet.query.readers.aggregates import aggregate, is_aggregate
+from discreet.query.readers.conditions import CONDITIONS
+from discreet.query.readers.dates import DATES
+from discreet.query.readers.naming import default_name
+from discreet.query.readers.typed import Kind, Reader, Typed, missing, refuse, where_in_text
+from discreet.query.readers.values import VALUES
+from discreet.query.statement.relations import Relation, scans
+from discreet.schema.names import sql_name
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["ON_RESULTS", "ON_ROWS", "Results", "Rows", "Unit", "bare_name"]
+
+ON_ROWS: Mapping[str, Reader] = MappingProxyType({**VALUES, **CONDITIONS, **DATES})
+"""Every class of node, besides a column, that may stand on rows."""
+_VALUES_ON_RESULTS = (
+    "Add", "Boolean", "Cast", "Div", "Literal", "Mul", "Neg", "Null", "Paren", "Sub",
+)  # fmt: skip
+ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
+    {**{name: VALUES[name] for name in _VALUES_ON_RESULTS}, **CONDITIONS}
+)
+"""Every class of node, besides keys and aggregates, that may stand on results."""
+
+_OF_A_UNIT = (
+    Statistic.ROWS,
+    Statistic.VALUES,
+    Statistic.SUM,
+    Statistic.MINIMUM,
+    Statistic.MAXIMUM,
+)
+_INSTEAD = MappingProxyType(
+    {
+        Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",
+        Statistic.UNITS: "It is 1 for every unit. Write COUNT(DISTINCT unit) outside.",
+    }
+)
+
+
+def bare_name(node: "Expr") -> str:
+    """The name a node consists of, without a table before it; empty if it is anything else.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> bare_name(sqlglot.parse_one("n")), bare_name(sqlglot.parse_one("t.n"))
+    ('n', '')
+    """
+    if type(node).__name__ != "Column" or set(node.args) != {"this"}:
+        return ""
+    return str(node.this.this) if type(node.this).__name__ == "Identifier" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Expressions over the columns of a source, before grouping.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.schema import Column, Table
+    >>> table = Table("t", columns=(Column("age", "integer", upper=110),))
+    >>> Rows(Relation.of(table, "t")).read(sqlglot.parse_one("t.AGE")).expression
+    Field(name='age')
+    """
+
+    relation: Relation
+
+    @property
+    def level(self) -> str:
+        """Always "row".
+
+        Privacy: none (touches no data).
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t"), "t")).level
+        'row'
+        """
+        return "row"
+
+    def read(self, node: "Expr | None") -> Typed:
+        """Translate a node that stands on rows.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t"), "t")).read(sqlglot.parse_one("1 + 1")).expression
+        Literal(value=Fraction(2, 1))
+        """
+        if node is None:
+            raise missing()
+        name = type(node).__name__
+        if name == "Column":
+            return self._column(node)
+        if is_aggregate(node):
+            raise UnsafeQuery(
+                f"an aggregate inside another, in WHERE or in GROUP BY{where_in_text(node)} is not "
+                "supported. Conditions on aggregates go into HAVING."
+            )
+        if name not in ON_ROWS:
+            raise refuse(node)
+        return ON_ROWS[name](node, self)
+
+    def unit(self, node: "Expr") -> None:
+        """Refuse anything but a unit column.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> Rows(Relation.of(Table("t", unit="id"), "t")).unit(sqlglot.parse_one("t.id"))
+        """
+        what = f"COUNT(DISTINCT ...){where_in_text(node)}"
+        unit = self.relation.unit
+        if unit is None:
+            raise UnsafeQuery(
+                f"{what}: each row of {next(scans(self.relation.source))} is one person, without a "
+                "column to tell. Write COUNT(*)."
+            )
+        if not self.relation.units:
+            raise UnsafeQuery(
+                f"{what} counts only the unit. Select {sql_name(unit)} in the subquery."
+            )
+        if type(node).__name__ == "Column" and self.relation.find(node).typed is None:
+            return
+        unit = self.relation.units[0].name
+        raise UnsafeQuery(
+            f"{what} counts only the unit {unit!r}. "
+            f"Write COUNT(DISTINCT {sql_name(unit)}), or GROUP BY the column."
+        )
+
+    def _column(self, node: "Expr") -> Typed:
+        found = self.relation.find(node)
+        if found.typed is None:
+            raise UnsafeQuery(
+                f"{found.name!r}{where_in_text(node)} tells people apart: it stands only in "
+                f"COUNT(DISTINCT {sql_name(found.name)}), in joins and in subqueries."
+            )
+        return found.typed
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Expressions over keys (by their names in the result), aggregates and aliases.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.schema import Table
+    >>> results = Results(Rows(Relation.of(Table("t"), "t")))
+    >>> results.read(sqlglot.parse_one("COUNT(*)")).kind
+    <Kind.INTEGER: 'integer'>
+    """
+
+    rows: Rows
+    keys: Mapping[Expression, Typed] = field(default_factory=dict)
+    names: Mapping[str, Typed] = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """Always "result".
+
+        Privacy: none (touches no data).
+        >>> from discreet.schema import Table
+        >>> Results(Rows(Relation.of(Table("t"), "t"))).level
+        'result'
+        """
+        return "result"
+
+    def key(self, node: "Expr | None") -> Typed | None:
+        """The key that a node spells out, if it is one.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> Results(Rows(Relation.of(Table("t"), "t"))).key(sqlglot.parse_one("1 + 1")) is None
+        True
+        """
+        try:
+            return self.keys.get(self.rows.read(node).expression)
+        except UnsafeQuery:
+            return None
+
+    def read(self, node: "Expr | None") -> Typed:
+        """Translate a node that stands on the grouped result.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> results = Results(Rows(Relation.of(Table("t"), "t")))
+        >>> results.read(sqlglot.parse_one("COUNT(*) / 2")).expression.operator
+        '/'
+        """
+        if node is None:
+            raise missing()
+        name = type(node).__name__
+        if is_aggregate(node):
+            return aggregate(node, self.rows)
+        if name not in ("Literal", "Boolean", "Null"):
+            key = self.key(node)
+            if key is not None:
+                return key
+        if name == "Column":
+            return self._named(node)
+        if name in ON_RESULTS:
+            return ON_RESULTS[name](node, self)
+        if name in ON_ROWS:
+            raise refuse(node, "Put it into GROUP BY, or inside an aggregate.")
+        raise refuse(node)
+
+    def _named(self, node: "Expr") -> Typed:
+        name = bare_name(node)
+        if name.casefold() in self.names:
+            return self.names[name.casefold()]
+        found = self.rows.read(node)
+        name = default_name(found.expression, self.rows.relation.spellings)
+        statistic = "AVG" if found.kind.is_number else "COUNT"
+        raise UnsafeQuery(
+            f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
+            f"Add it to GROUP BY, or write {statistic}({sql_name(name)}), for instance."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.schema import Table
+    >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
+    >>> unit.read(sqlglot.parse_one("COUNT(*)")).kind
+    <Kind.INTEGER: 'integer'>
+    """
+
+    rows: Rows
+    keys: Mapping[Expression, Typed]
+
+    @property
+    def level(self) -> str:
+        """Always "row": what is computed here is a row of the subquery.
+
+        Privacy: none (touches no data).
+        >>> Unit(Rows.__new__(Rows), {}).level
+        'row'
+        """
+        return "row"
+
+    def read(self, node: "Expr | None") -> Typed:
+        """Translate a node that stands on the rows of one unit.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> from discreet.schema import Table
+        >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
+        >>> unit.read(sqlglot.parse_one("COUNT(*) + 1")).expression.operator
+        '+'
+        """
+        if node is None:
+            raise missing()
+        if is_aggregate(node):
+            return self._aggregate(node)
+        name = type(node).__name__
+        if name not in ("Literal", "Boolean", "Null"):
+            key = Results(self.rows, self.keys).key(node)
+            if key is not None:
+                return key
+        if name == "Column":
+            shown = default_name(self.rows.read(node).expression, self.rows.relation.spellings)
+            raise UnsafeQuery(
+                f"{shown!r}{where_in_text(node)} is neither grouped nor aggregated in the "
+                f"subquery. Add it to its GROUP BY, or write MAX({shown}), for instance."
+            )
+        if name in ON_ROWS:
+            return ON_ROWS[name](node, self)
+        raise refuse(node)
+
+    def _aggregate(self, node: "Expr") -> Typed:
+        found = aggregate(node, self.rows)
+        assert isinstance(found.expression, Aggregate)
+        statistic = found.expression.statistic
+        if statistic in _OF_A_UNIT:
+            whole = statistic is Statistic.SUM and self.rows.read(node.this).kind == Kind.INTEGER
+            return replace(found, kind=Kind.INTEGER) if whole else found
+        advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
+        raise UnsafeQuery(
+            f"{statistic.upper()} in a subquery{where_in_text(node)} is not supported. {advice}"
+        )

@@ -1,0 +1,302 @@
+"""The SELECT list and GROUP BY: from parsed clauses to named keys and outputs.
+Keys come from the rows; outputs may only use aggregates and constants.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import (
+    Aggregate,
+    Arithmetic,
+    Expression,
+    Field,
+    IntervalEnd,
+    Literal,
+    Output,
+)
+from discreet.query.readers.aggregates import in_ranks, is_aggregate
+from discreet.query.readers.naming import check_alias, default_name, free_name
+from discreet.query.readers.typed import Kind, Scope, Typed, only, where_in_text
+from discreet.query.statement.ranking import ordinal
+from discreet.query.statement.scopes import Results, Rows, bare_name
+from discreet.schema.column import nearest
+from discreet.schema.names import sql_name
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["Item", "Made", "condition", "items", "keyed", "meant", "outputs", "scope"]
+
+_MOST_COLUMNS = 100
+_ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of the SELECT list: its parsed node and its alias, if it has one.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> Item(sqlglot.parse_one("1"), "one").alias
+    'one'
+    """
+
+    node: "Expr"
+    alias: str | None
+
+    @property
+    def interval(self) -> str | None:
+        """The side of the interval it asks for, or None.
+
+        Privacy: none (touches no data).
+        >>> import sqlglot
+        >>> Item(sqlglot.parse_one("DP_INTERVAL_LOW(n)"), None).interval
+        'low'
+        """
+        if type(self.node).__name__ != "Anonymous":
+            return None
+        return _ENDS.get(str(self.node.this).upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A noisy column with what is known of its values.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.algebra import Statistic
+    >>> count = Aggregate(Statistic.ROWS, None)
+    >>> Made(Output("n", count), Typed(count, Kind.INTEGER)).output.name
+    'n'
+    """
+
+    output: Output
+    typed: Typed
+
+
+def items(nodes: list["Expr"]) -> tuple[Item, ...]:
+    """The SELECT list, with its aliases checked.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> [each.alias for each in items(sqlglot.parse_one("SELECT a, COUNT(*) n").expressions)]
+    [None, 'n']
+    """
+    if not 1 <= len(nodes) <= _MOST_COLUMNS:
+        raise UnsafeQuery(
+            f"the SELECT list has {len(nodes)} entries; it must have 1 to {_MOST_COLUMNS}."
+        )
+    listed: list[Item] = []
+    taken: set[str] = set()
+    for node in nodes:
+        if type(node).__name__ != "Alias":
+            listed.append(Item(node, None))
+            continue
+        only(node, "this", "alias")
+        alias = check_alias(str(node.args["alias"].this))
+        if alias.casefold() in taken:
+            raise UnsafeQuery(f"the alias {alias!r} is given twice. Choose another.")
+        taken.add(alias.casefold())
+        listed.append(Item(node.this, alias))
+    return tuple(listed)
+
+
+def condition(clause: "Expr | None", place: Scope) -> Expression | None:
+    """The condition of WHERE or HAVING, None where there is none.
+
+    Privacy: none (touches no data).
+    >>> condition(None, Rows.__new__(Rows)) is None
+    True
+    """
+    if clause is None:
+        return None
+    only(clause, "this")
+    typed = place.read(clause.this)
+    if typed.kind != Kind.BOOLEAN:
+        raise UnsafeQuery(
+            f"{type(clause).__name__.upper()} needs a condition, not {typed.kind.described}"
+            f"{where_in_text(clause)}. Write a comparison."
+        )
+    return None if typed.expression == Literal(True) else typed.expression
+
+
+def meant(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
+    """What a term of GROUP BY stands for: an entry of the SELECT list, or itself.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT 3 AS a FROM t GROUP BY 1")
+    >>> meant(select.args["group"].expressions[0], items(select.expressions), None).name
+    '3'
+    """
+    place = ordinal(node, len(listed))
+    if place is not None:
+        return listed[place].node
+    name = (
+        str(node.this.this)
+        if type(node).__name__ == "Column" and not node.args.get("table")
+        else ""
+    )
+    aliased = [each for each in listed if each.alias and each.alias.casefold() == name.casefold()]
+    if not aliased:
+        return node
+    if rows.relation.named(name) and not _same(node, aliased[0].node, rows):
+        raise UnsafeQuery(
+            f"GROUP BY {name!r}{where_in_text(node)} is both a column and the alias of something "
+            "else. Choose another alias, or group by the position in the SELECT list."
+        )
+    return aliased[0].node
+
+
+def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
+    found = rows.relation.find(column)
+    if type(other).__name__ == "Column":
+        return found == rows.relation.find(other)
+    if found.typed is None or any(is_aggregate(each) for each in other.walk()):
+        return False
+    return found.typed == rows.read(other)
+
+
+def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
+    """The GROUP BY expressions, each once.
+
+    Privacy: none (touches no data).
+    >>> keyed(None, (), Rows.__new__(Rows))
+    ()
+    """
+    if group is None:
+        return ()
+    only(group, "expressions")
+    found: dict[Expression, Typed] = {}
+    for node in group.expressions:
+        typed = rows.read(meant(node, listed, rows))
+        if typed.is_constant:
+            raise UnsafeQuery(
+                f"GROUP BY a constant{where_in_text(node)} makes one group. Leave it out."
+            )
+        found.setdefault(typed.expression, typed)
+    return tuple(found.values())
+
+
+def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Results:
+    """What expressions after grouping can refer to: every key, under its name in the result.
+
+    Privacy: none (touches no data).
+    >>> from discreet.query.statement.relations import Relation
+    >>> from discreet.schema import Table
+    >>> dict(scope((), (), Rows(Relation.of(Table("t"), "t"))).keys)
+    {}
+    """
+    spelt = rows.relation.spellings
+    plain = Results(rows, {typed.expression: typed for typed in keys})
+    names: dict[Expression, str] = {}
+    taken = [each.alias for each in listed if each.alias is not None]
+    for each in listed:
+        key = None if each.interval else plain.key(each.node)
+        if key is None:
+            continue
+        if key.expression in names:
+            raise UnsafeQuery(f"{names[key.expression]!r} is selected twice. Keep one.")
+        if each.alias is None:
+            names[key.expression] = free_name(default_name(key.expression, spelt), taken)
+            taken.append(names[key.expression])
+        else:
+            names[key.expression] = each.alias
+    for typed in keys:
+        if typed.expression not in names:
+            names[typed.expression] = free_name(default_name(typed.expression, spelt), taken)
+            taken.append(names[typed.expression])
+    fields = {
+        typed.expression: replace(typed, expression=Field(names[typed.expression]))
+        for typed in keys
+    }
+    return Results(rows, fields)
+
+
+def _walk(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    match expression:
+        case Arithmetic(_, left, right):
+            yield from _walk(left)
+            yield from _walk(right)
+
+
+def _output(item: Item, results: Results) -> Typed:
+    typed = results.read(item.node)
+    parts = list(_walk(typed.expression))
+    plain = typed.kind.is_number or isinstance(typed.expression, Aggregate)
+    if not plain or not any(isinstance(part, Aggregate) for part in parts):
+        raise UnsafeQuery(
+            f"the SELECT list{where_in_text(item.node)} may hold keys, aggregates and arithmetic "
+            "over aggregates. Put conditions into WHERE or HAVING, and leave constants out."
+        )
+    if any(isinstance(part, Field) for part in parts):
+        raise UnsafeQuery(
+            f"a key is mixed with an aggregate{where_in_text(item.node)}. Select both and combine "
+            "them in the result."
+        )
+    return typed
+
+
+def _interval(item: Item, side: str, made: dict[str, Made]) -> IntervalEnd:
+    only(item.node, "this", "expressions")
+    arguments = item.node.expressions
+    name = bare_name(arguments[0]) if len(arguments) == 1 else ""
+    what = f"{str(item.node.this).upper()}{where_in_text(item.node)}"
+    if name.casefold() not in made:
+        names = [each.output.name for each in made.values()]
+        raise UnsafeQuery(
+            f"{what} takes the alias of an aggregate in the SELECT list. "
+            f"{nearest(name[:60], names, spelt=sql_name)}"
+        )
+    output = made[name.casefold()].output
+    if in_ranks(output.expression):
+        raise UnsafeQuery(
+            f"{what}: a quantile, MIN, MAX or MODE has no interval of values, since its error is "
+            "in ranks. Ask explain for the ranks, or for two quantiles around it."
+        )
+    return IntervalEnd(side, output.name)
+
+
+def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...], tuple[str, ...]]:
+    """The noisy columns, and the names of all result columns in their order.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> from discreet.query.statement.relations import Relation
+    >>> from discreet.schema import Table
+    >>> select = sqlglot.parse_one("SELECT COUNT(*), COUNT(*) + 1")
+    >>> outputs(items(select.expressions), Results(Rows(Relation.of(Table("t"), "t"))))[1]
+    ('count', 'value')
+    """
+    taken = [each.alias for each in listed if each.alias] + [
+        str(default_name(key.expression)) for key in results.keys.values()
+    ]
+    spelt = results.rows.relation.spellings
+    made: dict[int, Made] = {}
+    columns: dict[int, str] = {}
+
+    def add(item: Item, typed: Typed) -> None:
+        name = item.alias or free_name(default_name(typed.expression, spelt), taken)
+        taken.append(name)
+        made[id(item)] = Made(Output(name, typed.expression), typed)
+        columns[id(item)] = name
+
+    for each in [each for each in listed if not each.interval]:
+        key = results.key(each.node)
+        if key is None:
+            add(each, _output(each, results))
+        else:
+            columns[id(each)] = default_name(key.expression)
+    found = {each.output.name.casefold(): each for each in made.values()}
+    for each in [each for each in listed if each.interval]:
+        add(each, Typed(_interval(each, each.interval or "", found), Kind.NUMBER))
+    if not made:
+        raise UnsafeQuery(
+            "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
+        )
+    order = [id(each) for each in listed]
+    return tuple(made[each] for each in order if each in made), tuple(
+        columns[each] for each in order
+    )

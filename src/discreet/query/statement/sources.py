@@ -1,0 +1,277 @@
+"""The FROM clause: tables, subqueries and joins become one source and what it shows.
+Rows of different people never meet: two private sources are joined on their unit, or refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.algebra import Field, Join
+from discreet.query.readers.typed import only, refuse, where_in_text
+from discreet.query.statement.relations import Relation, Visible, described, renamed, scans
+from discreet.schema.column import nearest
+from discreet.schema.names import sql_name
+from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["Known", "Subquery", "from_clause"]
+
+_MOST_SCANS = 16
+_NO_ON = "pairs every row with every row. Write JOIN ... ON a.x = b.x"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names that can stand after FROM: registered tables, and subqueries of a WITH clause.
+
+    Privacy: none (touches no data).
+    >>> Known({"t": Table("t")}).queries
+    {}
+    """
+
+    tables: Mapping[str, Table]
+    queries: Mapping[str, Relation] = field(default_factory=dict)
+
+
+Subquery = Callable[["Expr", Known], Relation]
+"""How a SELECT inside another is read."""
+
+
+def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
+    """All that a SELECT reads.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT COUNT(*) FROM t")
+    >>> from_clause(select, Known({"t": Table("t")}), lambda node, known: None).source
+    Scan(table='t', names=())
+    """
+    clause = select.args.get("from_")
+    if clause is None:
+        raise UnsafeQuery(
+            f"the question names no table{where_in_text(select)}. Add FROM and a table."
+        )
+    only(clause, "this")
+    found = _one(clause.this, known, subquery)
+    for node in select.args.get("joins") or []:
+        found = _join(found, node, known, subquery)
+        if len(list(scans(found.source))) > _MOST_SCANS:
+            raise UnsafeQuery(
+                f"the question reads more than {_MOST_SCANS} tables{where_in_text(node)}, "
+                "subqueries counted as often as they are used. Join fewer."
+            )
+    return found
+
+
+def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
+    kind = type(node).__name__
+    if kind == "Subquery" and type(node.this).__name__ == "Select":
+        only(node, "this", "alias")
+        return subquery(node.this, known).called(_alias(node) or "")
+    if kind == "Subquery":
+        raise refuse(node, "Write FROM a JOIN b ON ... without parentheses around the join.")
+    if kind != "Table":
+        raise refuse(node, "Ask about a table by its name.")
+    only(node, "this", "alias")
+    if type(node.this).__name__ != "Identifier":
+        raise refuse(node.this, "Ask about a table by its name.")
+    name = str(node.this.this)
+    if name.casefold() in known.queries:
+        return known.queries[name.casefold()].called(_alias(node) or name)
+    tables = {each.casefold(): table for each, table in known.tables.items()}
+    if name.casefold() not in tables:
+        raise UnsafeQuery(
+            f"there is no table {name[:60]!r}{where_in_text(node)}. "
+            f"{nearest(name[:60], [*known.tables, *known.queries], spelt=sql_name)}"
+        )
+    table = tables[name.casefold()]
+    return Relation.of(table, _alias(node) or table.name)
+
+
+def _alias(node: "Expr") -> str | None:
+    alias = node.args.get("alias")
+    if alias is None:
+        return None
+    only(alias, "this")
+    if type(alias.this).__name__ != "Identifier":
+        raise refuse(alias.this)
+    return str(alias.this.this)
+
+
+def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Relation:
+    if type(node).__name__ != "Join":
+        raise refuse(node)
+    only(node, "this", "on", "using", "side", "kind")
+    side, kind = str(node.args.get("side") or ""), str(node.args.get("kind") or "")
+    written = " ".join(word.upper() for word in (side, kind) if word)
+    if written not in ("", "INNER", "LEFT", "LEFT OUTER"):
+        raise UnsafeQuery(
+            f"{written[:60]} JOIN{where_in_text(node)} is not supported here. "
+            "Write JOIN ... ON, or LEFT JOIN with a public table."
+        )
+    right = _one(node.this, known, subquery)
+    _told_apart(left, right, node)
+    taken = [*left.spellings, *(each.name for each in left.units)]
+    right = renamed(right, taken)
+    pairs = _pairs(left, right, node)
+    if side and right.population is not None:
+        raise UnsafeQuery(
+            f"LEFT JOIN{where_in_text(node)} takes only a public table on its right: whether a "
+            "person has a row there is private. Write JOIN."
+        )
+    on = _checked(left, right, pairs, node)
+    source = Join("left" if side else "inner", left.source, right.source, on)
+    private = left if left.population is not None else right
+    columns = (*left.columns, *_shown(left, right, node))
+    return Relation(source, columns, private.population, private.unit)
+
+
+def _told_apart(left: Relation, right: Relation, node: "Expr") -> None:
+    tables = {each.table.casefold() for each in left.columns}
+    twin = [each.table for each in right.columns if each.table.casefold() in tables]
+    if twin and twin[0]:
+        raise UnsafeQuery(
+            f"two tables are called {twin[0][:60]!r}{where_in_text(node)}. Give each an alias: "
+            f"FROM {sql_name(twin[0][:60])} AS a JOIN ... AS b."
+        )
+
+
+def _shown(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
+    merged = {str(each.this).casefold() for each in node.args.get("using") or []}
+    units = {each.name.casefold() for each in left.units}
+    shown = []
+    for each in right.columns:
+        name = each.name.casefold()
+        # Both sides hold the same value, so the name alone means either.
+        twin = name in merged or (each.typed is None and name in units)
+        shown.append(replace(each, reach="qualified") if twin and each.reach == "bare" else each)
+    return shown
+
+
+def _pairs(left: Relation, right: Relation, node: "Expr") -> list[tuple[Visible, Visible]]:
+    using, condition = node.args.get("using"), node.args.get("on")
+    if using:
+        return [_used(left, right, each) for each in using]
+    if condition is None:
+        raise UnsafeQuery(f"a comma in FROM{where_in_text(node)} {_NO_ON}.")
+    both = Relation(left.source, (*left.columns, *right.columns), None, None)
+    return [_equated(both, left, right, each) for each in _equalities(condition)]
+
+
+def _used(left: Relation, right: Relation, node: "Expr") -> tuple[Visible, Visible]:
+    if type(node).__name__ != "Identifier":
+        raise refuse(node, "Write USING (column).")
+    name = str(node.this)
+    found = left.named(name), right.named(name)
+    for relation, columns in zip((left, right), found, strict=True):
+        if len(columns) != 1:
+            listed = "is in several tables" if columns else "is not there"
+            raise UnsafeQuery(
+                f"USING ({name[:60]}){where_in_text(node)}: in {described(relation.source)} the "
+                f"column {listed}. Write ON a.x = b.x."
+            )
+    return found[0][0], found[1][0]
+
+
+def _equalities(condition: "Expr") -> list["Expr"]:
+    # Chains are left-deep and as long as the text allows: no recursion here.
+    found: list[Expr] = []
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop()
+        name = type(node).__name__
+        if name == "Paren":
+            only(node, "this")
+            waiting.append(node.this)
+        elif name == "And":
+            only(node, "this", "expression")
+            waiting += [node.expression, node.this]
+        elif name == "EQ" and {_class(node.this), _class(node.expression)} == {"Column"}:
+            only(node, "this", "expression")
+            found.append(node)
+        else:
+            raise UnsafeQuery(
+                f"ON{where_in_text(node)} takes equalities of plain columns, joined by AND: "
+                "ON a.x = b.x AND a.y = b.y. Put other conditions into WHERE."
+            )
+    return found
+
+
+def _class(node: "Expr | None") -> str:
+    return type(node).__name__
+
+
+def _equated(
+    both: Relation, left: Relation, right: Relation, node: "Expr"
+) -> tuple[Visible, Visible]:
+    first, second = both.find(node.this), both.find(node.expression)
+    if first in right.columns and second in left.columns:
+        first, second = second, first
+    if first not in left.columns or second not in right.columns:
+        raise UnsafeQuery(
+            f"ON{where_in_text(node)} must equate a column of the joined table with one of the "
+            "tables before it. Put other conditions into WHERE."
+        )
+    return first, second
+
+
+def _checked(
+    left: Relation, right: Relation, pairs: list[tuple[Visible, Visible]], node: "Expr"
+) -> tuple[tuple[str, str], ...]:
+    on: dict[tuple[str, str], None] = {}
+    same_unit = False
+    for first, second in pairs:
+        if first.typed is None and second.typed is None:
+            same_unit = True
+            continue
+        if first.typed is None or second.typed is None:
+            unit = first if first.typed is None else second
+            raise UnsafeQuery(
+                f"{unit.spelt!r}{where_in_text(node)} tells people apart: ON may equate it only "
+                "with the unit of another private table."
+            )
+        kinds = first.typed.kind, second.typed.kind
+        if kinds[0] != kinds[1] and not (kinds[0].is_number and kinds[1].is_number):
+            raise UnsafeQuery(
+                f"{kinds[0].described} cannot be compared with {kinds[1].described}"
+                f"{where_in_text(node)}: {first.spelt} = {second.spelt}."
+            )
+        assert isinstance(first.typed.expression, Field)
+        assert isinstance(second.typed.expression, Field)
+        on[(first.typed.expression.name, second.typed.expression.name)] = None
+    if left.population is not None and right.population is not None:
+        _same_people(left, right, node)
+        if not same_unit:
+            raise _different_people(left, right, node)
+    return tuple(on)
+
+
+def _same_people(left: Relation, right: Relation, node: "Expr") -> None:
+    for each in (left, right):
+        if each.unit is None:
+            raise UnsafeQuery(
+                f"{next(scans(each.source))} has no unit{where_in_text(node)}: each row is one "
+                "person, so nothing says which rows of another private table are theirs. Join it "
+                "only with public tables."
+            )
+    if left.population != right.population:
+        raise UnsafeQuery(
+            f"the populations {left.population!r} and {right.population!r} differ"
+            f"{where_in_text(node)}: rows of different people would meet. Join tables of one "
+            "population."
+        )
+
+
+def _different_people(left: Relation, right: Relation, node: "Expr") -> UnsafeQuery:
+    if left.units and right.units:
+        advice = f"Add ON {left.units[0].spelt} = {right.units[0].spelt}"
+    else:
+        unit = sql_name((right if left.units else left).unit or "")
+        advice = f"Select {unit} in the subquery, and join on it"
+    return UnsafeQuery(
+        f"JOIN{where_in_text(node)} without the unit: rows of different people would meet. "
+        f"{advice}."
+    )

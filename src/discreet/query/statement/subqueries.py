@@ -1,0 +1,274 @@
+"""A SELECT inside another: rows that are filtered and computed, or one row for each unit.
+A subquery never mixes rows of different people; one that would is refused.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import SchemaError, UnsafeQuery
+from discreet.query import algebra
+from discreet.query.algebra import Expression, Field, PerUnit
+from discreet.query.readers.aggregates import is_aggregate
+from discreet.query.readers.naming import default_name, free_name
+from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
+from discreet.query.statement.relations import Relation, Visible
+from discreet.query.statement.scopes import Rows, Unit
+from discreet.query.statement.select import Item, condition, items, meant, scope
+from discreet.query.statement.sources import Known, from_clause
+from discreet.schema.names import any_name, sql_name
+from discreet.schema.table import Table
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["common_tables", "subquery"]
+
+_LONGEST = 56
+_PARTS = ("expressions", "from_", "joins", "where", "group")
+_REASONS = {
+    "having": "Put the condition into WHERE of the outer query.",
+    "order": "Its order has no effect: order the result of the question.",
+    "limit": "Which rows it keeps would depend on the rows of other people. Filter with WHERE.",
+    "distinct": "GROUP BY the unit and the columns.",
+    "with_": "Write WITH once, at the start of the question.",
+    "offset": "Which rows it keeps would depend on the rows of other people.",
+}
+
+
+@dataclass(slots=True)
+class _Shown:
+    """The columns a subquery shows so far."""
+
+    columns: list[Visible] = field(default_factory=list)
+    made: list[tuple[str, Expression]] = field(default_factory=list)
+
+    def add(self, name: str, typed: Typed | None, node: "Expr") -> None:
+        if name.casefold() in {each.name.casefold() for each in self.columns}:
+            raise UnsafeQuery(
+                f"a subquery shows two columns called {name[:60]!r}{where_in_text(node)}. "
+                "Name the columns, and give one of them an alias."
+            )
+        name = _checked(name, node)
+        if typed is not None:
+            self.made.append((name, typed.expression))
+            typed = replace(typed, expression=Field(name))
+        self.columns.append(Visible("", name, typed))
+
+
+def _checked(name: str, node: "Expr") -> str:
+    try:
+        return any_name(name, "a name")
+    except SchemaError:
+        raise UnsafeQuery(
+            f"a subquery's column cannot be called {name[:60]!r}{where_in_text(node)}: use 1 to 63 "
+            "bytes of printable characters, none of them a quotation mark, backquote or backslash."
+        ) from None
+
+
+def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping[str, Relation]:
+    """The subqueries of a WITH clause by name; later ones may use earlier ones.
+
+    Privacy: none (touches no data).
+    >>> common_tables(None, {})
+    {}
+    """
+    found: dict[str, Relation] = {}
+    if clause is None:
+        return found
+    if type(clause).__name__ != "With":
+        raise refuse(clause)
+    only(clause, "expressions")
+    registered = {each.casefold() for each in tables}
+    for node in clause.expressions:
+        if type(node).__name__ != "CTE":
+            raise refuse(node)
+        only(node, "this", "alias")
+        alias = node.args["alias"]
+        only(alias, "this")
+        name = str(alias.this.this)
+        if name.casefold() in found or name.casefold() in registered:
+            raise UnsafeQuery(
+                f"{name[:60]!r}{where_in_text(alias)} is already the name of a table. "
+                "Choose another."
+            )
+        if type(node.this).__name__ != "Select":
+            raise refuse(node.this, "Write WITH name AS (SELECT ...).")
+        found[name.casefold()] = subquery(node.this, Known(tables, dict(found)))
+    return found
+
+
+def subquery(select: "Expr", known: Known) -> Relation:
+    """What a subquery reads and shows.
+
+    Privacy: none (touches no data).
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT id FROM t")
+    >>> subquery(select, Known({"t": Table("t", unit="id")})).units[0].name
+    'id'
+    """
+    for part, reason in _REASONS.items():
+        if select.args.get(part):
+            word = {"order": "ORDER BY", "with_": "WITH"}.get(part, part.upper())
+            raise UnsafeQuery(
+                f"{word} in a subquery{where_in_text(select)} is not supported. {reason}"
+            )
+    only(select, *_PARTS)
+    rows = Rows(from_clause(select, known, subquery))
+    listed = items(select.expressions)
+    where = condition(select.args.get("where"), rows)
+    group = select.args.get("group")
+    if group is None:
+        return _filtered(listed, rows, where)
+    return _per_unit(listed, rows, where, group)
+
+
+def _filtered(listed: tuple[Item, ...], rows: Rows, where: Expression | None) -> Relation:
+    relation, shown = rows.relation, _Shown()
+    unnamed: list[tuple[Item, Typed]] = []
+    for item in listed:
+        stars = _star(item, relation)
+        if stars is not None:
+            for each in stars:
+                shown.add(each.name, each.typed, item.node)
+            continue
+        if type(item.node).__name__ == "Column":
+            found = relation.find(item.node)
+            shown.add(item.alias or found.name, found.typed, item.node)
+            continue
+        typed = _computed(item, rows)
+        if item.alias is None:
+            unnamed.append((item, typed))
+        else:
+            shown.add(item.alias, typed, item.node)
+    _name(shown, unnamed, relation)
+    source = algebra.Rows(relation.source, where, tuple(shown.made))
+    return Relation(source, tuple(shown.columns), relation.population, relation.unit)
+
+
+def _name(shown: _Shown, unnamed: Iterable[tuple[Item, Typed]], relation: Relation) -> None:
+    for item, typed in unnamed:
+        taken = [each.name for each in shown.columns]
+        name = default_name(typed.expression, relation.spellings)[:_LONGEST]
+        shown.add(free_name(name, taken), typed, item.node)
+
+
+def _star(item: Item, relation: Relation) -> list[Visible] | None:
+    node, table = item.node, ""
+    if type(node).__name__ == "Column" and type(node.this).__name__ == "Star":
+        only(node, "this", "table")
+        table, node = str(node.args["table"].this), node.this
+    if type(node).__name__ != "Star":
+        return None
+    only(node)
+    reach = ("bare", "qualified") if table else ("bare",)
+    found = [
+        each
+        for each in relation.columns
+        if each.reach in reach and (not table or each.table.casefold() == table.casefold())
+    ]
+    if item.alias or not found:
+        raise refuse(node, "Name the columns.")
+    return found
+
+
+def _computed(item: Item, rows: Rows) -> Typed:
+    if any(is_aggregate(each) for each in item.node.walk()):
+        raise UnsafeQuery(
+            f"an aggregate in a subquery without GROUP BY{where_in_text(item.node)} mixes people "
+            "before noise is added. GROUP BY the unit, or ask for it directly."
+        )
+    return _usable(rows.read(item.node), item)
+
+
+def _usable(typed: Typed, item: Item) -> Typed:
+    if typed.is_constant or typed.kind == Kind.NULL:
+        raise UnsafeQuery(
+            f"a constant as a column of a subquery{where_in_text(item.node)} is not supported. "
+            "Write the constant where it is used."
+        )
+    return typed
+
+
+def _per_unit(
+    listed: tuple[Item, ...], rows: Rows, where: Expression | None, group: "Expr"
+) -> Relation:
+    relation, shown = rows.relation, _Shown()
+    others = tuple(item for item in listed if not _is_unit(item.node, relation))
+    results = scope(others, _keys(group, listed, rows), rows)
+    keys = _inside(results.keys, relation)
+    place = Unit(rows, keys)
+    unnamed: list[tuple[Item, Typed]] = []
+    for item in listed:
+        key = results.key(item.node)
+        if item not in others:
+            shown.add(item.alias or relation.find(item.node).name, None, item.node)
+        elif key is not None:
+            shown.add(_label(key), place.read(item.node), item.node)
+        elif item.alias is not None:
+            shown.add(item.alias, _usable(place.read(item.node), item), item.node)
+        else:
+            unnamed.append((item, _usable(place.read(item.node), item)))
+    _name(shown, unnamed, relation)
+    named = tuple((_label(key), expression) for expression, key in keys.items())
+    source = PerUnit(relation.source, where, named, tuple(shown.made))
+    return Relation(source, tuple(shown.columns), relation.population, relation.unit)
+
+
+def _inside(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
+    """The keys under names that mean no other column of the source."""
+    taken = list(relation.spellings)
+    inside: dict[Expression, Typed] = {}
+    for expression, key in keys.items():
+        if not isinstance(expression, Field):
+            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], taken)
+            taken.append(name)
+            inside[expression] = replace(key, expression=Field(name))
+        else:
+            inside[expression] = replace(key, expression=expression)
+    return inside
+
+
+def _label(key: Typed) -> str:
+    assert isinstance(key.expression, Field)
+    return key.expression.name
+
+
+def _keys(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
+    only(group, "expressions")
+    nodes = [meant(node, listed, rows) for node in group.expressions]
+    further = [node for node in nodes if not _is_unit(node, rows.relation)]
+    if len(further) == len(nodes):
+        raise _without_unit(rows.relation, group)
+    return tuple(dict.fromkeys(_grouped(node, rows) for node in further))
+
+
+def _grouped(node: "Expr", rows: Rows) -> Typed:
+    typed = rows.read(node)
+    if typed.is_constant:
+        raise UnsafeQuery(f"GROUP BY a constant{where_in_text(node)}. Leave it out.")
+    return typed
+
+
+def _is_unit(node: "Expr", relation: Relation) -> bool:
+    if type(node).__name__ != "Column" or type(node.this).__name__ != "Identifier":
+        return False
+    return relation.find(node).typed is None
+
+
+def _without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
+    what = f"a subquery grouped without the unit{where_in_text(group)}"
+    if relation.population is None:
+        return UnsafeQuery(
+            f"{what}: a public table has none, so its subqueries only filter and compute. "
+            "Leave GROUP BY out."
+        )
+    if relation.unit is None:
+        return UnsafeQuery(
+            f"{what}: each row is one person, so there is nothing to add up for each. "
+            "Ask without the subquery."
+        )
+    return UnsafeQuery(
+        f"{what} mixes people before noise is added. Add {sql_name(relation.unit)} to its GROUP "
+        "BY, or ask for the groups directly."
+    )

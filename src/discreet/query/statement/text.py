@@ -1,0 +1,305 @@
+"""Analyst text to tokens, within limits: size, nesting, numbers, and an allow-list of tokens.
+The text goes no further than this: it is never rewritten, run or passed on.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from discreet.errors import UnsafeQuery
+from discreet.query.readers.hints import FUNCTION_HINTS, TOKEN_HINTS
+from discreet.schema.column import nearest
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["allow", "tokens"]
+
+_LARGEST_TEXT = 16_384
+_MOST_TOKENS = 3000
+_LARGEST_DIGITS = 40
+_LARGEST_EXPONENT = 40
+_MOST_NESTED = 32
+_MOST_SELECTS = 16
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ALLOWED = _words(
+    "ALIAS AND ASC BETWEEN BIGINT BOOLEAN CASE COMMA DATE DASH DCOLON DECIMAL DESC DISTINCT DOT "
+    "DOUBLE ELSE END EQ FALSE FLOAT FROM GROUP_BY GT GTE HAVING IDENTIFIER ILIKE IN INNER INT IS "
+    "JOIN LEFT LIKE LIMIT LT LTE L_PAREN NEQ NOT NULL NUMBER ON OR ORDER_BY OUTER PLUS R_PAREN "
+    "SELECT SLASH SMALLINT STAR STRING TEXT THEN TIMESTAMP TRUE USING VAR VARCHAR WHEN WHERE WITH"
+)
+
+# sqlglot's time doubles with every level of TYPE( or of some functions, so neither gets that far.
+_BEFORE_PARENTHESIS = _ALLOWED - _words(
+    "BIGINT BOOLEAN DATE DECIMAL DOUBLE END FALSE FLOAT IDENTIFIER INNER INT LEFT NULL NUMBER "
+    "OUTER R_PAREN SMALLINT STRING TEXT TIMESTAMP TRUE VARCHAR WITH"
+)
+_FUNCTIONS = _words(
+    "AVG CAST CORR COUNT COVAR_POP COVAR_SAMP DATEPART DATE_PART DATE_TRUNC DAY DAYOFMONTH "
+    "DAYOFWEEK DAYOFYEAR DP_INTERVAL_HIGH DP_INTERVAL_LOW EXTRACT FLOOR GREATEST HOUR LEAST MAX "
+    "MEDIAN MIN MINUTE MODE MONTH PERCENTILE_CONT PERCENTILE_DISC QUANTILE QUANTILE_CONT "
+    "QUANTILE_DISC QUARTER REGR_INTERCEPT REGR_SLOPE SECOND STDDEV STDDEV_POP STDDEV_SAMP SUM "
+    "VARIANCE VARIANCE_POP VARIANCE_SAMP VAR_POP VAR_SAMP WEEK WEEKOFYEAR WIDTH_BUCKET YEAR"
+)
+_AFTER_NUMBER = _words("COMMA DASH DCOLON EQ GT GTE LT LTE NEQ PLUS R_PAREN SLASH STAR")
+
+_AS_ALIAS = _words("JOIN SELECT WITH")  # on the allow-list, but no names
+_AS_BARE_ALIAS = _words("FROM IN") | _AS_ALIAS
+
+_TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
+
+
+def _size(text: str) -> None:
+    given: object = text
+    if not isinstance(given, str):
+        raise UnsafeQuery(f"a question is text, not {type(given).__name__}.")
+    size = len(text) if len(text) > _LARGEST_TEXT else len(text.encode("utf-8", "replace"))
+    if size > _LARGEST_TEXT:
+        raise UnsafeQuery(
+            f"the question has {size} bytes; the limit is {_LARGEST_TEXT}. Ask a shorter one."
+        )
+    for character in text:
+        if character not in " \t\r\n" and not character.isprintable():
+            raise UnsafeQuery(
+                f"the question holds the unprintable character U+{ord(character):04X}. Remove it."
+            )
+
+
+def _tokenize(text: str) -> list["Token"]:
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return list(Dialect.get_or_raise("").tokenize(text))
+    except (SqlglotError, RecursionError, ValueError, IndexError, TypeError) as error:
+        raise UnsafeQuery(
+            "the question cannot be read: a quote or comment is not closed."
+        ) from error
+
+
+def _number(token: "Token") -> None:
+    mantissa, _, exponent = token.text.lower().partition("e")
+    digits = mantissa.replace(".", "")
+    if not digits.isascii() or not digits.isdigit():
+        raise UnsafeQuery(f"{token.text[:60]!r} (line {token.line}) is not a decimal number.")
+    if len(digits) > _LARGEST_DIGITS:
+        raise UnsafeQuery(
+            f"a number of {len(digits)} digits (line {token.line}); the limit is {_LARGEST_DIGITS}."
+        )
+    if exponent and (len(exponent) > 3 or abs(int(exponent)) > _LARGEST_EXPONENT):
+        raise UnsafeQuery(
+            f"the exponent of {token.text[:60]} (line {token.line}) is beyond {_LARGEST_EXPONENT}."
+        )
+
+
+def _nesting(found: list["Token"]) -> None:
+    depth = 0
+    prefixes = 0
+    for token in found:
+        kind = token.token_type.name
+        if kind in ("L_PAREN", "CASE"):
+            depth += 1
+        elif kind in ("R_PAREN", "END"):
+            depth = max(0, depth - 1)
+        prefixes = prefixes + 1 if kind in ("NOT", "DASH", "PLUS", "L_PAREN", "CASE") else 0
+        if max(depth, prefixes) > _MOST_NESTED:
+            raise UnsafeQuery(
+                f"the question is nested more than {_MOST_NESTED} deep (line {token.line}). "
+                "Write it flatter."
+            )
+
+
+def _joins(found: list["Token"]) -> None:
+    # sqlglot's time doubles with every JOIN that waits for its ON, so none waits for another.
+    waiting: list[Token | None] = [None]
+    for token in [*found, None]:
+        kind = "END_OF_TEXT" if token is None else token.token_type.name
+        open_join = waiting[-1]
+        if open_join is not None and kind in ("END_OF_TEXT", "JOIN", "R_PAREN"):
+            raise UnsafeQuery(
+                f"JOIN (line {open_join.line}) without ON or USING pairs every row with every row. "
+                "Write JOIN ... ON a.x = b.x."
+            )
+        if kind == "L_PAREN":
+            waiting.append(None)
+        elif kind == "R_PAREN":
+            waiting = waiting[:-1] or [None]
+        elif kind in ("JOIN", "ON", "USING"):
+            waiting[-1] = token if kind == "JOIN" else None
+
+
+def _truncation(found: list["Token"], place: int) -> None:
+    # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
+    following = [token.token_type.name for token in found[place + 1 : place + 4]]
+    if following[1:] != ["STRING", "COMMA"]:
+        raise UnsafeQuery(
+            f"DATE_TRUNC (line {found[place].line}) takes the unit as text first. "
+            "Write DATE_TRUNC('month', column)."
+        )
+
+
+def _call(found: list["Token"], place: int) -> None:
+    token = found[place]
+    name = token.text.upper()
+    if found[place + 1 : place + 2] == [] or found[place + 1].token_type.name != "L_PAREN":
+        return
+    if token.token_type.name not in _BEFORE_PARENTHESIS:
+        hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
+        raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
+    if name == "GROUP" and place > 0 and found[place - 1].text.upper() == "WITHIN":
+        return
+    if token.token_type.name == "VAR" and name not in _FUNCTIONS:
+        hint = FUNCTION_HINTS.get(name) or nearest(name[:60], _FUNCTIONS)
+        raise UnsafeQuery(f"{name[:60]}() (line {token.line}) is not supported here. {hint}")
+    if name == "DATE_TRUNC":
+        _truncation(found, place)
+
+
+def _glued(before: "Token", token: "Token") -> None:
+    kinds = before.token_type.name, token.token_type.name
+    if kinds[0] == "NUMBER" and kinds[1] not in _AFTER_NUMBER and token.start == before.end + 1:
+        raise UnsafeQuery(
+            f"{(before.text + token.text)[:60]!r} (line {token.line}) is not a decimal number."
+        )
+
+
+def _placed(found: list["Token"], place: int) -> None:
+    token, before = (
+        found[place],
+        [each.token_type.name for each in found[max(0, place - 2) : place]],
+    )
+    if token.token_type.name == "WITH":
+        raise UnsafeQuery(
+            f"a second WITH (line {token.line}) is not supported. Write WITH once, at the start."
+        )
+    subquery = before[-1] == "L_PAREN" and before[0] in ("FROM", "JOIN", "ALIAS")
+    main = (
+        before[-1] == "R_PAREN" and found[0].token_type.name == "WITH" and _is_outside(found, place)
+    )
+    if subquery or main:
+        return
+    advice = "A subquery stands after FROM or JOIN, or in WITH."
+    if before == ["IN", "L_PAREN"]:
+        advice = "Write a JOIN with the table or subquery instead of IN (SELECT ...)."
+    raise UnsafeQuery(f"a second SELECT (line {token.line}) is not supported here. {advice}")
+
+
+def _is_outside(found: list["Token"], place: int) -> bool:
+    kinds = [token.token_type.name for token in found[:place]]
+    return kinds.count("L_PAREN") == kinds.count("R_PAREN")
+
+
+def _other_hint(text: str) -> str:
+    listed = "See the list of supported SQL in the documentation."
+    if not text.isidentifier():
+        return listed
+    return f'{listed} A name that is a word of SQL stands in double quotes: "{text[:60]}".'
+
+
+def _in_cast(found: list["Token"], place: int) -> bool:
+    """Whether the innermost parenthesis around a token is that of CAST(... AS type)."""
+    depth = 0
+    for inside in range(place - 1, 0, -1):
+        kind = found[inside].token_type.name
+        if kind == "R_PAREN":
+            depth += 1
+        elif kind == "L_PAREN" and depth:
+            depth -= 1
+        elif kind == "L_PAREN":
+            return "CAST" in found[inside - 1].text.upper()
+    return False
+
+
+def _alias(found: list["Token"], place: int, names: frozenset[str]) -> None:
+    """Refuse a word of SQL that stands where a result gets its name."""
+    kinds = [token.token_type.name for token in found[place - 1 : place + 2]]
+    token, ends = found[place], kinds[2:] in (["FROM"], ["COMMA"], [])
+    bare = kinds[0] == "R_PAREN" and ends and len(kinds) > 2
+    if not token.text.isidentifier() or not (kinds[0] == "ALIAS" or bare):
+        return
+    allowed = kinds[1] in _ALLOWED or token.text.casefold() in names
+    if allowed and not (ends and kinds[1] in (_AS_BARE_ALIAS if bare else _AS_ALIAS)):
+        return
+    if not _in_cast(found, place):
+        raise UnsafeQuery(
+            f"{token.text[:60]} (line {token.line}) is a word of SQL; as a name it stands in "
+            f'double quotes. Write AS "{token.text[:60]}".'
+        )
+
+
+def _allowed(token: "Token", names: frozenset[str]) -> None:
+    kind = token.token_type.name
+    if kind in _ALLOWED or token.text.casefold() in names:
+        return
+    hint = TOKEN_HINTS.get(kind, _other_hint(token.text))
+    raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
+
+
+def allow(found: list["Token"], names: Iterable[str]) -> None:
+    """Refuse tokens that are neither on the allow-list nor one of the names.
+
+    Privacy: none (touches no data).
+    >>> allow(tokens("SELECT a FROM t CROSS JOIN u"), ())
+    Traceback (most recent call last):
+    discreet.errors.UnsafeQuery: CROSS (line 1) is not supported here. It pairs rows of \
+different people. Write JOIN ... ON a.unit = b.unit.
+    """
+    known = frozenset(name.casefold() for name in names)
+    for place, token in enumerate(found):
+        if place > 0:
+            _glued(found[place - 1], token)
+            _alias(found, place, known)
+        if token.token_type.name in ("SELECT", "WITH") and place > 0:
+            _placed(found, place)
+        if token.token_type.name == "NUMBER":
+            _number(token)
+        _allowed(token, known)
+        _call(found, place)
+    _joins(found)
+
+
+def _single(found: list["Token"]) -> list["Token"]:
+    while found and found[-1].token_type.name == "SEMICOLON":
+        found = found[:-1]
+    if not found:
+        raise UnsafeQuery("the question is empty. Write SELECT ... FROM a table.")
+    first = found[0]
+    if first.token_type.name not in ("SELECT", "WITH"):
+        raise UnsafeQuery(
+            f"a question starts with SELECT or WITH, not with {first.text[:60]}. "
+            "Nothing but SELECT is answered."
+        )
+    for token in found:
+        if token.token_type.name == "SEMICOLON":
+            raise UnsafeQuery(
+                f"a second statement (line {token.line}). Ask one question at a time."
+            )
+    selects = [token.token_type.name for token in found].count("SELECT")
+    if selects > _MOST_SELECTS:
+        raise UnsafeQuery(
+            f"the question has {selects} SELECTs; the limit is {_MOST_SELECTS}. Ask a simpler one."
+        )
+    return found
+
+
+def tokens(text: str) -> list["Token"]:
+    """The tokens of one statement that starts with SELECT or WITH and keeps to the limits.
+
+    Privacy: none (touches no data).
+    >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
+    ['SELECT', 'COUNT', '(', '*', ')']
+    """
+    _size(text)
+    found = _tokenize(text)
+    if len(found) > _MOST_TOKENS:
+        raise UnsafeQuery(
+            f"the question has {len(found)} words and signs; the limit is {_MOST_TOKENS}. "
+            "Ask a shorter one."
+        )
+    found = _single(found)
+    _nesting(found)
+    return found

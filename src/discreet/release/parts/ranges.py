@@ -1,0 +1,209 @@
+"""The part of a release that is a distribution over ordered columns. Binds trees, the factorisation
+and adaptive blocks to public axes; the noise is theirs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.mechanisms.combinations.combined import deviations_95
+from discreet.noise.bits import BitSource
+from discreet.plan.results.explain import noise_of
+from discreet.release.frame import Axis, Cells, Frame
+from discreet.release.parts.counts import checked_finish, counted_sheet, reaching
+from discreet.release.sheets import Column, Preview, Sheet
+from discreet.release.tables.adaptive import Adaptive
+from discreet.release.tables.consistency import to_simplex
+from discreet.release.tables.ordered import OrderedEstimate, ordered
+from discreet.release.tables.ranges import Trees
+from discreet.release.tables.running import Running
+from discreet.release.tables.workload import Workload
+
+__all__ = ["RangePart"]
+
+
+@dataclass(frozen=True, slots=True)
+class RangePart:
+    """The distribution over one ordered column, or over several: any range, with its error.
+
+    Privacy: `loss`; docs/proofs/releases.md.
+    >>> RangePart.__name__
+    'RangePart'
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    plan: Trees | Running | Adaptive = field(repr=False)
+    workload: Workload
+    finish: str
+
+    @classmethod
+    def planned(
+        cls,
+        frame: Frame,
+        name: str,
+        columns: Sequence[str],
+        *,
+        price: Pure | ZCDP,
+        workload: str = "ranges",
+        method: str = "best",
+        finish: str = "least-squares",
+    ) -> "RangePart":
+        """Plan the ranges; the method is the one of least error, or adapts to the data.
+
+        Privacy: none (touches no data).
+        >>> RangePart.planned.__name__
+        'planned'
+        """
+        axes = tuple(frame.axis(each).known for each in columns)
+        if workload not in list(Workload):
+            raise InvalidValue(f"{name}: workload is {workload!r}; write ranges or prefixes.")
+        asked = Workload(workload)
+        plan: Trees | Running | Adaptive
+        if method == "adaptive" and len(axes) == 1:
+            plan = Adaptive(axes[0].cells, price, frame.unit, asked)
+        elif method != "best":
+            raise InvalidValue(
+                f"{name}: method is {method!r}; write best, or adaptive for one axis."
+            )
+        elif len(axes) == 1:
+            plan = ordered(axes[0].cells, price=price, unit=frame.unit, workload=asked)
+        else:
+            cells = tuple(axis.cells for axis in axes)
+            plan = Trees.planned(cells, price=price, unit=frame.unit, workload=asked)
+        return cls(name, axes, plan, asked, checked_finish(finish))
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What it costs.
+
+        Privacy: under the unit and relation of its frame.
+        >>> RangePart.loss.fget is not None
+        True
+        """
+        return self.plan.loss
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses of its mechanisms.
+
+        Privacy: under the unit and relation of its frame.
+        >>> RangePart.losses.fget is not None
+        True
+        """
+        if isinstance(self.plan, Trees):
+            return tuple(each.loss for each in self.plan.measurements)
+        if isinstance(self.plan, Adaptive):
+            return (self.plan.choice.loss, self.plan.rest)
+        return (self.plan.loss,)
+
+    def facts(self) -> dict[str, Any]:
+        """Mechanisms, scales and references for the manifest.
+
+        Privacy: none (touches no data).
+        >>> RangePart.facts.__name__
+        'facts'
+        """
+        facts: dict[str, Any] = {
+            "kind": "ranges",
+            "columns": [axis.name for axis in self.axes],
+            "workload": self.workload.value,
+            "lattice": "integers",
+            "finish": self.finish,
+        }
+        if isinstance(self.plan, Trees):
+            facts["method"] = "level-weighted trees"
+            facts["branches"] = [list(each.branches) for each in self.plan.ladders]
+            facts["measurements"] = [
+                {"levels": [list(pair) for pair in each.cut], "noise": noise_of(each.noise)}
+                for each in self.plan.measurements
+            ]
+            facts["reference"] = "[CKS20, Thm. 4], [DMNS06, Prop. 3.3]"
+        elif isinstance(self.plan, Running):
+            facts["method"] = "square-root factorisation in steps of 2**-20"
+            facts["measurements"] = [{"noise": noise_of(self.plan.noise)}]
+            facts["reference"] = "[FHU23, Thm. 1], [CKS20, Thm. 4]"
+        else:
+            facts["method"] = "blocks of alike cells, then ranges over blocks"
+            facts["choice"] = f"exponential mechanism, epsilon {float(self.plan.choice.epsilon):g}"
+            facts["reference"] = "[MT07, Thm. 6], [LHM14]"
+        return facts
+
+    def preview(self) -> list[Preview]:
+        """The root mean square error of a range.
+
+        Privacy: none (touches no data).
+        >>> RangePart.preview.__name__
+        'preview'
+        """
+        cells = int(np.prod([axis.cells for axis in self.axes]))
+        what = f"root mean square error of {self.workload.value}"
+        if isinstance(self.plan, Adaptive):
+            return [Preview(self.name, cells, f"{what} (depends on data)", None)]
+        return [Preview(self.name, cells, what, self.plan.rmse(self.workload))]
+
+    def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
+        """Measure the histogram.
+
+        Privacy: `loss`.
+        >>> RangePart.release.__name__
+        'release'
+        """
+        found = self.plan.release(exact.table(self.axes), bits)
+        cells = unbiased = found.histogram()
+        if self.finish == "non-negative":
+            cells = to_simplex(cells, float(cells.sum()))
+        if len(self.axes) > 1:
+            assert isinstance(self.plan, Trees)
+            error = sqrt(self.plan.box_variance([(0, 1)] * len(self.axes)))
+            words = "Least squares over all levels; add cells up for any rectangle."
+            half_width = error * deviations_95(found.noises)
+            sheet = counted_sheet(
+                self.name,
+                words,
+                self.axes,
+                cells,
+                unbiased,
+                error=error,
+                half_width=half_width,
+                finish=self.finish,
+            )
+            return [replace(sheet, drawing="grid" if len(self.axes) == 2 else "bars")]
+        return [self._single(cells, unbiased, found)]
+
+    def _single(
+        self, cells: NDArray[np.float64], unbiased: NDArray[np.float64], found: OrderedEstimate
+    ) -> Sheet:
+        (axis,) = self.axes
+        place = np.arange(axis.cells)
+        single = np.sqrt(found.variances(place, place + 1))
+        upto = np.sqrt(found.variances(np.zeros_like(place), place + 1))
+        running = np.cumsum(cells)
+        reach = upto * deviations_95(found.noises)
+        low, high = reaching(running, np.cumsum(unbiased), reach, finish=self.finish)
+        columns: dict[str, Column] = {
+            axis.name: axis.labels,
+            "count": cells,
+            "standard_error": single,
+            "cumulative": running,
+            "cumulative_standard_error": upto,
+            "low": low,
+            "high": high,
+        }
+        words = "Counts up to each value; a range is the difference of two of them."
+        promise = "95% intervals"
+        if isinstance(self.plan, Adaptive):
+            promise = "95% intervals of the noise alone"
+            words += (
+                " Cells that looked alike were merged: errors and intervals are those of the "
+                "noise, without what merging blurs."
+            )
+        ends = ("cumulative", "low", "high")
+        keys = (axis.name,)
+        return Sheet(self.name, words, columns, keys, *ends, drawing="line", promise=promise)

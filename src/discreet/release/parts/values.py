@@ -1,0 +1,346 @@
+"""The parts of a release that are statistics of values: sums, means, variances, covariances, lines
+and quantiles, by public groups. Each is a priced question of its own that shares the one statement.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.programs import priced
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Loss, Pure
+from discreet.noise.bits import BitSource
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.evaluate import buckets, estimates, picked, ranks_off, values_of
+from discreet.plan.results.explain import error_of, noise_of
+from discreet.plan.results.released import Released
+from discreet.plan.rules.aggregates import aggregates_of
+from discreet.plan.rules.candidates import Pick
+from discreet.plan.rules.measures import Chosen, noticeable
+from discreet.plan.sql.expressions import bounded, scope
+from discreet.query.algebra import Options, Statistic
+from discreet.release.frame import Axis, Cells, Frame
+from discreet.release.sheets import Preview, Sheet
+from discreet.release.texts import Texts
+
+__all__ = ["StatisticsPart"]
+
+_LEVEL = Fraction(95, 100)
+_ADDITIVE = frozenset(  # their measures are counts of rows and sums over rows
+    {
+        Statistic.ROWS,
+        Statistic.VALUES,
+        Statistic.SUM,
+        Statistic.AVERAGE,
+        Statistic.VARIANCE_SAMPLE,
+        Statistic.VARIANCE_POPULATION,
+        Statistic.DEVIATION_SAMPLE,
+        Statistic.DEVIATION_POPULATION,
+        Statistic.COVARIANCE_SAMPLE,
+        Statistic.COVARIANCE_POPULATION,
+        Statistic.CORRELATION,
+        Statistic.SLOPE,
+        Statistic.INTERCEPT,
+    }
+)
+_CHOSEN = frozenset(
+    {Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.MODE}
+)  # chosen by how many rows have each value, which adds up too
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsPart:
+    """Statistics by public groups: what a question would answer, out of the release's one pass.
+
+    Privacy: `loss`, that of its plan.
+    >>> StatisticsPart.__name__
+    'StatisticsPart'
+    """
+
+    name: str
+    by: tuple[str, ...]
+    plan: Plan = field(repr=False)
+    frame: Frame = field(repr=False)
+
+    @classmethod
+    def planned(
+        cls,
+        frame: Frame,
+        name: str,
+        select: Mapping[str, str],
+        *,
+        by: Sequence[str] = (),
+        price: Pure | ZCDP,
+    ) -> "StatisticsPart":
+        """Plan the statistics, each a name and an SQL aggregate, by these columns of the release.
+
+        The plan must be one of the frame's own rows: the noise is chosen for it, the exact values
+        are the frame's.
+        Privacy: none (touches no data).
+        >>> StatisticsPart.planned.__name__
+        'planned'
+        """
+        if len(set(by)) < len(by):
+            raise InvalidValue(f"{name}: by is {list(by)}; name each column once.")
+        texts = Texts(frame.session, frame.table)
+        keys = {each: frame.axis(each).sql for each in by}
+        sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
+        made = priced(frame.session, sql, price)
+        if made.selection is not None or made.query.limit or made.query.having is not None:
+            raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
+        texts.agreed(made.query, found, name)
+        _of_the_frame(frame, made, name)
+        _adding_up(made, name)
+        for each in made.measures:
+            frame.measure_place(each.terms)
+        for pick in made.picks:
+            _axis_of(frame, pick)
+        return cls(name, tuple(by), made, frame)
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What it costs.
+
+        Privacy: under the unit and relation of its table.
+        >>> StatisticsPart.loss.fget is not None
+        True
+        """
+        return self.plan.cost
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses of its measures; quantiles and modes count with the rest of the price.
+
+        Privacy: under the unit and relation of its table.
+        >>> StatisticsPart.losses.fget is not None
+        True
+        """
+        if self.plan.picks:
+            return (self.plan.cost,)
+        return tuple(
+            noise.loss(noticeable(each.sensitivity))
+            for noise, each in zip(self.plan.noises, self.plan.measures, strict=True)
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Mechanisms, scales and references for the manifest.
+
+        Privacy: none (touches no data).
+        >>> StatisticsPart.facts.__name__
+        'facts'
+        """
+        made = [
+            {
+                "what": each.name,
+                "noise": noise_of(noise),
+                "l1": float(each.sensitivity.l1),
+                "l2": float(each.sensitivity.l2),
+                "lattice_step": str(each.step),
+            }
+            for each, noise in zip(self.plan.measures, self.plan.noises, strict=True)
+        ]
+        made += [
+            {"what": pick.name, "noise": noise_of(choice), "lattice_step": str(pick.step)}
+            for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True)
+        ]
+        return {
+            "kind": "statistics",
+            "question": self.plan.question,
+            "measurements": made,
+            "lattice": "multiples of each measure's step",
+            "reference": "[CKS20, Thm. 4], [DMNS06, Prop. 3.3], [Smi11]",
+        }
+
+    def preview(self) -> list[Preview]:
+        """The 95% half-width of every statistic, where it does not depend on a secret count.
+
+        Privacy: none (touches no data).
+        >>> StatisticsPart.preview.__name__
+        'preview'
+        """
+        groups = len(self.plan.groups)
+        return [
+            Preview(self.name, groups, f"95% half-width of {column}", error)
+            for column, error in error_of(self.plan).items()
+        ]
+
+    def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
+        """Its table.
+
+        Privacy: `loss`.
+        >>> StatisticsPart.release.__name__
+        'release'
+        """
+        return [self._sheet(self.noised(exact, bits))]
+
+    def noised(self, exact: Cells, bits: BitSource) -> Released:
+        """Add each measure up by group, add its noise, choose its quantiles.
+
+        Privacy: `loss`.
+        >>> StatisticsPart.noised.__name__
+        'noised'
+        """
+        group, count = self._groups(exact)
+        noisy: list[NDArray[Any]] = []
+        for measure, noise in zip(self.plan.measures, self.plan.noises, strict=True):
+            column = exact.measure(measure.terms)
+            total = np.zeros(count, dtype=column.dtype)
+            np.add.at(total, group[group >= 0], column[group >= 0])
+            noisy.append(noise.release(total, bits))
+        for pick, choice in zip(self.plan.picks, self.plan.choices, strict=True):
+            rows = [
+                pick.release(choice, each, bits)
+                for each in _histograms(exact, self.frame, pick, group, count)
+            ]
+            table = np.array(rows, dtype=np.int64).reshape(count, pick.columns)
+            noisy += [table[:, place] for place in range(pick.columns)]
+        return Released(self.plan, self.plan.groups, tuple(noisy))
+
+    def _groups(self, exact: Cells) -> tuple[NDArray[np.int64], int]:
+        """For each cell the place of its group among the plan's, -1 where it is in none."""
+        size = 1
+        group = np.zeros(len(exact.counts), dtype=np.int64)
+        outside = np.zeros(len(group), dtype=bool)
+        columns = scope(self.plan.table, self.plan.dialect)
+        keys = zip(self.by, self.plan.query.keys, self.plan.domains, strict=True)
+        for name, key, domain in keys:
+            step = bounded(key.expression, columns).step
+            place = {code: index for index, code in enumerate(domain.codes)}
+            codes = _codes_on(step, self.frame.axis(name))
+            known = np.array(
+                [-1 if code is None else place.get(code, -1) for code in codes], dtype=np.int64
+            )
+            found = known[exact.places(name)]
+            outside |= found < 0
+            group = group * len(domain.codes) + found
+            size *= len(domain.codes)
+        return np.where(outside, -1, group), size
+
+    def _sheet(self, released: Released) -> Sheet:
+        columns: dict[str, list[Any]] = dict(released.keys())
+        first = ""
+        for name, found in estimates(released).items():
+            output = next(each for each in self.plan.query.outputs if each.name == name)
+            chosen = picked(self.plan, output.expression)
+            if chosen is not None:
+                columns[name] = values_of(released, chosen)
+                columns |= _ranks(released, name, chosen)
+                continue
+            columns[name] = found.value.tolist()
+            columns[f"{name}_low"] = [_ended(each) for each in found.low]
+            columns[f"{name}_high"] = [_ended(each) for each in found.high]
+            first = first or name
+        words = "With 95% intervals, each for one statistic in one group."
+        if not first:
+            words = "Quantiles are values on the lattice; their error is in ranks."
+        if any(each.width > 1 for each in self.plan.picks):
+            words += (
+                " A quantile with a bucket is the bucket's middle: the error in ranks holds for "
+                "some value in the bucket, not always for the middle."
+            )
+        if not first:
+            value = self.plan.query.outputs[0].name
+            numbers = all(isinstance(each, int | float) for each in columns[value])
+            if not numbers:
+                columns["place"] = list(range(len(released.groups)))
+            return Sheet(self.name, words, columns, self.by, value if numbers else "place")
+        ends = (f"{first}_low", f"{first}_high")
+        return Sheet(self.name, words, columns, self.by, first, *ends)
+
+
+def _ranks(released: Released, name: str, chosen: Chosen) -> dict[str, list[Any]]:
+    """How many ranks a quantile, or rows a mode, is off with 95%, and the bucket it holds for."""
+    size = len(released.groups)
+    within = buckets(released, _LEVEL).get(name)
+    if within is None:
+        return {f"{name}_ranks_off_95": [ranks_off(released.plan, chosen, _LEVEL)] * size}
+    return {
+        f"{name}_bucket_low": [each.low for each in within],
+        f"{name}_bucket_high": [each.high for each in within],
+        f"{name}_bucket_ranks_off_95": [each.ranks for each in within],
+    }
+
+
+def _ended(value: Any) -> float:
+    number = float(value)
+    return number if isfinite(number) else float("nan")
+
+
+def _of_the_frame(frame: Frame, made: Plan, name: str) -> None:
+    """Refuse a plan for other rows than those the frame will read."""
+    ours, theirs = made.contribution, frame.plan.contribution
+    same = (
+        made.tables == frame.plan.tables
+        and made.query.source == frame.plan.query.source
+        and made.query.where == frame.plan.query.where
+        and made.query.options == frame.plan.query.options == Options()
+        and (ours.rows_per_unit, ours.relation) == (theirs.rows_per_unit, theirs.relation)
+    )
+    if not same:
+        raise InvalidValue(
+            f"{name}: it was planned for other rows than the release reads; the table may just "
+            "have changed. Plan the release again. Nothing was run or charged."
+        )
+
+
+def _adding_up(made: Plan, name: str) -> None:
+    """Refuse what is not the sum of its values in the frame's cells, or chosen by row counts."""
+    for each in made.query.outputs:
+        for aggregate in aggregates_of(each.expression):
+            if aggregate.statistic not in _ADDITIVE | _CHOSEN:
+                raise InvalidValue(
+                    f"{name}: {each.name} is made of {aggregate.statistic}, which does not add up "
+                    "over the cells of a release: one unit may be in several. Ask it as a question "
+                    "of its own. Nothing was run or charged."
+                )
+
+
+def _spellings(column: str) -> tuple[str, str]:
+    return column.casefold(), f'"{column}"'.casefold()
+
+
+def _axis_of(frame: Frame, pick: Pick) -> str:
+    for axis in frame.axes:
+        if pick.column and axis.sql.casefold() in _spellings(pick.column):
+            return axis.name
+    raise InvalidValue(
+        f"quantiles of {pick.name}: a release takes them of a plain column among its columns. "
+        "Name the column there. Nothing was charged."
+    )
+
+
+def _codes_on(step: Fraction, axis: Axis) -> list[int | None]:
+    """The codes of an axis on another lattice; None for those that are not on it, and for rows
+    without a value.
+    """
+    ratio = axis.step / step
+    found: list[int | None] = []
+    for code in axis.codes:
+        whole, rest = divmod(code * ratio.numerator, ratio.denominator)
+        found.append(None if rest else whole)
+    if axis.missing:
+        found[0] = None
+    return found
+
+
+def _histograms(
+    exact: Cells, frame: Frame, pick: Pick, group: NDArray[np.int64], count: int
+) -> list[NDArray[np.int64]]:
+    """How many rows of each group have each candidate."""
+    name = _axis_of(frame, pick)
+    axis = frame.axis(name)
+    codes = _codes_on(pick.step, axis)
+    candidates = np.array(
+        [-1 if code is None else code // pick.width - pick.first for code in codes], dtype=np.int64
+    )
+    candidates[(candidates < 0) | (candidates >= pick.candidates)] = -1
+    found = candidates[exact.places(name)]
+    kept = (group >= 0) & (found >= 0)
+    table = np.zeros((count, pick.candidates), dtype=np.int64)
+    np.add.at(table, (group[kept], found[kept]), exact.counts[kept])
+    return list(table)

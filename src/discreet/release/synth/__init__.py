@@ -1,0 +1,3 @@
+"""Synthetic data: its service, its algorithms, its report."""
+
+__all__: list[str] = []

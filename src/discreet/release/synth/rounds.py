@@ -1,0 +1,376 @@
+"""The part of synthetic data that sees exact counts: noisy totals and one-way counts, then rounds
+that choose marginals privately and measure them. Every draw is charged to a filter first; what
+leaves is noisy counts and chosen names, nothing else.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.noise.bits import BitSource
+from discreet.release.synth.model.junction import Clique, tree_cells
+
+__all__ = [
+    "Candidate",
+    "Cells",
+    "Noise",
+    "Noisy",
+    "Ones",
+    "Round",
+    "SCORE_STEPS",
+    "Step",
+    "coded",
+    "in_steps",
+    "variance_of",
+]
+
+SCORE_STEPS = 256
+"""Expected counts enter scores as integers in 1/256 rows, so that scores are exact."""
+
+_MOST_STEPS = 1 << 60  # of one table: beyond it distances would leave 64 bits and come back
+_LEAST_VARIANCE = 1e-6
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Exact counts of the distinct rows of a table. Must not leave a release.
+
+    Privacy: NONE; it must not leave a release.
+    >>> Cells(np.array([[0, 1]]), np.array([3]))
+    Cells()
+    """
+
+    places: Integers = field(repr=False)
+    counts: Integers = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.places.ndim != 2 or len(self.places) != len(self.counts):
+            raise InvalidValue("cells need one row of places and one count each.")
+
+    def marginal(self, exact_codes: Integers, size: int) -> Integers:
+        """Exact counts by a code of the cells.
+
+        Privacy: NONE; it must not leave a release.
+        >>> Cells(np.array([[0], [1]]), np.array([3, 4])).marginal(np.array([1, 1]), 3).tolist()
+        [0, 7, 0]
+        """
+        # Sums of integers below 2**53 are exact in the floats that bincount adds in.
+        exact = np.bincount(exact_codes, weights=self.counts, minlength=size)
+        return exact.astype(np.int64)
+
+
+class Noise(Protocol):
+    """A mechanism that adds noise to integers and knows the noise's variance.
+
+    Privacy: `release` costs at most `loss`: that is the mechanism's own claim.
+    >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+    >>> DiscreteGaussian(sigma=3).variance
+    9.0
+    """
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise.
+
+        Privacy: none (touches no data).
+        >>> Noise.variance.fget is not None
+        True
+        """
+        ...
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+        """What one release costs.
+
+        Privacy: none (touches no data).
+        >>> Noise.loss.__name__
+        'loss'
+        """
+        ...
+
+    def release(self, exact: Any, bits: BitSource) -> Any:
+        """The exact integers with noise.
+
+        Privacy: `loss`.
+        >>> Noise.release.__name__
+        'release'
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A released marginal: which attributes, its noisy counts, and the variance of the noise.
+
+    Privacy: post-processing of a charged release.
+    >>> Noisy((0,), np.array([5, 7]), Fraction(4)).clique
+    (0,)
+    """
+
+    clique: Clique
+    counts: Integers = field(repr=False)
+    variance: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Ones:
+    """The first step: one-way counts of some attributes, each with its own noise.
+
+    Without attributes' sizes for a clique the total is counted.
+    Privacy: `loss` [CKS20, Thm. 4], [BS16, Lemma 1.7].
+    >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+    >>> Ones((2,), ((0,),), (DiscreteGaussian(sigma=4),)).loss(Sensitivity.single(1)).rho
+    Fraction(1, 32)
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Clique, ...]
+    noises: tuple[Noise, ...]
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP:
+        """What the step costs.
+
+        Privacy: the sum of its releases [BS16, Lemma 1.7].
+        >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+        >>> Ones((), ((),), (DiscreteGaussian(sigma=2),)).loss(Sensitivity.single(1)).rho
+        Fraction(1, 8)
+        """
+        losses = (each.loss(sensitivity).zcdp() for each in self.noises)
+        return ZCDP(rho=sum((loss.rho for loss in losses), Fraction(0)))
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """Noisy counts of every clique.
+
+        Privacy: `loss`.
+        >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+        >>> exact = Cells(np.array([[0], [1]]), np.array([3, 4]))
+        >>> step = Ones((2,), ((0,),), (DiscreteGaussian(sigma=Fraction(1, 1000)),))
+        >>> step.release(exact, __import__("discreet").noise.system)[0].counts.tolist()
+        [3, 4]
+        """
+        found = []
+        for clique, noise in zip(self.cliques, self.noises, strict=True):
+            codes, size = coded(exact.places, clique, self.sizes)
+            found.append(_measured(clique, noise, exact.marginal(codes, size), bits))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A marginal that may be chosen: what the model expects, its weight and its handicap.
+
+    Privacy: post-processing.
+    >>> Candidate((0, 1), np.zeros(4, dtype=np.int64), 2, 10).weight
+    2
+    """
+
+    clique: Clique
+    expected: Integers = field(repr=False)
+    """Expected counts in 1/256 rows."""
+    weight: int
+    handicap: int
+    """What the noise would cost, in 1/256 rows."""
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.expected)
+        whole = np.issubdtype(given.dtype, np.integer)
+        # Of these very types: another kind of number could look at what it is subtracted from.
+        if not whole or type(self.weight) is not int or self.weight < 0:
+            raise InvalidValue(
+                f"the candidate {self.clique} has weight {self.weight!r} and expects "
+                f"{given.dtype}; weights are integers of at least 0, expected "
+                "counts integers in 1/256 rows. Nothing was run."
+            )
+        largest = max(abs(int(given.max())), abs(int(given.min()))) if given.size else 0
+        if type(self.handicap) is not int or largest * given.size > _MOST_STEPS:
+            raise InvalidValue(
+                f"the candidate {self.clique} expects up to {largest} in a cell, less "
+                f"{self.handicap!r:.40}; both are integers, the first of at most 2**60 over all "
+                "cells. Nothing was run."
+            )
+        kept = np.array(given, dtype=np.int64)  # nobody else's
+        kept.setflags(write=False)
+        object.__setattr__(self, "expected", kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round: choose `picks` candidates one after the other, then measure them.
+
+    A candidate that shares two attributes with one already chosen is not chosen in the same round.
+    Privacy: `loss`, for every sequence of choices: each exponential mechanism is charged as
+    bounded range [CR21, Lemma 3.4], each marginal by its noise [CKS20, Thm. 4].
+    >>> Round.__name__
+    'Round'
+    """
+
+    sizes: tuple[int, ...]
+    columns: tuple[int, ...]
+    """The column of the exact places behind each attribute."""
+    groups: tuple[Integers, ...] = field(repr=False)
+    """For each attribute the group of each value."""
+    candidates: tuple[Candidate, ...] = field(repr=False)
+    picks: int
+    scale: Fraction
+    """Of the exponential mechanism, on scores in 1/256 rows times weights."""
+    noise: Noise
+    held: tuple[Clique, ...] = ()
+    """What the model holds already."""
+    most_cells: float = math.inf
+    """How large the model may become with what is chosen; public, as the choices are."""
+
+    def __post_init__(self) -> None:
+        for each in self.candidates:
+            cells = math.prod(self.sizes[at] for at in each.clique)
+            if each.expected.shape != (cells,):
+                raise InvalidValue(
+                    f"the candidate {each.clique} expects counts of shape {each.expected.shape}; "
+                    f"its table has {cells:,} cells. Nothing was run."
+                )
+        kept = tuple(np.array(group, dtype=np.int64) for group in self.groups)
+        for size, group in zip(self.sizes, kept, strict=False):
+            if group.size and not 0 <= group.min() <= group.max() < size:
+                raise InvalidValue(f"a value is in no group of {size}. Nothing was run.")
+        object.__setattr__(self, "groups", kept)
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP:
+        """What the round costs at most.
+
+        Privacy: the sum over picks of a selection and a measurement [BS16, Lemma 1.7].
+        >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+        >>> step = Round((), (), (), (), 1, Fraction(1), DiscreteGaussian(sigma=2))
+        >>> step.loss(Sensitivity.single(1)).rho
+        Fraction(1, 8)
+        """
+        heaviest = max((each.weight for each in self.candidates), default=0)
+        # One unit moves the distance of a table from a fixed one by at most its l1.
+        moved = Sensitivity.single(SCORE_STEPS * heaviest * sensitivity.l1) if heaviest else None
+        choice = Exponential(scale=self.scale).loss(moved).zcdp().rho if moved else Fraction(0)
+        return ZCDP(rho=self.picks * (choice + self.noise.loss(sensitivity).zcdp().rho))
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """The chosen marginals with noise.
+
+        Privacy: `loss`.
+        >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+        >>> step = Round((), (), (), (), 0, Fraction(1), DiscreteGaussian(sigma=2))
+        >>> step.release(Cells(np.zeros((1, 0), dtype=np.int64), np.array([1])), None)
+        ()
+        """
+        grouped = np.empty((len(exact.counts), len(self.columns)), dtype=np.int64)
+        for at, (column, group) in enumerate(zip(self.columns, self.groups, strict=True)):
+            grouped[:, at] = group[exact.places[:, column]]
+        tables, scores = [], []
+        for candidate in self.candidates:
+            codes, size = coded(grouped, candidate.clique, self.sizes)
+            counts = exact.marginal(codes, size)
+            tables.append(counts)
+            distance = int(np.abs(SCORE_STEPS * counts - candidate.expected).sum())
+            scores.append(candidate.weight * (distance - candidate.handicap))
+        return self._chosen(tables, scores, bits)
+
+    def _chosen(
+        self, tables: list[Integers], scores: list[int], bits: BitSource
+    ) -> tuple[Noisy, ...]:
+        left = list(range(len(self.candidates)))
+        found: list[Noisy] = []
+        choice = Exponential(scale=self.scale)
+        while left and len(found) < self.picks:
+            place = left[choice.release(_scores([scores[at] for at in left]), bits)]
+            clique = self.candidates[place].clique
+            found.append(_measured(clique, self.noise, tables[place], bits))
+            left = [at for at in left if not _near(self.candidates[at].clique, clique)]
+            held = (*self.held, *(each.clique for each in found))
+            left = [at for at in left if self._fits((*held, self.candidates[at].clique))]
+        return tuple(found)
+
+    def _fits(self, cliques: tuple[Clique, ...]) -> bool:
+        known = cliques[-1] in self.held
+        return known or tree_cells(self.sizes, cliques) <= self.most_cells
+
+
+class Step(Protocol):
+    """What may be asked of the exact counts, at a price known before.
+
+    Privacy: `release` costs at most `loss`.
+    >>> Step.__name__
+    'Step'
+    """
+
+    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+        """What the step costs at most.
+
+        Privacy: none (touches no data).
+        >>> Step.loss.__name__
+        'loss'
+        """
+        ...
+
+    def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
+        """The noisy answer.
+
+        Privacy: `loss`.
+        >>> Step.release.__name__
+        'release'
+        """
+        ...
+
+
+def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:
+    """One code for each row's values of these attributes, and how many codes there are.
+
+    Privacy: NONE where the places are exact.
+    >>> coded(np.array([[1, 2]]), (0, 1), (2, 3))[0].tolist()
+    [5]
+    """
+    codes = np.zeros(len(places), dtype=np.int64)
+    size = 1
+    for at in clique:
+        codes = codes * sizes[at] + places[:, at]
+        size *= sizes[at]
+    return codes, size
+
+
+def in_steps(rows: NDArray[np.floating[Any]]) -> Integers:
+    """Expected rows in 1/256 rows, held where distances from them add up within 64 bits.
+
+    Privacy: post-processing.
+    >>> in_steps(np.array([1.0, 2.5])).tolist(), in_steps(np.array([1e30])).tolist() == [1 << 60]
+    ([256, 640], True)
+    """
+    most = _MOST_STEPS / max(1, rows.size)
+    held: Integers = np.rint(np.clip(np.nan_to_num(rows * SCORE_STEPS), 0, most)).astype(np.int64)
+    return held
+
+
+def _scores(scores: list[int]) -> list[int] | Integers:
+    return np.array(scores) if max(map(abs, scores)) < 1 << 62 else scores
+
+
+def _near(one: Clique, other: Clique) -> bool:
+    return len(set(one) & set(other)) >= 2
+
+
+def variance_of(noise: Noise) -> float:
+    """The variance that a fit supposes: noise that is never seen has one of zero, which no weight
+    could be made of.
+
+    Privacy: none (touches no data).
+    >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+    >>> variance_of(DiscreteGaussian(sigma=0.01)), variance_of(DiscreteGaussian(sigma=3))
+    (1e-06, 9.0)
+    """
+    return max(noise.variance, _LEAST_VARIANCE)
+
+
+def _measured(clique: Clique, noise: Noise, exact: Integers, bits: BitSource) -> Noisy:
+    noisy = np.asarray(noise.release(exact, bits), dtype=np.int64)
+    return Noisy(clique, noisy, Fraction(variance_of(noise)))

@@ -1,0 +1,271 @@
+"""Synthetic data from a curator's table: priced and charged ahead, taken in steps that are
+recorded before they run, and taken up again where it stopped. Exact counts are seen by the steps'
+`release` only, inside a program.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.filters import Filter
+from discreet.curator.curator import Curator
+from discreet.curator.noising import exact_cells
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    perform,
+    planned,
+    price,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, UnprovableRequest, with_article
+from discreet.ledger.states import Change, State
+from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.notes import cuts_of
+from discreet.rationals import Number
+from discreet.release.synth.aim import Progress, develop
+from discreet.release.synth.columns import Field, fields_of
+from discreet.release.synth.model.fitted import Synthetic
+from discreet.release.synth.mwem import reweigh
+from discreet.release.synth.result import Synthesis
+from discreet.release.synth.rounds import Cells, Noisy, Step
+from discreet.release.synth.stages import Stages
+from discreet.release.synth.state import Course, Spec
+from discreet.schema.names import sql_name
+from discreet.schema.table import table_named
+
+__all__ = ["exact_codes", "synthesize"]
+
+_MOST_GROUPS = 1 << 400  # cells are read, groups are never listed
+_KIND = "synthesis"
+_STEP_SECONDS = Fraction(10)  # what a step may take besides the statement; a public fact
+_METHODS = ("marginals", "mwem")
+Report = Callable[[Progress], None]
+
+
+def synthesize(
+    session: Session,
+    table: str,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    columns: Sequence[str] | None = None,
+    method: str = "marginals",
+    stages: Stages | None = None,
+    name: str | None = None,
+    on_progress: Report = lambda _: None,
+) -> Synthesis:
+    """A private model of a table, which draws as many synthetic rows as wanted.
+
+    The same call again, after an interruption or just so, goes on where it stopped and is not
+    charged again; a `name` of your own tells two syntheses of the same thing apart. Of two that run
+    at once, the one that is overtaken ends with `Stale`, its next step not run. The method
+    "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
+    of values, for few small columns and for pure budgets. `stages` replaces how "marginals"
+    selects, measures, fits or draws.
+    Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
+    filter [WRRW23, Sec. 3], charged before the first.
+    >>> synthesize.__name__
+    'synthesize'
+    """
+    if method not in _METHODS:
+        raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")
+    if stages is not None and method != "marginals":
+        raise InvalidValue(
+            f"the method {method} has no stages to replace; leave out stages=, or use marginals. "
+            "Nothing was run or charged."
+        )
+    parts = stages or Stages()
+    way = f"{method}; {parts.said}" if parts.said else method
+    known = table_named(session._warehouse.tables(), table)
+    table = known.name
+    fields = fields_of(known, columns)
+    keys = ", ".join(each.sql for each in fields)
+    made = planned(
+        session,
+        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}",
+        most_groups=_MOST_GROUPS,
+    )
+    cost = _cost(session, made, method, epsilon, rho)
+    amount = cost.epsilon if isinstance(cost, Pure) else cost.rho
+    spec = Spec(made.question, str(amount), way, versions_of(session, made))
+    source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
+    model = _developed(source, fields, parts, on_progress)
+    source.finish()
+    return Synthesis(
+        table=table,
+        fields=fields,
+        model=model,
+        cost=_said(cost, epsilon),
+        unit=known.unit or "row",
+        neighbours=str(known.neighbours),
+        receipt=source.course.receipt,
+        analyst=session.name,
+        question=made.question,
+        method=way,
+        notes=cuts_of(made),
+    )
+
+
+def _cost(
+    session: Session, made: Plan, method: str, epsilon: Number | None, rho: Number | None
+) -> Pure | ZCDP:
+    asked = price(session, made, epsilon=epsilon, rho=rho)
+    if method == "mwem":
+        if epsilon is None:
+            raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
+        return Pure(epsilon=epsilon)
+    if isinstance(asked, Pure):
+        raise UnprovableRequest(
+            "this budget is pure and the method measures with Gaussian noise; ask for a grant with "
+            'a delta, or use method="mwem". Nothing was run or charged.'
+        )
+    return asked
+
+
+def _said(cost: Pure | ZCDP, epsilon: Number | None) -> str:
+    if isinstance(cost, Pure):
+        return f"epsilon = {float(cost.epsilon):.6g}"
+    asked = "" if epsilon is None else f"epsilon = {float(epsilon):.6g} at the account's delta, as "
+    return f"{asked}rho = {float(cost.rho):.6g}"
+
+
+def _developed(
+    source: "_Taken", fields: tuple[Field, ...], stages: Stages, on_progress: Report
+) -> Synthetic:
+    attributes = [each.attribute for each in fields]
+    if isinstance(source.cost, Pure):
+        return reweigh(
+            attributes,
+            source,
+            epsilon=source.cost.epsilon,
+            sensitivity=source.sensitivity,
+            on_progress=on_progress,
+        )
+    return develop(
+        attributes,
+        source,
+        rho=source.cost.rho,
+        sensitivity=source.sensitivity,
+        stages=stages,
+        on_progress=on_progress,
+    )
+
+
+def _opened(
+    session: Session, made: Plan, cost: Pure | ZCDP, spec: Spec, name: str | None
+) -> tuple[Course, State]:
+    """The course that was begun under this name, or a new one, charged now."""
+    states = states_of(session)
+    known = states.newest(name or spec.name, analyst=session.name)
+    if known is None:
+        change = Change(
+            analyst=session.name,
+            name=name or spec.name,
+            kind=_KIND,
+            version=1,
+            body=Course(spec).write(),
+        )
+        details = {"method": spec.method, "synthesis": change.name}
+        paid = begin(
+            session, made, cost=cost, label="synthetic data", state=change, details=details
+        )
+        course = replace(Course(spec), receipt=paid.id)
+        # Follows what was written here, not what is newest: that may be somebody else's by now.
+        return course, states.put(replace(change, version=change.version + 1, body=course.write()))
+    if known.kind != _KIND:
+        raise InvalidValue(f"{known.name!r} is {with_article(known.kind)}; choose another name.")
+    course = Course.read(known.body)
+    if course.spec != spec:
+        raise InvalidValue(
+            f"{known.name!r} was begun with another question, price, method or state of the data; "
+            "give the same again, or choose another name. Nothing was run or charged."
+        )
+    return course, known
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Answers steps from the record, then from the table; begins each durably before it runs.
+
+    `state` is the one that was read when this began, then what this wrote itself. The newest is
+    never read again: a step then follows the steps that its filter has counted and no others, and
+    where somebody else took one in between it is `Stale` before a row is read.
+    """
+
+    session: Session
+    made: Plan
+    cost: Pure | ZCDP
+    course: Course
+    state: State
+    place: int = 0
+    filter: Filter | None = None
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        # That of the joint table, at the worst placement of rows; no marginal moves by more.
+        return self.made.measures[0].sensitivity
+
+    def take(self, step: Step) -> tuple[Noisy, ...] | None:
+        place, self.place = self.place, self.place + 1
+        spending = self.filter or _filter(self.cost)
+        if place < self.course.begun:  # what was paid counts, whatever the step would cost now
+            self.filter = spending.charge(_loss(self.cost, self.course.paid[place]))
+            return self.course.answers[place] if place < len(self.course.answers) else None
+        loss = step.loss(self.sensitivity)
+        self.filter = spending.charge(loss)
+        begun = self.course.begin(loss.epsilon if isinstance(loss, Pure) else loss.rho)
+        change = self.state.next(begun.write())
+        program = Program(
+            plan=self.made,
+            cost=None,
+            label="synthetic data",
+            release=lambda exact, bits: step.release(_cells(exact), bits),
+            seconds=_STEP_SECONDS,
+        )
+        _, found = perform(self.session, program, state=change, versions=begun.spec.versions)
+        self.state = replace(self.state, version=change.version, body=change.body)
+        self.course = begun.answered(found)
+        return found
+
+    def finish(self) -> None:
+        """Keep the last answer too."""
+        if len(Course.read(self.state.body).answers) < len(self.course.answers):
+            self.state = states_of(self.session).put(self.state.next(self.course.write()))
+
+
+def _cells(exact: Exact) -> Cells:
+    places, measures = exact.cells()
+    return Cells(places, measures[0])
+
+
+def _loss(kind: Pure | ZCDP, amount: Fraction) -> Pure | ZCDP:
+    return Pure(epsilon=amount) if isinstance(kind, Pure) else ZCDP(rho=amount)
+
+
+def _filter(cost: Pure | ZCDP) -> Filter:
+    if isinstance(cost, Pure):
+        return Filter.pure(epsilon=cost.epsilon)
+    return Filter.zcdp(rho=cost.rho)
+
+
+def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:
+    """The table's own rows, coded like the synthetic ones: for the custodian's page only.
+
+    Privacy: NONE. Not for release.
+    >>> exact_codes.__name__
+    'exact_codes'
+    """
+    session = curator.session(synthesis.analyst)
+    made = planned(session, synthesis.question, most_groups=_MOST_GROUPS)
+    rows = session._warehouse.engine((synthesis.table,)).rows(made.sql)
+    places, measures = exact_cells(made, [tuple(row) for row in rows])
+    repeated: NDArray[np.int64] = np.repeat(places, measures[0].astype(np.int64), axis=0)
+    return repeated

@@ -1,0 +1,147 @@
+"""What a synthesis must not forget: what it is of, what was paid, which steps have begun, and
+their noisy answers. Released numbers only; the answers are kept so that none is paid for twice.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import Unavailable
+from discreet.release.synth.rounds import Noisy
+
+__all__ = ["Course", "Spec"]
+
+_FORM = 2  # another one whenever the course that the same answers take changes
+Answer = tuple[Noisy, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a synthesis is of: a question, a price, a method and the data's versions.
+
+    Privacy: none (touches no data).
+    >>> Spec("SELECT", "1/2", "marginals", (1,)).name[:6]
+    'synth-'
+    """
+
+    question: str
+    price: str
+    method: str
+    versions: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """A name that says the same for the same.
+
+        Privacy: none (touches no data).
+        >>> Spec("SELECT", "1/2", "marginals", (1,)).name == Spec("", "1", "", (1,)).name
+        False
+        """
+        said = json.dumps([self.question, self.price, self.method, list(self.versions)])
+        return f"synth-{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A synthesis as far as it is: how many steps have begun, and what they answered.
+
+    Privacy: post-processing; a step that has begun counts as spent whether it answered or not.
+    >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
+    >>> Course.read(course.write()) == course
+    True
+    """
+
+    spec: Spec
+    receipt: str = ""
+    paid: tuple[Fraction, ...] = ()
+    """What each step that has begun costs, in the terms of the price."""
+    answers: tuple[Answer, ...] = field(default=(), repr=False)
+
+    @property
+    def begun(self) -> int:
+        """How many steps have begun.
+
+        Privacy: none (touches no data).
+        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begun
+        0
+        """
+        return len(self.paid)
+
+    def begin(self, cost: Fraction) -> "Course":
+        """The next step begins; one that has not answered by now never will.
+
+        Privacy: none (touches no data).
+        >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,)))
+        >>> course.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
+        (None,)
+        """
+        lost = (None,) * (self.begun - len(self.answers))
+        return replace(self, paid=(*self.paid, cost), answers=(*self.answers, *lost))
+
+    def answered(self, noisy: tuple[Noisy, ...]) -> "Course":
+        """The step that has begun has answered.
+
+        Privacy: post-processing.
+        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1)).answered(()).answers
+        ((),)
+        """
+        return replace(self, answers=(*self.answers, noisy))
+
+    def write(self) -> bytes:
+        """The course as bytes.
+
+        Privacy: post-processing.
+        >>> type(Course(Spec("SELECT", "1/2", "marginals", (1,))).write())
+        <class 'bytes'>
+        """
+        spec = [self.spec.question, self.spec.price, self.spec.method, list(self.spec.versions)]
+        said = {
+            "form": _FORM,
+            "spec": spec,
+            "receipt": self.receipt,
+            "paid": [str(each) for each in self.paid],
+            "answers": [
+                None if each is None else [_said(noisy) for noisy in each] for each in self.answers
+            ],
+        }
+        return zlib.compress(json.dumps(said).encode(), 1)
+
+    @classmethod
+    def read(cls, body: bytes) -> "Course":
+        """The course that was written.
+
+        Privacy: post-processing.
+        >>> Course.read(Course(Spec("SELECT", "1/2", "marginals", (1,))).write()).begun
+        0
+        """
+        said = json.loads(zlib.decompress(body))
+        if said.get("form") != _FORM:
+            raise Unavailable(
+                "this synthesis was begun by another version of discreet; begin a new one under "
+                "another name. Nothing was run or charged."
+            )
+        question, price, method, versions = said["spec"]
+        answers = tuple(
+            None if each is None else tuple(_heard(noisy) for noisy in each)
+            for each in said["answers"]
+        )
+        spec = Spec(question, price, method, tuple(versions))
+        paid = tuple(Fraction(each) for each in said["paid"])
+        return cls(spec, said["receipt"], paid, answers)
+
+
+def _said(noisy: Noisy) -> list[Any]:
+    packed = base64.b64encode(zlib.compress(noisy.counts.astype("<i8").tobytes())).decode()
+    return [list(noisy.clique), packed, str(noisy.variance)]
+
+
+def _heard(said: list[Any]) -> Noisy:
+    clique, packed, variance = said
+    counts = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i8")
+    return Noisy(tuple(clique), counts.astype(np.int64), Fraction(variance))

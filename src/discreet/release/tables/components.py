@@ -1,0 +1,217 @@
+"""Tables taken apart into uncorrelated components and put together again: the orthogonal basis in
+which least squares has a closed form. Works on released numbers; the integer contrasts of exact
+counts are here too, because they are the same basis.
+"""
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.release.tables.hierarchy import Cut, Ladder, below, cells_of
+
+__all__ = ["Components", "contrast", "scale_of", "share"]
+
+Floats = NDArray[np.float64]
+
+
+def scale_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
+    """The factor that turns the component of integer counts into integers.
+
+    Privacy: none (touches no data).
+    >>> scale_of(((0, 1), (1, 1)), (Ladder.flat(3), Ladder.flat(4)))
+    12
+    """
+    return prod(ladders[axis].branches[level - 1] for axis, level in cut)
+
+
+def contrast(exact: NDArray[Any], cut: Cut, ladders: tuple[Ladder, ...]) -> NDArray[Any]:
+    """Each cell times its number of siblings, less their sum, along every axis: integers.
+
+    Privacy: none: the result is exact.
+    >>> contrast(np.array([5, 1, 0]), ((0, 1),), (Ladder.flat(3),)).tolist()
+    [9, -3, -6]
+    """
+    for place, (axis, level) in enumerate(cut):
+        branch = ladders[axis].branches[level - 1]
+        split = _split(exact, place, branch)
+        exact = (branch * split - split.sum(axis=place + 1, keepdims=True)).reshape(exact.shape)
+    return exact
+
+
+def _split(table: NDArray[Any], place: int, branch: int) -> NDArray[Any]:
+    shape = table.shape
+    return table.reshape(*shape[:place], shape[place] // branch, branch, *shape[place + 1 :])
+
+
+def _inverse(variance: float) -> float:
+    return 1 / max(variance, 1e-100)  # noise that is never seen has a variance of zero
+
+
+@dataclass(slots=True)
+class Components:
+    """Noisy estimates of components, each with the variance its cells had before centring.
+
+    What is added about one component is averaged with weights one over variance, which is least
+    squares because components of different cuts are uncorrelated.
+    Privacy: post-processing.
+    >>> parts = Components((Ladder.flat(2),))
+    >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
+    >>> parts.table(((0, 1),)).tolist(), parts.variance(((0, 1),))
+    ([3.0, 5.0], 1.0)
+    """
+
+    ladders: tuple[Ladder, ...]
+    _values: dict[Cut, Floats] = field(default_factory=dict)  # sums weighted by precision
+    _precision: dict[Cut, float] = field(default_factory=dict)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The cuts about whose components something is known.
+
+        Privacy: none (touches no data).
+        >>> Components(()).cuts
+        ()
+        """
+        return tuple(self._precision)
+
+    def precision(self, cut: Cut) -> float:
+        """One over the variance of a component's cells before centring; 0 where nothing is known.
+
+        Privacy: none (touches no data).
+        >>> Components(()).precision(())
+        0.0
+        """
+        return self._precision.get(cut, 0.0)
+
+    def add_table(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
+        """Add a table of counts whose cells have independent noise of this variance.
+
+        Privacy: post-processing.
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
+        >>> parts.precision(())
+        0.5
+        """
+        weights = self._weights(cut, variance)
+        for part, value in self._apart(cut, np.asarray(noisy, dtype=np.float64)):
+            self._add(part, value, weights[part])
+
+    def know_table(self, cut: Cut, *, variance: float) -> None:
+        """Count a table of this variance in, without its values: for what is planned.
+
+        Privacy: none (touches no data).
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.know_table(((0, 1),), variance=1.0)
+        >>> parts.variance(())
+        2.0
+        """
+        for part, precision in self._weights(cut, variance).items():
+            self._precision[part] = self.precision(part) + precision
+
+    def _weights(self, cut: Cut, variance: float) -> dict[Cut, float]:
+        cells = cells_of(cut, self.ladders)
+        merged = {part: cells // cells_of(part, self.ladders) for part in below(cut)}
+        return {part: _inverse(variance * count) for part, count in merged.items()}
+
+    def add_contrast(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
+        """Add a noisy contrast as `contrast` makes it; the noise of its cells has this variance.
+
+        Privacy: post-processing.
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.add_contrast(((0, 1),), np.array([-2.0, 2.0]), variance=4.0)
+        >>> parts.precision(((0, 1),))
+        1.0
+        """
+        scale = scale_of(cut, self.ladders)
+        centred = np.asarray(noisy, dtype=np.float64) / scale
+        for place, (axis, level) in enumerate(cut):
+            split = _split(centred, place, self.ladders[axis].branches[level - 1])
+            mean = split.mean(axis=place + 1, keepdims=True)
+            centred = (split - mean).reshape(centred.shape)
+        self._add(cut, centred, scale**2 * _inverse(variance))
+
+    def know_contrast(self, cut: Cut, *, variance: float) -> None:
+        """Count a contrast of this variance in, without its values: for what is planned.
+
+        Privacy: none (touches no data).
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.know_contrast(((0, 1),), variance=4.0)
+        >>> parts.precision(((0, 1),))
+        1.0
+        """
+        precision = scale_of(cut, self.ladders) ** 2 * _inverse(variance)
+        self._precision[cut] = self.precision(cut) + precision
+
+    def _add(self, cut: Cut, value: Floats, precision: float) -> None:
+        known = self._values.get(cut)
+        weighted = value * precision
+        self._values[cut] = weighted if known is None else known + weighted
+        self._precision[cut] = self.precision(cut) + precision
+
+    def _apart(self, cut: Cut, table: Floats) -> list[tuple[Cut, Floats]]:
+        """Every component of a table, axis by axis from the last to the first."""
+        parts: list[tuple[Cut, Floats]] = [((), table)]
+        for place in range(len(cut) - 1, -1, -1):
+            axis, level = cut[place]
+            found = []
+            for done, value in parts:
+                for low in range(level, 0, -1):
+                    split = _split(value, place, self.ladders[axis].branches[low - 1])
+                    above = split.sum(axis=place + 1, keepdims=True)
+                    centred = (split - above / split.shape[place + 1]).reshape(value.shape)
+                    found.append((((axis, low), *done), centred))
+                    value = above.squeeze(axis=place + 1)
+                found.append((done, value.squeeze(axis=place)))
+            parts = found
+        return parts
+
+    def table(self, cut: Cut) -> Floats:
+        """The least-squares estimate of the table of a cut.
+
+        Privacy: post-processing.
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
+        >>> float(parts.table(()))
+        8.0
+        """
+        return self._together(cut, ())
+
+    def _together(self, rest: Cut, chosen: Cut) -> Floats:
+        if not rest:
+            return self._values[chosen] / self._precision[chosen]
+        (axis, level), *others = rest
+        place = len(chosen)
+        value = np.expand_dims(self._together(tuple(others), chosen), place)
+        for low in range(1, level + 1):
+            branch = self.ladders[axis].branches[low - 1]
+            finer = self._together(tuple(others), (*chosen, (axis, low)))
+            split = _split(finer, place, branch) + np.expand_dims(value / branch, place + 1)
+            value = split.reshape(finer.shape)
+        return value
+
+    def variance(self, cut: Cut) -> float:
+        """The variance of every cell of the table of a cut, from those of its components.
+
+        Privacy: none (touches no data).
+        >>> parts = Components((Ladder.flat(2),))
+        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
+        >>> parts.variance(())
+        2.0
+        """
+        return sum(share(part, cut, self.ladders) / self._precision[part] for part in below(cut))
+
+
+def share(part: Cut, cut: Cut, ladders: tuple[Ladder, ...]) -> float:
+    """How much of a component's variance a cell of a finer table has.
+
+    Centring leaves 1 - 1/b along an axis; spreading a block over k cells divides by k^2.
+    Privacy: none (touches no data).
+    >>> share((), ((0, 1),), (Ladder.flat(4),)), share(((0, 1),), ((0, 1),), (Ladder.flat(4),))
+    (0.0625, 0.75)
+    """
+    centred = prod(1 - 1 / ladders[axis].branches[level - 1] for axis, level in part)
+    spread = cells_of(cut, ladders) // cells_of(part, ladders)
+    return centred / spread**2

@@ -1,0 +1,141 @@
+"""The stage after least squares: no negative counts, one total, tables that still agree.
+Projections that are repeated until they settle. Sees released numbers only.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.release.tables.components import Components
+from discreet.release.tables.hierarchy import Cut, below, cells_of
+
+__all__ = ["Settled", "settled", "to_simplex"]
+
+Floats = NDArray[np.float64]
+
+_ROUNDS = 500
+_CHECKED = 5  # rounds from one look at the gap to the next
+_PLAIN = 10  # rounds of plain projections
+_BEYOND = 1.8  # then how far steps go; below 2 none leads away from a point of both sets
+
+
+def to_simplex(table: Floats, total: float) -> Floats:
+    """The nearest table without negative cells and with this total.
+
+    Privacy: post-processing; the projection is that of [DSSC08, Fig. 1].
+    >>> to_simplex(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
+    [2.5, 0.0, 1.5]
+    """
+    if total <= 0:
+        return np.zeros_like(table)
+    if table.size == 1:
+        return np.full_like(table, total)
+    flat = table.ravel()
+    # Only cells above the level can stay; the level rises as more are given up.
+    kept = flat
+    level = (kept.sum() - total) / kept.size
+    while True:
+        above = kept[kept > level]
+        if above.size == kept.size:
+            break
+        kept = above
+        level = (kept.sum() - total) / kept.size
+    raised: Floats = np.maximum(table - level, 0.0)
+    return raised
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Tables without negative cells that agree with each other up to `gap` in every cell.
+
+    `error` bounds the root mean square error of a cell over all measured tables.
+    Privacy: post-processing.
+    >>> Settled.__name__
+    'Settled'
+    """
+
+    parts: Components
+    tables: Mapping[Cut, Floats]
+    total: float
+    error: float
+    gap: float
+    rounds: int
+
+    def table(self, cut: Cut) -> Floats:
+        """The table of a cut: one of those that settled, or the sums of one.
+
+        Privacy: post-processing.
+        >>> Settled.table.__name__
+        'table'
+        """
+        for fine, table in self.tables.items():
+            if cut == fine:
+                return table
+        return np.maximum(self.parts.table(cut), 0.0)
+
+
+def _finest(cuts: Iterable[Cut]) -> list[Cut]:
+    """The cuts that no other one refines."""
+    wanted = sorted(set(cuts), key=len, reverse=True)
+    covered: set[Cut] = set()
+    found = []
+    for cut in wanted:
+        if cut not in covered:
+            found.append(cut)
+            covered.update(below(cut))
+    return found
+
+
+def settled(
+    parts: Components, cuts: Iterable[Cut], *, tolerance: float = 0.01, rounds: int = _ROUNDS
+) -> Settled:
+    """Project onto tables without negative cells, and onto tables that agree, until both hold.
+
+    The total is the least-squares total. Each projection brings tables nearer to every set of
+    tables that is consistent, non-negative and has that total; so the root mean square error is at
+    most the one before plus twice that of the total, spread over cells: docs/proofs/releases.md.
+    Privacy: post-processing.
+    >>> from discreet.release.tables.hierarchy import Ladder
+    >>> parts = Components((Ladder.flat(3),))
+    >>> parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)
+    >>> found = settled(parts, [((0, 1),)])
+    >>> found.table(((0, 1),)).tolist(), found.rounds
+    ([2.5, 0.0, 1.5], 1)
+    """
+    if not tolerance > 0:
+        raise InvalidValue(f"tolerance is {tolerance}; it must be above 0.")
+    finest = _finest(cuts)
+    total = max(0.0, float(parts.table(())))
+    tables = {cut: np.asarray(parts.table(cut)) for cut in finest}
+    error = _error(parts, finest)
+    for turn in range(1, rounds + 1):
+        nearest = {cut: to_simplex(table, total) for cut, table in tables.items()}
+        if turn % _CHECKED == 1 or turn == rounds or len(finest) == 1:
+            agreed = _agreed(parts, nearest)
+            gap = max(float(np.abs(agreed.table(cut) - nearest[cut]).max()) for cut in finest)
+            if gap <= tolerance or turn == rounds or len(finest) == 1:
+                break
+        # Long steps from the start would settle farther from the estimate, so plain ones go first.
+        step = 1.0 if turn <= _PLAIN else _BEYOND
+        beyond = {cut: table + step * (nearest[cut] - table) for cut, table in tables.items()}
+        together = _agreed(parts, beyond)
+        tables = {cut: t + step * (together.table(cut) - t) for cut, t in beyond.items()}
+    return Settled(agreed, nearest, total, error, gap, turn)
+
+
+def _agreed(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
+    """The nearest tables that agree, all cells counting alike."""
+    agreed = Components(parts.ladders)
+    for cut, table in tables.items():
+        agreed.add_table(cut, table, variance=1.0)
+    return agreed
+
+
+def _error(parts: Components, cuts: list[Cut]) -> float:
+    cells = sum(cells_of(cut, parts.ladders) for cut in cuts)
+    squares = sum(cells_of(cut, parts.ladders) * parts.variance(cut) for cut in cuts)
+    return sqrt(squares / cells) + 2 * sqrt(parts.variance(()) * len(cuts) / cells)

@@ -1,0 +1,191 @@
+"""Contingency tables and k-way marginals of public domains, released together: the noise goes where
+it hurts least, every cell has an exact variance, and all tables agree with each other.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+
+from discreet.errors import InvalidValue
+from discreet.loss import ZCDP, Pure
+from discreet.mechanisms.combinations.combined import deviations_95
+from discreet.noise.bits import BitSource, system
+from discreet.release.tables.allocation import (
+    Counts,
+    Measurement,
+    Unit,
+    contrasts_for,
+    counts_for,
+    least_shares,
+    needs_of,
+)
+from discreet.release.tables.components import Components
+from discreet.release.tables.hierarchy import Cut, Ladder, below, cells_of
+from discreet.release.tables.measure import Exact, expected, measured, paid
+
+__all__ = ["Marginals", "every", "marginal_cut"]
+
+_LEVEL = Fraction(95, 100)
+_MOST_CELLS = 1 << 28
+_MOST_TABLES = 1 << 13
+
+
+def marginal_cut(axes: Iterable[int], sizes: tuple[int, ...]) -> Cut:
+    """The cut of a marginal over these columns; a column of one value tells nothing apart.
+
+    Privacy: none (touches no data).
+    >>> marginal_cut([2, 0], (4, 3, 5))
+    ((0, 1), (2, 1))
+    """
+    chosen = sorted(set(axes))
+    if chosen and not 0 <= chosen[0] <= chosen[-1] < len(sizes):
+        raise InvalidValue(f"columns {chosen}; there are {len(sizes)}, numbered from 0.")
+    return tuple((axis, 1) for axis in chosen if sizes[axis] > 1)
+
+
+def every(sizes: tuple[int, ...], orders: Iterable[int]) -> dict[Cut, float]:
+    """All marginals of these orders, each with weight 1.
+
+    Privacy: none (touches no data).
+    >>> len(every((2, 3, 4), [1, 2]))
+    6
+    """
+    chosen = (axes for order in orders for axes in combinations(range(len(sizes)), order))
+    return {marginal_cut(axes, sizes): 1.0 for axes in chosen}
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """Marginals of a public domain and how they are measured.
+
+    Under zCDP the residual basis is measured with discrete Gaussian noise on integers, in the
+    proportions with the least weighted mean variance; under pure privacy tables are measured with
+    discrete Laplace noise and shares of the price from a local search. Either way the estimate is
+    least squares in closed form.
+    Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
+    >>> family = Marginals.planned((2, 3), every((2, 3), [1, 2]), price=ZCDP(rho=1))
+    >>> round(family.variance(((0, 1), (1, 1))), 4), family.loss.rho
+    (0.6461, Fraction(1, 1))
+    """
+
+    sizes: tuple[int, ...]
+    wanted: tuple[Cut, ...]
+    measurements: tuple[Measurement, ...]
+    _known: Components = field(repr=False, compare=False)
+
+    @classmethod
+    def planned(
+        cls,
+        sizes: tuple[int, ...],
+        weights: Mapping[Cut, float],
+        *,
+        price: Pure | ZCDP,
+        unit: Unit | None = None,
+    ) -> "Marginals":
+        """Divide a price among what the wanted marginals need; weights say how much each matters.
+
+        Privacy: none (touches no data); the price is not exceeded.
+        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss
+        Pure(epsilon=Fraction(1, 1))
+        """
+        unit = Unit() if unit is None else unit
+        ladders = tuple(Ladder.flat(size) for size in sizes)
+        _check(weights, ladders)
+        needs = needs_of(weights, ladders)
+        made: tuple[Measurement, ...]
+        if isinstance(price, ZCDP):
+            made = contrasts_for(needs, ladders, rho=price.rho, unit=unit)
+        else:
+            shares = _shares(needs, ladders, unit)
+            made = counts_for(shares, ladders, epsilon=price.epsilon, unit=unit)
+        return cls(tuple(sizes), tuple(weights), made, expected(made, ladders))
+
+    @property
+    def ladders(self) -> tuple[Ladder, ...]:
+        """The axes: each column's total and its values.
+
+        Privacy: none (touches no data).
+        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).ladders[0].depth
+        1
+        """
+        return self._known.ladders
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What a release costs.
+
+        Privacy: under the unit's relation [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss.epsilon
+        Fraction(1, 1)
+        """
+        return paid(self.measurements)
+
+    def variance(self, cut: Cut) -> float:
+        """The variance of each cell of a marginal, known before anything is released.
+
+        Privacy: none (touches no data).
+        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
+        >>> round(family.variance(((0, 1),)), 3)
+        1.841
+        """
+        return self._known.variance(cut)
+
+    def half_width(self, cut: Cut) -> float:
+        """How far a cell of a marginal is off at most, with at least 95%.
+
+        Exact where the marginal is just what was measured, a certified bound otherwise.
+        Privacy: none (touches no data).
+        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
+        >>> family.half_width(((0, 1),))
+        3.0
+        """
+        known = [
+            each for each in self.measurements if isinstance(each, Counts) or each.cut in below(cut)
+        ]
+        (first, *others) = known
+        if not others and first.cut == cut and (isinstance(first, Counts) or not cut):
+            return first.noise.error(_LEVEL)
+        return sqrt(self.variance(cut)) * deviations_95([each.noise for each in known])
+
+    def release(self, exact: Exact, bits: BitSource = system) -> Components:
+        """Measure; the tables of the result are consistent least-squares estimates.
+
+        Privacy: `loss` under the unit's relation.
+        >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=100))
+        >>> family.release(lambda cut: np.array([4, 6])).table(((0, 1),)).tolist()
+        [4.0, 6.0]
+        """
+        return measured(self.measurements, self.ladders, exact, bits)
+
+
+def _check(weights: Mapping[Cut, float], ladders: tuple[Ladder, ...]) -> None:
+    if not weights:
+        raise InvalidValue("no marginal was asked for; name at least one.")
+    if any(not 0 < weight < float("inf") for weight in weights.values()):
+        raise InvalidValue("a weight is not a positive number; leave it at 1.")
+    cells = sum(cells_of(cut, ladders) for cut in weights)
+    if cells > _MOST_CELLS or len(weights) > _MOST_TABLES:
+        raise InvalidValue(
+            f"{len(weights):,} marginals with {cells:,} cells; the limits are {_MOST_TABLES:,} and "
+            f"{_MOST_CELLS:,}. Ask for fewer columns or lower orders. Nothing was charged."
+        )
+
+
+def _shares(
+    needs: Mapping[Cut, float], ladders: tuple[Ladder, ...], unit: Unit
+) -> dict[Cut, float]:
+    """Which tables get Laplace noise, and their shares."""
+    cuts = list(needs)
+    place = {cut: index for index, cut in enumerate(cuts)}
+    gains = np.zeros((len(cuts), len(cuts)))
+    for row, cut in enumerate(cuts):
+        cells, moved = cells_of(cut, ladders), float(unit.cells(cells_of(cut, ladders)).l1)
+        for part in below(cut):
+            merged = cells // cells_of(part, ladders)
+            gains[row, place[part]] = 1 / (2 * moved**2 * merged)
+    shares, _ = least_shares(np.array([needs[cut] for cut in cuts]), gains)
+    return {cut: float(each) for cut, each in zip(cuts, shares, strict=True) if each > 0}

@@ -1,0 +1,119 @@
+"""The plan for one ordered axis: trees or the factorisation, whichever has the least error.
+Public shapes and prices decide; no data.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.loss import ZCDP, Pure
+from discreet.mechanisms.additive.gaussian import DiscreteGaussian
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.noise.bits import BitSource
+from discreet.release.tables.allocation import Unit
+from discreet.release.tables.ranges import Trees
+from discreet.release.tables.running import MOST_CELLS, Running
+from discreet.release.tables.workload import Places, Workload
+
+__all__ = ["Ordered", "OrderedEstimate", "ordered"]
+
+
+class OrderedEstimate(Protocol):
+    """What a release of an ordered axis gives.
+
+    Privacy: post-processing.
+    >>> OrderedEstimate.__name__
+    'OrderedEstimate'
+    """
+
+    @property
+    def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
+        """The noises that an estimate combines.
+
+        Privacy: none (touches no data).
+        >>> OrderedEstimate.noises.fget is not None
+        True
+        """
+
+    def histogram(self) -> NDArray[np.float64]:
+        """The estimate of every cell.
+
+        Privacy: post-processing.
+        >>> OrderedEstimate.histogram.__name__
+        'histogram'
+        """
+
+    def range(self, start: int, stop: int) -> float:
+        """The estimate of the cells from start up to, not including, stop.
+
+        Privacy: post-processing.
+        >>> OrderedEstimate.range.__name__
+        'range'
+        """
+
+    def variance(self, start: int, stop: int) -> float:
+        """The variance of that estimate.
+
+        Privacy: none (touches no data).
+        >>> OrderedEstimate.variance.__name__
+        'variance'
+        """
+
+    def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
+        """The variances of many ranges.
+
+        Privacy: none (touches no data).
+        >>> OrderedEstimate.variances.__name__
+        'variances'
+        """
+
+
+class Ordered(Protocol):
+    """A plan for an ordered axis.
+
+    Privacy: its `loss`, under the relation it was planned for.
+    >>> Ordered.__name__
+    'Ordered'
+    """
+
+    @property
+    def loss(self) -> Pure | ZCDP:
+        """What a release costs.
+
+        Privacy: under the relation it was planned for.
+        >>> Ordered.loss.fget is not None
+        True
+        """
+
+    def release(self, exact: NDArray[Any], bits: BitSource = ...) -> OrderedEstimate:
+        """Measure a histogram.
+
+        Privacy: `loss`.
+        >>> Ordered.release.__name__
+        'release'
+        """
+
+
+def ordered(
+    cells: int,
+    *,
+    price: Pure | ZCDP,
+    unit: Unit | None = None,
+    workload: Workload = Workload.RANGES,
+) -> Trees | Running:
+    """The plan with the least root mean square error over the workload.
+
+    Privacy: none (touches no data); the price is not exceeded.
+    >>> type(ordered(64, price=Pure(epsilon=1))).__name__
+    'Trees'
+    >>> plan = ordered(4096, price=ZCDP(rho=0.5), workload=Workload.PREFIXES)
+    >>> type(plan).__name__, round(plan.rmse(Workload.PREFIXES), 2)
+    ('Running', 3.55)
+    """
+    unit = Unit() if unit is None else unit
+    trees = Trees.planned((cells,), price=price, unit=unit, workload=workload)
+    if isinstance(price, Pure) or cells > MOST_CELLS:
+        return trees
+    running = Running.planned(cells, rho=price.rho, unit=unit)
+    return running if running.rmse(workload) < trees.rmse(workload) else trees

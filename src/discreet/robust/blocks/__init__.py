@@ -1,0 +1,3 @@
+"""Sample and aggregate: any function as a black box."""
+
+__all__: list[str] = []

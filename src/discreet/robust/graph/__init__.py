@@ -1,0 +1,3 @@
+"""Graphs under edge and node privacy."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Smooth sensitivity: its noise, and the queries whose growth is known."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Mechanisms that test before they release, and may refuse."""
+
+__all__: list[str] = []

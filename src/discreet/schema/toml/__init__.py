@@ -1,0 +1,3 @@
+"""The schema file: reading, writing and changing its text."""
+
+__all__: list[str] = []

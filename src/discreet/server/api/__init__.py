@@ -1,0 +1,3 @@
+"""The REST interface: routes and what requests may carry."""
+
+__all__: list[str] = []

@@ -1,0 +1,283 @@
+"""The custodian's routes: tables, accounts, budgets, the record. Nothing here is for analysts,
+who find nothing at these addresses.
+"""
+
+import tomllib
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from discreet.errors import InvalidValue, SchemaError
+from discreet.report.values import account_values, entry_values
+from discreet.schema.described import table_values
+from discreet.server.accounts import Identity, Issued, Role
+from discreet.server.api.forms import (
+    AccountForm,
+    AuditForm,
+    GrantForm,
+    PauseForm,
+    TableForm,
+    TokenForm,
+)
+from discreet.server.context import Desk, custodian, desk_of
+from discreet.server.paging import PAGE, After, Limit, with_next
+from discreet.server.problems import Problem
+
+__all__ = ["custodian_routes", "schema_of"]
+
+_FALSE_ALARM = 1e-9
+_Custodian = Annotated[Identity, Depends(custodian)]
+_Name = Annotated[str, Path(min_length=1, max_length=100)]
+_Token = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8}$")]
+
+
+def custodian_routes() -> APIRouter:
+    """The routes of custodians.
+
+    Privacy: what they show is for custodians; `inspect` is exact and marked so.
+    >>> callable(custodian_routes)
+    True
+    """
+    routes = APIRouter(prefix="/custodian", tags=["custodian"])
+    routes.add_api_route("/tables", _add, methods=["POST"], status_code=201)
+    routes.add_api_route("/tables/{name}/refresh", _refresh, methods=["POST"])
+    routes.add_api_route("/tables/{name}/inspect", _inspect, methods=["GET"])
+    routes.add_api_route("/accounts", _accounts, methods=["GET"])
+    routes.add_api_route("/accounts", _open_account, methods=["POST"], status_code=201)
+    routes.add_api_route("/accounts/{name}/budget", _grant, methods=["PUT"])
+    routes.add_api_route("/accounts/{name}/tokens", _token, methods=["POST"], status_code=201)
+    for path, route in (
+        ("/accounts/{name}/tokens", _revoke_all),
+        ("/accounts/{name}/tokens/{token}", _revoke),
+    ):
+        routes.add_api_route(
+            path, route, methods=["DELETE"], status_code=204, response_class=Response
+        )
+    routes.add_api_route("/paused", _paused, methods=["GET"])
+    routes.add_api_route("/paused", _pause, methods=["PUT"])
+    routes.add_api_route("/ledger", _ledger, methods=["GET"])
+    routes.add_api_route("/verification", _verify, methods=["GET"])
+    routes.add_api_route("/audit", _audit, methods=["POST"])
+    return routes
+
+
+def schema_of(desk: Desk, form: TableForm) -> dict[str, Any]:
+    """The schema of a request, with a source that the operator allows.
+
+    Privacy: none (touches no data).
+    >>> callable(schema_of)
+    True
+    """
+    try:
+        schema = tomllib.loads(form.schema_text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SchemaError(f"the schema is not TOML: {error}. Nothing was added.") from None
+    table = schema.get("table")
+    if not isinstance(table, dict):
+        raise SchemaError("the schema has no [table]. Nothing was added.")
+    if "source" in table:
+        raise SchemaError(
+            "the source is named beside the schema, not in it; remove table.source. "
+            "Nothing was added."
+        )
+    return {**schema, "table": {**table, "source": desk.settings.source(form.source)}}
+
+
+async def _add(request: Request, form: TableForm, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def add() -> dict[str, Any]:
+        schema = schema_of(desk, form)
+        made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
+        return {**table_values(made), "report": _report(desk, made.name)}
+
+    return await desk.gate.run(who.name, add)
+
+
+async def _refresh(request: Request, name: _Name, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def refresh() -> dict[str, Any]:
+        desk.refresh(name)
+        return {"table": name, "refreshed": True, "report": _report(desk, name)}
+
+    return await desk.gate.run(who.name, refresh)
+
+
+def _report(desk: Desk, name: str) -> dict[str, Any] | None:
+    """What could not be read: exact, in the answer to the custodian and nowhere else."""
+    report = desk.curator.report(name)
+    return None if report is None else report.values()
+
+
+async def _inspect(request: Request, name: _Name, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def inspect() -> dict[str, Any]:
+        return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
+
+    return await desk.gate.run(who.name, inspect)
+
+
+async def _accounts(request: Request, who: _Custodian) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        budgets = {
+            each.name: account_values(each)
+            for each in desk.curator.ledger.accounts()
+            if each.holder.value == "analyst"
+        }
+        accounts = list(desk.accounts.listed())
+        known = {each["name"] for each in accounts}
+        rest: list[dict[str, Any]] = [
+            {"name": name, "role": None, "tokens": []} for name in budgets if name not in known
+        ]
+        return [{**each, "budget": budgets.get(each["name"])} for each in [*accounts, *rest]]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _open_account(request: Request, form: AccountForm, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def issue() -> dict[str, Any]:
+        if form.name in {each["name"] for each in desk.accounts.listed()}:
+            raise InvalidValue(f"there is an account {form.name!r:.100} already.")
+        days = form.days or desk.settings.token_days
+        return _shown(desk.accounts.issue(form.name, Role(form.role), days=days))
+
+    return await desk.gate.run(who.name, issue)
+
+
+def _shown(issued: Issued) -> dict[str, Any]:
+    return {
+        "name": issued.name,
+        "role": issued.role.value,
+        "id": issued.id,
+        "expires": issued.expires,
+        "token": issued.text,
+    }
+
+
+def _role(desk: Desk, name: str) -> Role:
+    for each in desk.accounts.listed():
+        if each["name"] == name and each["role"]:
+            return Role(each["role"])
+    raise Problem("not-found")
+
+
+async def _grant(request: Request, name: _Name, form: GrantForm, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def grant() -> dict[str, Any]:
+        _role(desk, name)
+        desk.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
+        return account_values(desk.curator.ledger.account("analyst", name))
+
+    return await desk.gate.run(who.name, grant)
+
+
+async def _token(request: Request, name: _Name, form: TokenForm, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def issue() -> dict[str, Any]:
+        days = form.days or desk.settings.token_days
+        return _shown(desk.accounts.issue(name, _role(desk, name), days=days))
+
+    return await desk.gate.run(who.name, issue)
+
+
+def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
+    """Nobody ends the token they use by a slip."""
+    if name == who.name and token == who.token and not confirm:
+        raise Problem(
+            "conflict",
+            "This ends the token that you are using now, and the logins made with it. If that is "
+            "what you want, send the request again with ?confirm=true. Nothing was revoked.",
+        )
+
+
+async def _revoke_all(
+    request: Request, name: _Name, who: _Custodian, confirm: bool = False
+) -> Response:
+    desk = desk_of(request)
+
+    def revoke() -> None:
+        _role(desk, name)
+        _ask_first(who, name, who.token, confirm)
+        desk.accounts.revoke(name)
+
+    await desk.gate.run(who.name, revoke)
+    return Response(status_code=204)
+
+
+async def _revoke(
+    request: Request, name: _Name, token: _Token, who: _Custodian, confirm: bool = False
+) -> Response:
+    desk = desk_of(request)
+
+    def revoke() -> None:
+        _role(desk, name)
+        _ask_first(who, name, token, confirm)
+        try:
+            desk.accounts.revoke(name, token)
+        except InvalidValue:
+            raise Problem("not-found") from None
+
+    await desk.gate.run(who.name, revoke)
+    return Response(status_code=204)
+
+
+async def _paused(request: Request, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+    return {"paused": await desk.gate.run(who.name, lambda: desk.accounts.paused)}
+
+
+async def _pause(request: Request, form: PauseForm, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+    await desk.gate.run(who.name, desk.accounts.pause if form.paused else desk.accounts.go_on)
+    return {"paused": form.paused}
+
+
+async def _ledger(
+    request: Request, response: Response, who: _Custodian, after: After = 0, limit: Limit = PAGE
+) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def read() -> dict[str, Any]:
+        ledger = desk.curator.ledger
+        found = ledger.entries_after(after, limit=limit + 1)
+        numbers = [each.sequence for each in found]
+        part = with_next(response, "/api/v1/custodian/ledger", found, numbers, limit)
+        return {
+            "accounts": [account_values(each) for each in ledger.accounts()],
+            "entries": [entry_values(each) for each in part],
+        }
+
+    return await desk.gate.run(who.name, read)
+
+
+async def _verify(request: Request, who: _Custodian) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def verify() -> dict[str, Any]:
+        found = desk.curator.ledger.verify()
+        return {"sound": found.sound, **asdict(found)}
+
+    return await desk.gate.run(who.name, verify)
+
+
+async def _audit(request: Request, form: AuditForm, who: _Custodian) -> dict[str, Any]:
+    from discreet.audit.catalogue import examine, find, mechanism_subjects
+    from discreet.audit.report import examined_values
+
+    desk = desk_of(request)
+
+    def audit() -> dict[str, Any]:
+        found = find(form.mechanism, mechanism_subjects())
+        audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in found]
+        return {"audits": audits}
+
+    return await desk.gate.run(who.name, audit)

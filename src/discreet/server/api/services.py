@@ -1,0 +1,425 @@
+"""The routes of standing services: monitors, counters and synopses of an analyst's own.
+Services run on remote sessions, and what they say is the library's; nothing here looks at rows.
+"""
+
+import contextlib
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path as File
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response
+
+from discreet.curator.programs import states_of
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
+from discreet.ledger.account import Holder
+from discreet.plan.results.notes import Note
+from discreet.report.values import note_values
+from discreet.report.words import cost_text
+from discreet.server.accounts import Identity
+from discreet.server.api.service_forms import (
+    NAME,
+    CheckForm,
+    ConditionForm,
+    CounterForm,
+    MonitorForm,
+    PointsForm,
+    SynopsisForm,
+)
+from discreet.server.context import Desk, analyst, desk_of
+from discreet.server.exports import attachment
+from discreet.server.paging import PAGE, After, Limit, with_next
+from discreet.server.problems import Problem
+from discreet.streams.counter.counter import Counter
+from discreet.streams.counter.state import Kept, Point
+from discreet.streams.monitor.monitor import Monitor
+from discreet.streams.synopsis.synopsis import Synopsis
+
+__all__ = ["Shelf", "asked_synopsis", "begun", "described_synopsis", "named", "service_routes"]
+
+_Analyst = Annotated[Identity, Depends(analyst)]
+_Name = Annotated[str, Path(pattern=NAME)]
+_MOST_KEPT = 8
+_PATHS = {
+    "monitor": "monitors",
+    "counter": "counters",
+    "synopsis": "synopses",
+    "published": "releases",
+}
+_CHECKS = 100  # how many checks the error that is told is for
+
+
+class Shelf:
+    """Synopses that are kept in memory, so that a hypothesis is not fitted for every question.
+
+    Privacy: they hold what was released, and states that follow the vault's.
+    >>> Shelf().find("ana", "s") is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Synopsis] = OrderedDict()
+
+    def find(self, account: str, name: str) -> Synopsis | None:
+        """A synopsis that was asked lately.
+
+        Privacy: post-processing.
+        >>> Shelf().find("ana", "s") is None
+        True
+        """
+        with self._lock:
+            found = self._kept.get((account, name))
+            if found is not None:
+                self._kept.move_to_end((account, name))
+            return found
+
+    def keep(self, account: str, synopsis: Synopsis) -> Synopsis:
+        """Keep a synopsis, and forget the one that was not asked for longest.
+
+        Privacy: none (touches no data).
+        >>> Shelf.keep.__name__
+        'keep'
+        """
+        with self._lock:
+            self._kept[account, synopsis.name] = synopsis
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return synopsis
+
+
+def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
+    """Refuse the name of a service that this analyst has not; others' look absent.
+
+    Privacy: none (touches no data).
+    >>> callable(named)
+    True
+    """
+    if not desk.curator.vault.states.has(name, analyst=who.name, kind=kind):
+        raise Problem("not-found")
+
+
+def begun(
+    desk: Desk, who: Identity, kind: str, response: Response, *, after: int, limit: int
+) -> list[str]:
+    """The names of a part of an analyst's services of a kind, with a link to the next part.
+
+    Privacy: none (touches no data).
+    >>> callable(begun)
+    True
+    """
+    states = desk.curator.vault.states
+    found = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
+    numbers = [each.number for each in found]
+    part = with_next(response, f"/api/v1/{_PATHS[kind]}", found, numbers, limit)
+    return [each.name for each in part]
+
+
+def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
+    """What a synopsis of this analyst's own says to a question, and the rounds that are left.
+
+    Privacy: as `Synopsis.query`; the answer leaves on the grid of time.
+    >>> callable(asked_synopsis)
+    True
+    """
+    found = _shelved(desk, shelf, who, name)
+    told = found.query(sql)
+    return {
+        "question": sql,
+        "value": told.value,
+        "share": told.share,
+        "half_width": told.half_width,
+        "source": told.source,
+        "rounds_left": found.rounds_left,
+        "notes": note_values(found.snapshot.notes),
+    }
+
+
+def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> dict[str, Any]:
+    """The facts of a synopsis of this analyst's own, as it was asked last.
+
+    Privacy: post-processing.
+    >>> callable(described_synopsis)
+    True
+    """
+    return _about(_shelved(desk, shelf, who, name))
+
+
+def _shelved(desk: Desk, shelf: Shelf, who: Identity, name: str) -> Synopsis:
+    session = desk.session(who)
+    states_of(session).newest(name, analyst=who.name)  # refused after an adoption
+    found = shelf.find(who.name, name)
+    return shelf.keep(who.name, _resumed(desk, session, name)) if found is None else found
+
+
+def service_routes(shelf: Shelf) -> APIRouter:
+    """The routes of monitors, counters and synopses.
+
+    Privacy: each is charged as in the library, and answers leave on the grid of time.
+    >>> callable(service_routes)
+    True
+    """
+    routes = APIRouter(tags=["services"])
+    routes.add_api_route("/monitors", _monitors, methods=["GET"])
+    routes.add_api_route("/monitors", _open_monitor, methods=["POST"], status_code=201)
+    routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
+    routes.add_api_route("/monitors/{name}/checks", _check, methods=["POST"])
+    routes.add_api_route("/monitors/{name}/runs", _renew, methods=["POST"], status_code=201)
+    routes.add_api_route("/counters", _counters, methods=["GET"])
+    routes.add_api_route("/counters", _open_counter, methods=["POST"], status_code=201)
+    routes.add_api_route("/counters/{name}", _counter, methods=["GET"])
+    routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
+
+    async def open_synopsis(request: Request, form: SynopsisForm, who: _Analyst) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        def begin() -> dict[str, Any]:
+            words = form.model_dump(exclude={"columns"})
+            made = Synopsis.open(desk.session(who), form.columns, **words)
+            return _about(shelf.keep(who.name, made))
+
+        return await desk.gate.run(who.name, begin)
+
+    async def answer(
+        request: Request, name: _Name, form: ConditionForm, who: _Analyst
+    ) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        return await desk.gate.run(
+            who.name, lambda: asked_synopsis(desk, shelf, who, name, form.sql)
+        )
+
+    async def finish(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+        desk = desk_of(request)
+
+        def end() -> dict[str, Any]:
+            made = _resumed(desk, desk.session(who), name)
+            made.finish()
+            return _about(shelf.keep(who.name, made))
+
+        return await desk.gate.run(who.name, end)
+
+    routes.add_api_route("/synopses", _synopses, methods=["GET"])
+    routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
+    routes.add_api_route("/synopses/{name}", _synopsis, methods=["GET"])
+    routes.add_api_route("/synopses/{name}/answers", answer, methods=["POST"])
+    routes.add_api_route("/synopses/{name}/end", finish, methods=["POST"])
+    routes.add_api_route(
+        "/synopses/{name}/file",
+        _file,
+        methods=["GET"],
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    return routes
+
+
+async def _monitors(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        session = desk.curator.remote_session(who.name)
+        names = begun(desk, who, "monitor", response, after=after, limit=limit)
+        return [_listed_monitor(desk, Monitor(session, name)) for name in names]
+
+    return await desk.gate.run(who.name, listed)
+
+
+def _listed_monitor(desk: Desk, monitor: Monitor) -> dict[str, Any]:
+    """What is known of a monitor; of one that an adoption has closed, why."""
+    try:
+        return _watched(monitor)
+    except Unavailable as problem:
+        return {"name": monitor.name, "unavailable": desk.told(problem)}
+
+
+def _watched(monitor: Monitor) -> dict[str, Any]:
+    """What is known of a monitor, with its notes; none where its question is refused by now."""
+    notes: tuple[Note, ...] = ()
+    with contextlib.suppress(InvalidValue, UnsafeQuery):
+        notes = monitor.notes
+    return {**monitor.values(), "notes": note_values(notes)}
+
+
+async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def begin() -> dict[str, Any]:
+        session = desk.session(who)
+        words = form.model_dump(exclude={"name", "sql"})
+        design = Monitor.explain(session, form.sql, **words)
+        made = Monitor.open(session, form.sql, name=form.name, **words)
+        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+        return {
+            **_watched(made),
+            "cost": cost_text(design.cost, account.conversion_delta),
+            "error": design.error(checks=_CHECKS),
+            "error_checks": _CHECKS,
+            "number_error": design.number_error(),
+        }
+
+    return await desk.gate.run(who.name, begin)
+
+
+async def _monitor(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def read() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        return _watched(Monitor(desk.curator.remote_session(who.name), name))
+
+    return await desk.gate.run(who.name, read)
+
+
+async def _check(request: Request, name: _Name, form: CheckForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def check() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        desk.admit_check(who)
+        monitor = Monitor(desk.session(who), name)
+        check = monitor.check(form.sql, threshold=form.threshold)
+        return {**check.values(), "notes": note_values(monitor.notes_of(check.question))}
+
+    return await desk.gate.run(who.name, check)
+
+
+async def _renew(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def renew() -> dict[str, Any]:
+        named(desk, who, "monitor", name)
+        monitor = Monitor(desk.session(who), name)
+        monitor.renew()
+        return _watched(monitor)
+
+    return await desk.gate.run(who.name, renew)
+
+
+def _again(session: Session, name: str) -> Counter:
+    state = states_of(session).newest(name, analyst=session.name)
+    if state is None:
+        raise Problem("not-found")
+    kept = Kept.of(state)
+    reach = kept.reach
+    return Counter.open(
+        session, kept.question, versions=reach.versions, buckets=reach.buckets, name=name
+    )
+
+
+def _counted(counter: Counter) -> dict[str, Any]:
+    return {
+        "name": counter.name,
+        "question": counter.design.plan.question,
+        "protects": counter.design.protects,
+        "points": _points(counter.points),
+        "notes": note_values(counter.notes),
+    }
+
+
+def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
+    return [
+        {"start": each.start.isoformat(), "value": each.value, "half_width": each.half_width}
+        for each in points
+    ]
+
+
+async def _counters(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        names = begun(desk, who, "counter", response, after=after, limit=limit)
+        return [{"name": name} for name in names]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _open_counter(request: Request, form: CounterForm, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def begin() -> dict[str, Any]:
+        if form.epsilon is None and form.rho is None:
+            raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
+        return _counted(Counter.open(desk.session(who), **form.model_dump()))
+
+    return await desk.gate.run(who.name, begin)
+
+
+async def _counter(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+
+    def read() -> dict[str, Any]:
+        named(desk, who, "counter", name)
+        return _counted(_again(desk.curator.remote_session(who.name), name))
+
+    return await desk.gate.run(who.name, read)
+
+
+async def _advance(
+    request: Request, name: _Name, form: PointsForm, who: _Analyst
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def advance() -> list[dict[str, Any]]:
+        named(desk, who, "counter", name)
+        return _points(_again(desk.session(who), name).advance(upto=form.upto))
+
+    return await desk.gate.run(who.name, advance)
+
+
+def _resumed(desk: Desk, session: Session, name: str) -> Synopsis:
+    if not desk.curator.vault.states.has(name, analyst=session.name, kind="synopsis"):
+        raise Problem("not-found")
+    return Synopsis.resume(session, name)
+
+
+def _about(synopsis: Synopsis) -> dict[str, Any]:
+    snapshot = synopsis.snapshot
+    return {
+        "name": synopsis.name,
+        "table": snapshot.table.name,
+        "columns": [each.name for each in snapshot.table.columns],
+        "notes": note_values(snapshot.notes),
+        "total": snapshot.total,
+        "rho": float(synopsis.spent),
+        "rounds_left": synopsis.rounds_left,
+    }
+
+
+async def _synopses(
+    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+) -> list[dict[str, Any]]:
+    desk = desk_of(request)
+
+    def listed() -> list[dict[str, Any]]:
+        names = begun(desk, who, "synopsis", response, after=after, limit=limit)
+        return [{"name": name} for name in names]
+
+    return await desk.gate.run(who.name, listed)
+
+
+async def _synopsis(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
+    desk = desk_of(request)
+    return await desk.gate.run(who.name, lambda: _about(_resumed(desk, desk.session(who), name)))
+
+
+async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
+    desk = desk_of(request)
+
+    def written() -> bytes:
+        made = _resumed(desk, desk.session(who), name)
+        with tempfile.TemporaryDirectory() as folder:
+            place = File(folder) / "synopsis.npz"
+            made.save(place)
+            return place.read_bytes()
+
+    body = await desk.gate.run(who.name, written)
+    headers = attachment(f"{name}.npz")
+    return Response(body, media_type="application/octet-stream", headers=headers)

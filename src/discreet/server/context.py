@@ -1,0 +1,399 @@
+"""What routes share: the curator, accounts, limits and counts of one server, and who is asking.
+Answers leave through remote sessions only, on the grid of time.
+"""
+
+import contextlib
+import hmac
+import json
+import os
+import re
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+
+from discreet.curator.answer import Answer
+from discreet.curator.curator import Curator
+from discreet.curator.replay import public_facts, recall
+from discreet.curator.session import Session
+from discreet.engines.origins import Origin
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    InvalidValue,
+    UnprovableRequest,
+    UnsafeQuery,
+)
+from discreet.ledger.account import Holder
+from discreet.ledger.entry import describe_loss
+from discreet.ledger.history import Charged
+from discreet.ledger.quota import Quota
+from discreet.ledger.releases import Listed, Release
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.explain import explained
+from discreet.plan.results.suggest import suggestions
+from discreet.report.values import answer_values, charged_values, loss_values
+from discreet.report.words import refusal_text
+from discreet.server.accounts import Accounts, Identity, Role
+from discreet.server.limits import Gate, PerMinute
+from discreet.server.logins import COOKIE, Login, Logins
+from discreet.server.problems import Problem
+from discreet.server.settings import Settings
+from discreet.server.watch import Watch
+
+__all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
+
+_MEMO = ("label", "table", "question", "data_version", "answer_seconds")
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_HEADER = "X-CSRF-Token"
+_PATH = re.compile(r"(?<![\w/])/[\w.~-]+/[\w.~-]+|\w://")  # absolute, or an address
+_KEPT_BACK = (
+    "The data or the record cannot be read now; the custodian can see why. Look at your budget "
+    "before you ask again."
+)
+
+
+class Desk:
+    """One server's curator and everything around it.
+
+    Privacy: none by itself; sessions charge and release.
+    >>> Desk.__name__
+    'Desk'
+    """
+
+    def __init__(self, curator: Curator, settings: Settings) -> None:
+        self.curator = curator
+        self.settings = settings
+        self.accounts = Accounts(curator.vault.states)
+        self.logins = Logins(self.accounts, hours=settings.login_hours)
+        self.gate = Gate(settings)
+        self.guesses = PerMinute(most=settings.logins_per_minute)
+        self.checks = PerMinute(most=settings.checks_per_minute)
+        self.requests = PerMinute(most=settings.requests_per_minute)
+        curator.ledger.quota = Quota(most=settings.account_bytes)
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.lock = threading.Lock()
+        self.watch = Watch(curator.ledger)
+        self.draining = False
+
+    def admit(self, who: Identity) -> Identity:
+        """Count a request of an account, or refuse one too many in a minute.
+
+        Privacy: none (touches no data): depends on the account's own requests.
+        >>> Desk.admit.__name__
+        'admit'
+        """
+        if self.requests.too_many(who.name):
+            raise Problem(
+                "too-many-requests",
+                f"{self.settings.requests_per_minute} requests of an account a minute are the "
+                "limit; wait. The operator of the server can raise it (discreet serve "
+                "--requests-per-minute). Nothing was run or charged.",
+                retry_seconds=10,
+            )
+        self.requests.count(who.name)
+        return who
+
+    def admit_check(self, who: Identity) -> None:
+        """Count a check of a monitor, which costs nothing, or refuse one too many in a minute.
+
+        What a check leaves in the record takes room, as a question does.
+        Privacy: none (touches no data); failed checks count too.
+        >>> Desk.admit_check.__name__
+        'admit_check'
+        """
+        self.curator.ledger.check_quota(who.name)
+        if self.checks.too_many(who.name):
+            raise Problem(
+                "too-many-requests",
+                f"{self.settings.checks_per_minute} checks of monitors a minute are the limit; "
+                "wait. Nothing was run or charged.",
+                retry_seconds=60,
+            )
+        self.checks.count(who.name)
+
+    def count(self, name: str, label: str = "") -> None:
+        """Count an event, for the metrics.
+
+        Privacy: none (touches no data): requests and charges only.
+        >>> Desk.count.__name__
+        'count'
+        """
+        with self.lock:
+            self.counts[name, label] += 1
+
+    def session(self, identity: Identity) -> Session:
+        """The remote session of an analyst; refused while the custodian has paused questions.
+
+        Privacy: none (touches no data).
+        >>> Desk.session.__name__
+        'session'
+        """
+        if self.accounts.paused:
+            raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
+        self.watch.refuse_tampered()
+        return self.curator.remote_session(identity.name)
+
+    def told(self, refusal: DiscreetError) -> str:
+        """A refusal in words for analysts; one that says where data or vault lie says less.
+
+        Privacy: none (touches no data): what is the custodian's stays the custodian's.
+        >>> Desk.told.__name__
+        'told'
+        """
+        text = refusal_text(refusal)
+        if isinstance(refusal, UnsafeQuery | UnprovableRequest | BudgetExceeded):
+            return text  # of the analyst's own text, schemas and budgets
+        places = "|".join(map(re.escape, sorted(self._places())))
+        hidden = _PATH.search(text) or re.search(rf"(?<!\w)(?:{places})(?!\w)", text)
+        return _KEPT_BACK if hidden else text
+
+    def _places(self) -> set[str]:
+        """Where the vault and its sources are, in every form that a message may use."""
+        folder = self.curator.vault.folder
+        found = {*_forms(folder), *_forms(folder.parent)}
+        with contextlib.suppress(DiscreetError):  # the record itself may be what cannot be read
+            tables = self.curator.tables
+            for table in tables.values():
+                if table.source is not None:
+                    origin = Origin.of(table.source)
+                    found |= {table.source, *table.source.split("#"), origin.relation("")}
+                    if origin.file is not None:
+                        found |= {*_forms(origin.file), *_forms(origin.file.parent)}
+            found |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
+            found -= tables.keys()
+        return {word for word in found if len(word) > 1}
+
+    def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
+        """Everything public about a plan; its statement names tables as analysts know them, and
+        `answer_seconds` are whole steps of time.
+
+        Privacy: none (touches no data).
+        >>> Desk.explained.__name__
+        'explained'
+        """
+        values = explained(made, count)
+        values["suggestions"] = [each.values() for each in suggestions(made, count)]
+        for table in made.tables:
+            relation = "" if table.source is None else Origin.of(table.source).relation("")
+            if relation:
+                values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
+        values["answer_seconds"] = float(self.curator.visible_after(made))
+        return values
+
+    def refresh(self, name: str) -> None:
+        """Read a table's source again, if it is still at the place where it was added.
+
+        Privacy: none; new data is not new budget.
+        >>> Desk.refresh.__name__
+        'refresh'
+        """
+        self._unmoved(name)
+        self.curator.refresh(name)
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """What a table's bounds drop and clamp; reads the source, as `refresh` does.
+
+        Privacy: NONE: exact, for the custodian, not for release.
+        >>> Desk.inspect.__name__
+        'inspect'
+        """
+        self._unmoved(name)
+        return self.curator.inspect(name)
+
+    def _unmoved(self, name: str) -> None:
+        """Refuse an absent table, and a source that a link leads elsewhere now."""
+        table = self.curator.tables.get(name)
+        if table is None:
+            raise Problem("not-found")
+        known = self.curator.vault.catalogue.table(name).source
+        if known is None or table.source is None:
+            return  # it was added from memory; nothing is read
+        origin = Origin.of(table.source)
+        gone = origin.file is not None and not origin.file.is_file()
+        if gone or str(origin.place().resolve()) != known:
+            raise InvalidValue(
+                f"{name}: its source is not the file that was added, or a link leads elsewhere. "
+                "Nothing was read. Put it back, or let the server's operator run discreet refresh."
+            )
+
+    def stored(self, identity: Identity, receipt: str) -> Release:
+        """A release of this analyst's own; any other is not found.
+
+        Privacy: post-processing.
+        >>> Desk.stored.__name__
+        'stored'
+        """
+        self.watch.refuse_tampered()
+        found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
+        if found is None:
+            raise Problem("not-found")
+        return found
+
+    def answers(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """The first so many of an analyst's answers that are kept, after a number; oldest first.
+
+        Privacy: post-processing, from receipts alone: no answer is made again.
+        >>> Desk.answers.__name__
+        'answers'
+        """
+        found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
+        return [_listed(each) for each in found]
+
+    def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """The first so many charges to an analyst after an entry, whatever they paid for.
+
+        Privacy: public parameters only, from the record itself.
+        >>> Desk.history.__name__
+        'history'
+        """
+        found = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
+        return self._charges(identity, found)
+
+    def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
+        """The last so many charges to an analyst before an entry; newest first.
+
+        Privacy: public parameters only, from the record itself.
+        >>> Desk.newest.__name__
+        'newest'
+        """
+        found = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
+        return self._charges(identity, found)
+
+    def _charges(self, identity: Identity, found: tuple[Charged, ...]) -> list[dict[str, Any]]:
+        account = self.curator.ledger.find(Holder.ANALYST, identity.name)
+        return [] if account is None else [charged_values(each, account) for each in found]
+
+    def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
+        """An answer as JSON, with the facts from which a client makes the same answer again.
+
+        An answer that another analyst paid for, where the custodian allows sharing, has none.
+        Privacy: post-processing.
+        >>> Desk.shown.__name__
+        'shown'
+        """
+        released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
+        bought = None if answer.bought is None else answer.bought.receipt.id
+        listed = None if released is None else _listed_release(released, answer)
+        return {**answer_values(answer), "bought": bought, "release": listed}
+
+    def recalled(self, identity: Identity, receipt: str) -> Answer:
+        """An old answer.
+
+        Privacy: post-processing.
+        >>> Desk.recalled.__name__
+        'recalled'
+        """
+        return recall(self.stored(identity, receipt))
+
+
+def _forms(path: Path) -> set[str]:
+    return {str(path), os.path.realpath(path)}
+
+
+def _listed(each: Listed) -> dict[str, Any]:
+    return {
+        "number": each.number,
+        "id": each.receipt.id,
+        "time": each.receipt.time,
+        "question": each.receipt.memo["question"],
+        "table": each.receipt.memo["table"],
+        "cost": loss_values(each.receipt.loss),
+    }
+
+
+def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
+    """What a client makes the same answer of: listed field by field, never a stored body."""
+    receipt = release.receipt
+    return {
+        "key": release.key,
+        "body": json.dumps(public_facts(answer)),
+        "receipt": {
+            "sequence": receipt.sequence,
+            "id": receipt.id,
+            "time": receipt.time,
+            "population": receipt.population,
+            "analyst": receipt.analyst,
+            "loss": describe_loss(receipt.loss),
+            "memo": {name: receipt.memo[name] for name in _MEMO if name in receipt.memo},
+        },
+    }
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the application that serves a request.
+
+    Privacy: none (touches no data).
+    >>> callable(desk_of)
+    True
+    """
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def login_of(request: Request) -> Login | None:
+    """The login of a request's cookie.
+
+    Privacy: none (touches no data).
+    >>> callable(login_of)
+    True
+    """
+    cookie = request.cookies.get(COOKIE)
+    return None if cookie is None else desk_of(request).logins.read(cookie)
+
+
+def signed_in(request: Request) -> Identity:
+    """Who is asking: by a bearer token, or by a cookie and, for changes, the form's own token.
+
+    Privacy: none (touches no data).
+    >>> callable(signed_in)
+    True
+    """
+    desk = desk_of(request)
+    address = request.client.host if request.client else "unknown"
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        # A right token is let in whoever else guesses at this address, which may be a proxy's.
+        identity = desk.accounts.identify(token.strip())
+        if identity is None:
+            if desk.guesses.too_many(address):
+                raise Problem("too-many-requests", "Too many wrong tokens; wait.", retry_seconds=60)
+            desk.guesses.count(address)
+            raise Problem("not-signed-in")
+        return desk.admit(identity)
+    login = login_of(request)
+    if login is None:
+        raise Problem("not-signed-in")
+    given = request.headers.get(_HEADER, "").encode("utf-8", "replace")
+    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), given):
+        raise Problem("forgery", f"The header {_HEADER} is missing or wrong.")
+    return desk.admit(login.identity)
+
+
+def analyst(request: Request) -> Identity:
+    """An analyst; everyone else finds nothing here.
+
+    Privacy: none (touches no data).
+    >>> callable(analyst)
+    True
+    """
+    return _with_role(request, Role.ANALYST)
+
+
+def custodian(request: Request) -> Identity:
+    """A custodian; everyone else finds nothing here.
+
+    Privacy: none (touches no data).
+    >>> callable(custodian)
+    True
+    """
+    return _with_role(request, Role.CUSTODIAN)
+
+
+def _with_role(request: Request, role: Role) -> Identity:
+    identity = signed_in(request)
+    if identity.role is not role:
+        raise Problem("not-found")
+    return identity

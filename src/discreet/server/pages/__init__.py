@@ -1,0 +1,3 @@
+"""The pages: what people see in a browser."""
+
+__all__: list[str] = []

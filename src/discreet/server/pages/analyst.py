@@ -1,0 +1,316 @@
+"""The analyst's pages: catalogue, question with live preview, answer, history, exports."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from discreet.curator.answer import Answer
+from discreet.curator.session import Session
+from discreet.drawing.svg import Bar, bars, curve
+from discreet.errors import DiscreetError, InvalidValue
+from discreet.ledger.account import Account, Holder
+from discreet.loss import Pure
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.explain import error_of, warnings_of
+from discreet.plan.results.suggest import suggestions
+from discreet.report.words import cost_text, left_text, refusal_of, respelt, spent_text
+from discreet.schema.described import examples_of, table_values
+from discreet.server.exports import csv_of, notebook_of, picture_of
+from discreet.server.pages.numbers import number_of
+from discreet.server.pages.shared import Analyst, Form, Here, form_of
+from discreet.server.paging import PAGE, number_in
+from discreet.server.problems import Problem
+from discreet.web.rendering import page
+
+__all__ = ["analyst_pages", "preview_of"]
+
+_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
+_FIELDS = {
+    "count": 'the field "Rows in a group"',
+    **{
+        name: f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({name}={{}})"
+        for name in ("max_groups_contributed", "max_rows_contributed")
+    },
+}
+_MOST_BARS = 24
+_MOST_DIGITS = 12
+_OUTCOMES = {
+    "answer": "answered",
+    "failure": "failed; the charge stays",
+    "pending": "no outcome yet",
+    "elsewhere": "told by the service",
+}
+
+
+def analyst_pages() -> APIRouter:
+    """The pages of analysts.
+
+    Privacy: questions go through remote sessions; all else is public facts and old answers.
+    >>> callable(analyst_pages)
+    True
+    """
+    routes = APIRouter(include_in_schema=False)
+    routes.add_api_route("/tables", _tables, methods=["GET"])
+    routes.add_api_route("/tables/{name}", _table, methods=["GET"])
+    routes.add_api_route("/ask", _ask, methods=["GET"])
+    routes.add_api_route("/ask", _asked, methods=["POST"])
+    routes.add_api_route("/ask/preview", _preview, methods=["POST"])
+    routes.add_api_route("/history", _history, methods=["GET"])
+    routes.add_api_route("/answers/{receipt}", _answer, methods=["GET"])
+    routes.add_api_route("/answers/{receipt}/{form}", _export, methods=["GET"])
+    return routes
+
+
+def _account(here: Here) -> Account | None:
+    return here.desk.curator.ledger.find(Holder.ANALYST, here.who.name)
+
+
+def _budget(account: Account | None) -> str:
+    return "no budget yet; ask your custodian" if account is None else left_text(account)
+
+
+async def _tables(here: Analyst) -> Response:
+    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
+    shown = [table_values(each) for each in tables]
+    budget = _budget(await here.run(lambda: _account(here)))
+    return await here.page("tables.html", title="Tables", tables=shown, budget=budget)
+
+
+async def _table(name: str, here: Analyst) -> Response:
+    table = (await here.run(lambda: here.desk.curator.tables)).get(name)
+    if table is None:
+        raise Problem("not-found")
+    return await here.page("table.html", title=name, table=table_values(table))
+
+
+async def _ask(here: Analyst, sql: str = "") -> Response:
+    return await _question(here, Form({"sql": sql[:16_384], "epsilon": "0.1"}))
+
+
+async def _question(here: Here, form: Form, refusal: str = "") -> Response:
+    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
+    found = {} if not form.text("sql") else await here.run(lambda: preview_of(here, form))
+    return await here.page(
+        "ask.html",
+        title="Ask",
+        status=422 if refusal else 200,
+        refusal=refusal,
+        sql=form.text("sql"),
+        epsilon=form.text("epsilon"),
+        count=form.text("count"),
+        slider=_slider(form.text("epsilon")),
+        examples=examples_of(tables),
+        **{"preview": None, "preview_refusal": "", **found},
+    )
+
+
+def _slider(epsilon: str) -> str:
+    try:
+        return f"{min(max(math.log10(float(epsilon)), -3.0), 1.0):.2f}"
+    except (ValueError, OverflowError):
+        return "-1"
+
+
+def _numbers(form: Form) -> tuple[Fraction, int | None]:
+    """The price and the supposed count, exactly as typed."""
+    count = form.text("count")
+    if count and not (count.isascii() and count.isdigit() and len(count) <= _MOST_DIGITS):
+        raise InvalidValue("the count is a whole number, such as 1000.")
+    return number_of(form.text("epsilon")), int(count) if count else None
+
+
+def preview_of(here: Here, form: Form) -> dict[str, Any]:
+    """What a question would cost, and its error against epsilon; or why it is refused.
+
+    Privacy: none (touches no data).
+    >>> callable(preview_of)
+    True
+    """
+    try:
+        epsilon, count = _numbers(form)
+        session = here.desk.curator.session(here.who.name)
+        made = session.explain(form.text("sql"), epsilon=epsilon, count=count)
+        return {"preview": _previewed(here, session, made, epsilon, count)}
+    except DiscreetError as refusal:
+        return {"preview": None, "preview_refusal": here.desk.told(refusal)}
+
+
+def _previewed(
+    here: Here, session: Session, made: Plan, epsilon: Fraction, count: int | None
+) -> dict[str, Any]:
+    ledger = here.desk.curator.ledger
+    population = ledger.account(Holder.POPULATION, made.table.population)
+    analyst = ledger.account(Holder.ANALYST, here.who.name)
+    errors = error_of(made, count)
+    shown = next((name for name, error in errors.items() if error), None)
+    drawn = "" if shown is None else _curve(session, made, shown, epsilon, count)
+    return {
+        "cost": cost_text(made.cost, analyst.conversion_delta),
+        "admitted": refusal_of(made.cost, population, analyst) is None,
+        "left": _left(made, analyst, population),
+        "errors": list(errors.items()),
+        "curve": drawn,
+        "warnings": [
+            respelt(each, _FIELDS)
+            for each in (
+                *warnings_of(made, count),
+                *(one.words for one in suggestions(made, count)),
+            )
+        ],
+        "seconds": f"{float(here.desk.curator.visible_after(made)):g}",
+    }
+
+
+def _curve(session: Session, made: Plan, shown: str, epsilon: Fraction, count: int | None) -> str:
+    points = []
+    for factor in _FACTORS:
+        try:
+            other = session.explain(made.question, epsilon=epsilon * Fraction(factor), count=count)
+        except DiscreetError:  # below the least price: it is not on the curve
+            continue
+        points.append((float(epsilon) * factor, error_of(other, count)[shown] or 0.0))
+    chosen = float(epsilon), error_of(made, count)[shown] or 0.0
+    title = f"Error of {shown} against epsilon; now {chosen[1]:.4g} at {chosen[0]:g}"
+    return curve(title, points, chosen)
+
+
+def _left(made: Plan, *accounts: Account) -> str:
+    """How many questions of this price the budgets still admit."""
+    counts = []
+    for account in accounts:
+        left = account.remaining
+        if isinstance(made.cost, Pure):
+            price, have = made.cost.epsilon, left.epsilon
+            if left.rho is not None:
+                price, have = price**2 / 2, left.rho
+        else:
+            price, have = made.cost.rho, left.rho or Fraction(0)
+        counts.append(int(have / price))
+    return f"{min(counts):,}"
+
+
+async def _preview(request: Request, here: Analyst) -> Response:
+    form = await form_of(request, here)
+    found = await here.run(lambda: preview_of(here, form))
+    values = {"preview": None, "preview_refusal": "", **found}
+    return HTMLResponse(page("preview.html", **values))
+
+
+async def _asked(request: Request, here: Analyst) -> Response:
+    form = await form_of(request, here)
+    if form.text("action") != "ask":
+        return await _question(here, form)
+
+    def ask() -> Answer:
+        epsilon, count = _numbers(form)
+        answer = here.desk.session(here.who).sql(form.text("sql"), epsilon=epsilon, count=count)
+        here.desk.count("answers", "free" if answer.free else "charged")
+        return answer
+
+    try:
+        answer: Answer = await here.run(ask)
+    except DiscreetError as refusal:
+        return await _question(here, form, here.desk.told(refusal))
+    return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
+
+
+def _named(numbers: dict[str, str]) -> str:
+    return " ".join(f"{name} {number}" for name, number in numbers.items())
+
+
+async def _history(here: Analyst, before: str = "") -> Response:
+    first = number_in(before)
+
+    def listed() -> list[dict[str, Any]]:
+        return [
+            {
+                **each,
+                "cost": _named(each["cost"]),
+                "exactly": _named(each["spent"]),
+                "outcome": _OUTCOMES[each["outcome"]],
+                "answered": each["outcome"] == "answer",
+            }
+            for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
+        ]
+
+    found = await here.run(listed)
+    charges = found[:PAGE]
+    older = charges[-1]["number"] if len(found) > PAGE else None
+    account = await here.run(lambda: _account(here))
+    return await here.page(
+        "history.html",
+        title="History",
+        charges=charges,
+        older=older,
+        newer=first is not None,
+        budget=_budget(account),
+        spent="nothing" if account is None else spent_text(account),
+        adopted=await here.run(lambda: here.desk.curator.vault.history.adopted(here.who.name)),
+    )
+
+
+async def _answer(receipt: str, here: Analyst, free: str = "") -> Response:
+    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
+    values = await here.run(lambda: _shown(here, answer))
+    return await here.page("answer.html", title="Answer", free=free == "1", **values)
+
+
+def _shown(here: Here, answer: Answer) -> dict[str, Any]:
+    ledger, receipt = here.desk.curator.ledger, answer.receipt
+    analyst = ledger.account(Holder.ANALYST, here.who.name)
+    population = ledger.account(Holder.POPULATION, receipt.population)
+    columns = [
+        zip(each.values, each.beside or ("",) * len(answer), strict=True) for each in answer.shown()
+    ]
+    rows = [
+        [{"text": text, "interval": beside} for text, beside in row]
+        for row in zip(*columns, strict=True)
+    ]
+    cost = cost_text(answer.plan.cost, analyst.conversion_delta)
+    return {
+        "receipt": receipt,
+        "columns": answer.columns,
+        "rows": rows,
+        "chart": _chart(answer),
+        "notes": answer.notes,
+        "cost": cost,
+        "budget": left_text(analyst),
+        "left": _left(answer.plan, analyst, population),
+        "citation": (
+            f"Answer {receipt.id} of {receipt.time[:10]} from table {receipt.table}, data version "
+            f"{receipt.data_version}, released with {'; '.join(receipt.mechanisms)} at {cost}, "
+            f"protecting each {receipt.unit} (neighbours: {receipt.neighbours})."
+        ),
+    }
+
+
+def _chart(answer: Answer) -> str:
+    """The same bars as everywhere, drawn by the page itself; none if there are too many."""
+    if len(answer) > _MOST_BARS:
+        return ""
+    try:
+        chart = answer.chart()
+    except InvalidValue:  # nothing is a number
+        return ""
+    found = [
+        Bar(each["group"], each["value"], float(each["low"]), float(each["high"]))
+        for each in chart["data"]["values"]
+    ]
+    if not all(math.isfinite(end) for each in found for end in (each.low, each.high)):
+        return ""
+    return bars(chart["title"]["text"], found)
+
+
+async def _export(receipt: str, form: str, here: Analyst) -> Response:
+    if form not in ("csv", "png", "svg", "notebook"):
+        raise Problem("not-found")
+    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
+    if form == "csv":
+        return csv_of(answer)
+    if form == "notebook":
+        return notebook_of(answer)
+    made: Response = await here.run(lambda: picture_of(answer, form))
+    return made

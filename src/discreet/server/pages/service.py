@@ -1,0 +1,156 @@
+"""The analyst's pages about standing services: which there are, what they say, what is left of
+them. They are begun from programs; here they are looked at and asked.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from discreet.curator.answer_rows import number_text
+from discreet.errors import DiscreetError
+from discreet.schema.names import sql_name
+from discreet.server.api.services import Shelf, asked_synopsis, described_synopsis, named
+from discreet.server.pages.shared import Analyst, Here, form_of
+from discreet.server.paging import PAGE, number_in
+from discreet.streams.monitor.monitor import Monitor
+
+__all__ = ["service_pages"]
+
+_KINDS = ("monitor", "synopsis", "counter")
+_NO_FIGURES = "closed: the record was adopted after it began"
+
+
+def service_pages(shelf: Shelf) -> APIRouter:
+    """The pages of monitors and synopses, with the synopses that are kept in memory.
+
+    Privacy: as the services themselves, on remote sessions; a look costs nothing.
+    >>> callable(service_pages)
+    True
+    """
+    routes = APIRouter(include_in_schema=False)
+
+    async def ask(request: Request, name: str, here: Analyst) -> Response:
+        form = await form_of(request, here)
+        sql = form.text("sql")[:16_384]
+
+        told, refusal = await _tried(
+            here, lambda: asked_synopsis(here.desk, shelf, here.who, name, sql)
+        )
+        return await _shown_synopsis(here, shelf, name, sql=sql, told=told, refusal=refusal)
+
+    async def synopsis(name: str, here: Analyst) -> Response:
+        return await _shown_synopsis(here, shelf, name)
+
+    routes.add_api_route("/services", _services, methods=["GET"])
+    routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
+    routes.add_api_route("/monitors/{name}/check", _check, methods=["POST"])
+    routes.add_api_route("/synopses/{name}", synopsis, methods=["GET"])
+    routes.add_api_route("/synopses/{name}", ask, methods=["POST"])
+    return routes
+
+
+async def _tried(here: Here, work: Callable[[], Any]) -> tuple[Any, str]:
+    """What work gives, or why it is refused."""
+    try:
+        return await here.run(work), ""
+    except DiscreetError as refusal:
+        return None, here.desk.told(refusal)
+
+
+async def _services(here: Analyst, before: str = "") -> Response:
+    first = number_in(before)
+
+    def listed() -> dict[str, Any]:
+        states = here.desk.curator.vault.states
+        found = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
+        names = {kind: [each.name for each in found[:PAGE] if each.kind == kind] for kind in _KINDS}
+        return {
+            "monitors": [_listed_monitor(here, each) for each in names["monitor"]],
+            "synopses": names["synopsis"],
+            "counters": names["counter"],
+            "older": found[PAGE - 1].number if len(found) > PAGE else None,
+            "newer": first is not None,
+        }
+
+    return await here.page("services.html", title="Services", **await here.run(listed))
+
+
+def _listed_monitor(here: Here, name: str) -> dict[str, Any]:
+    try:
+        found = _values(here, name)
+    except DiscreetError:
+        return {"name": name, "question": "", "left": _NO_FIGURES, "last": ""}
+    last = found["last"]
+    return {
+        "name": name,
+        "question": found["question"],
+        "left": f"{found['alarms_left']} of {found['alarms_of_a_run']}",
+        "last": "not checked yet" if last is None else last["said"],
+    }
+
+
+def _values(here: Here, name: str) -> dict[str, Any]:
+    named(here.desk, here.who, "monitor", name)
+    return Monitor(here.desk.curator.remote_session(here.who.name), name).values()
+
+
+async def _monitor(name: str, here: Analyst) -> Response:
+    return await _shown_monitor(here, name)
+
+
+async def _shown_monitor(here: Here, name: str, refusal: str = "") -> Response:
+    found = await here.run(lambda: _values(here, name))
+    return await here.page(
+        "monitor.html",
+        title=f"Monitor {name}",
+        status=422 if refusal else 200,
+        refusal=refusal,
+        name=name,
+        monitor=found,
+        price=" ".join(f"{word} {price}" for word, price in found["price"].items()),
+        alarms=[_check_row(each) for each in reversed(found["alarms"])],
+        last=None if found["last"] is None else _check_row(found["last"]),
+    )
+
+
+def _check_row(check: dict[str, Any]) -> dict[str, Any]:
+    number = "" if check["number"] is None else number_text(check["number"], 2)
+    return {**check, "number": number}
+
+
+async def _check(request: Request, name: str, here: Analyst) -> Response:
+    await form_of(request, here)
+
+    def check() -> None:
+        named(here.desk, here.who, "monitor", name)
+        here.desk.admit_check(here.who)
+        Monitor(here.desk.session(here.who), name).check()
+
+    _, refusal = await _tried(here, check)
+    if refusal:
+        return await _shown_monitor(here, name, refusal)
+    return RedirectResponse(f"/monitors/{name}", 303)
+
+
+async def _shown_synopsis(
+    here: Here,
+    shelf: Shelf,
+    name: str,
+    *,
+    sql: str = "",
+    told: dict[str, Any] | None = None,
+    refusal: str = "",
+) -> Response:
+    found = await here.run(lambda: described_synopsis(here.desk, shelf, here.who, name))
+    return await here.page(
+        "synopsis.html",
+        title=f"Synopsis {name}",
+        status=422 if refusal else 200,
+        refusal=refusal,
+        name=name,
+        synopsis=found,
+        sql=sql or f"SELECT COUNT(*) FROM {sql_name(found['table'])} WHERE ",
+        told=told,
+    )

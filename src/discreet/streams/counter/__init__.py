@@ -1,0 +1,3 @@
+"""Counters: running counts and sums under continual release."""
+
+__all__: list[str] = []

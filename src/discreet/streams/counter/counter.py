@@ -1,0 +1,213 @@
+"""Counters: a running count or sum over the days of a table, paid for once when it begins.
+A point is drawn once, and it is durable before anything of it is said.
+"""
+
+from collections.abc import Callable
+from datetime import date
+
+from discreet.curator.interrupts import STORED, finishing
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_charge,
+    check_room,
+    perform,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.encoding import Form, Forms
+from discreet.errors import InvalidValue, Unavailable
+from discreet.ledger.states import Change, State
+from discreet.noise.bits import BitSource
+from discreet.plan.results.notes import Note, cuts_of
+from discreet.rationals import Number, rational
+from discreet.streams.counter.design import Design, Reach
+from discreet.streams.counter.running_sums import Track
+from discreet.streams.counter.state import KIND, Kept, Point, Stretch
+from discreet.streams.pinning import settings_name
+
+__all__ = ["Counter"]
+
+_FORMS: Forms = {Reach: Form.of("Reach", "versions", "buckets")}
+
+
+class Counter:
+    """A running count or sum over the public buckets of a date, by the square-root factorisation.
+
+    Privacy: the whole counter costs its design's `cost`, charged when it is opened, for the rows
+    of one unit in all versions of the data that it may read [FHU23, Thm. 1.3; CKS20, Thm. 4;
+    docs/proofs/streams.md]. Without a number of versions it protects single rows (event-level)
+    and is refused for tables with a unit.
+    >>> Counter.__name__
+    'Counter'
+    """
+
+    __slots__ = ("_session", "design", "name")
+
+    def __init__(self, session: Session, name: str, design: Design) -> None:
+        self._session = session
+        self.name = name
+        self.design = design
+
+    @staticmethod
+    def explain(
+        session: Session,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        versions: int | None = None,
+        buckets: int | None = None,
+    ) -> Design:
+        """What a counter would cost and how far off it would be. Costs nothing.
+
+        Privacy: none (touches no data).
+        >>> Counter.explain.__name__
+        'explain'
+        """
+        reach = Reach(versions, buckets)
+        made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        check_charge(session, made.plan, made.cost, label="This counter")
+        return made
+
+    @staticmethod
+    def open(
+        session: Session,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        versions: int | None = None,
+        buckets: int | None = None,
+        name: str | None = None,
+    ) -> "Counter":
+        """Begin a counter and pay for it, or go on with the one of this name.
+
+        The question has one key, a date, and one COUNT or SUM. `versions` is how many states of
+        the data it may read in all: with it, the guarantee is for all rows of a unit. `buckets`
+        is the most that is read of one version: fewer are more exact. Without a name the settings
+        are the name, so that the same program goes on where it stopped.
+        Privacy: charges the design's `cost`, once [CKS20, Thm. 4].
+        >>> Counter.open.__name__
+        'open'
+        """
+        reach = Reach(versions, buckets)
+        if name is None:
+            prices = (None if each is None else rational(each) for each in (epsilon, rho))
+            name = settings_name(KIND, sql, *prices, reach, forms=_FORMS)
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is not None and epsilon is None and rho is None:
+            return Counter._again(session, state, sql, reach)
+        design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
+        if state is not None:
+            again = Counter._again(session, state, sql, reach)
+            if again.design != design:
+                raise InvalidValue(
+                    f"the counter {name!r} was opened at another price; leave the price out, or "
+                    "choose another name. Nothing was run or charged."
+                )
+            return again
+        kept = Kept(sql, design.plan.table.version, design.running.variance, reach, ())
+        begin(
+            session,
+            design.plan,
+            cost=design.cost,
+            label=f"The counter {name}",
+            state=Change(
+                analyst=session.name, name=name, kind=KIND, version=1, body=kept.to_bytes()
+            ),
+            details={"protects": design.protects},
+        )
+        return Counter(session, name, design)
+
+    @staticmethod
+    def _again(session: Session, state: State, sql: str, reach: Reach) -> "Counter":
+        kept = Kept.of(state)
+        if (sql, reach) != (kept.question, kept.reach):
+            raise InvalidValue(
+                f"the counter {state.name!r} asks {kept.question!r:.200} with versions="
+                f"{kept.reach.versions} and buckets={kept.reach.buckets}; choose another name for "
+                "another question. Nothing was run or charged."
+            )
+        design = Design.with_noise(session, sql, variance=kept.variance, reach=reach)
+        table = design.plan.table
+        if table.version != kept.schema_version:
+            raise Unavailable(
+                f"{table.name} has another schema than when the counter {state.name!r} "
+                "began; open a new one. Nothing was run or charged."
+            )
+        return Counter(session, state.name, design)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Everything the counter has said.
+
+        Privacy: post-processing.
+        >>> Counter.points.fget is not None
+        True
+        """
+        return self._kept()[1].points(self.design)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the numbers and bounded.
+
+        Privacy: none (touches no data).
+        >>> Counter.notes.fget is not None
+        True
+        """
+        return cuts_of(self.design.plan)
+
+    @finishing(words=STORED)
+    def advance(self, *, upto: date) -> tuple[Point, ...]:
+        """Read the buckets that start on this day or before and were not read yet: their points.
+
+        A bucket gets its point once: come when it is complete. From a new version of the data all
+        earlier buckets are read again, into the first new point.
+        Privacy: paid when the counter was opened. What is read is durable before it is said, and
+        nothing is said of what is not [CKS20, Thm. 4].
+        >>> Counter.advance.__name__
+        'advance'
+        """
+        state, kept = self._kept()
+        wanted = self.design.buckets_upto(upto)
+        if wanted <= kept.done:
+            return ()
+        check_room(self._session)
+        now = versions_of(self._session, self.design.plan)
+        stretch = kept.stretch(now, self.name)
+        most = self.design.running.factorisation.steps
+        if wanted - stretch.first > most:
+            raise Unavailable(
+                f"the counter {self.name!r} reads {most} buckets of one version, and these would "
+                f"be {wanted - stretch.first}; ask for fewer. Nothing was run or charged."
+            )
+        program = Program(
+            plan=self.design.plan,
+            cost=None,  # the opening has paid for every bucket
+            label=f"The counter {self.name}",
+            release=self._release(stretch, wanted),
+        )
+        _, track = perform(self._session, program, versions=now)
+        after = kept.with_stretch(Stretch(stretch.versions, stretch.first, track))
+        # Durable before it is said; whoever comes second here learns nothing (Stale).
+        states_of(self._session).put(state.next(after.to_bytes()))
+        return after.points(self.design)[kept.done :]
+
+    def _release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
+        def release(exact: Exact, bits: BitSource) -> Track:
+            (measure,) = exact.measures()
+            entries = [int(each) for each in measure[stretch.end : wanted]]
+            if not stretch.track.noisy:  # the first point of a version holds all that was before
+                entries[0] += sum(int(each) for each in measure[: stretch.first])
+            return self.design.running.extend(stretch.track, entries, bits)
+
+        return release
+
+    def _kept(self) -> tuple[State, Kept]:
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise Unavailable(f"there is no counter {self.name!r}. Nothing was run or charged.")
+        return state, Kept.of(state)

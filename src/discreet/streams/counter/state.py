@@ -1,0 +1,185 @@
+"""What a counter keeps in the vault: what it has read of which version, with the noise.
+The noise is secret: with the points it gives the exact counts.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidValue, Unavailable, with_article
+from discreet.ledger.states import State
+from discreet.streams.body import body_of, of_one_width
+from discreet.streams.counter.design import Design, Reach
+from discreet.streams.counter.running_sums import Track
+
+__all__ = ["KIND", "Kept", "Point", "Stretch"]
+
+KIND = "counter"
+"""What a counter is called among the states of a vault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A running count or sum: all buckets up to the one that starts on this day.
+
+    Privacy: post-processing of what the counter released.
+    >>> Point(date(2024, 1, 1), 12.5, 3.0).value
+    12.5
+    """
+
+    start: date
+    value: float
+    half_width: float  # at 95%, for this point by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The buckets that were read from one version, from the place `first` on.
+
+    Privacy: the track hides its noise.
+    >>> Stretch((1,), 0, Track()).end
+    0
+    """
+
+    versions: tuple[int, ...]
+    first: int
+    track: Track
+
+    @property
+    def end(self) -> int:
+        """The place after the last bucket that was read.
+
+        Privacy: none (touches no data).
+        >>> Stretch((1,), 4, Track((7,), (0,))).end
+        5
+        """
+        return self.first + len(self.track.noisy)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A counter as it stands.
+
+    Privacy: the stretches hide their noise.
+    >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
+    0
+    """
+
+    question: str
+    schema_version: str
+    variance: Fraction
+    reach: Reach
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def done(self) -> int:
+        """How many buckets have a point.
+
+        Privacy: none (touches no data).
+        >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
+        0
+        """
+        return self.stretches[-1].end if self.stretches else 0
+
+    def stretch(self, versions: tuple[int, ...], name: str) -> Stretch:
+        """The stretch that the next bucket belongs to: the last one, or a new one.
+
+        Privacy: none (touches no data): decided by versions and numbers of buckets.
+        >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).stretch((1,), "c")
+        Stretch(versions=(1,), first=0, track=Track(noisy=()))
+        """
+        declared = self.reach.versions
+        last = self.stretches[-1] if self.stretches else None
+        if last is not None and (declared is None or last.versions == versions):
+            return last
+        if last is not None and len(self.stretches) == declared:
+            raise Unavailable(
+                f"the counter {name!r} has read {declared} versions of the data, as many as were "
+                "declared; open a new one. Nothing was run or charged."
+            )
+        return Stretch(versions, self.done, Track())
+
+    def with_stretch(self, stretch: Stretch) -> "Kept":
+        """The counter after a stretch has grown or begun.
+
+        Privacy: none (touches no data).
+        >>> kept, stretch = Kept("SELECT", "v", Fraction(1), Reach(), ()), Stretch((1,), 0, Track())
+        >>> kept.with_stretch(stretch).stretches == (stretch,)
+        True
+        """
+        known = self.stretches
+        if known and known[-1].first == stretch.first:
+            known = known[:-1]
+        return replace(self, stretches=(*known, stretch))
+
+    def points(self, design: Design) -> tuple[Point, ...]:
+        """Everything the counter has said.
+
+        Privacy: post-processing.
+        >>> Kept.points.__name__
+        'points'
+        """
+        step, errors, found = float(design.plan.measures[0].step), design.errors, []
+        for each in self.stretches:
+            starts = design.buckets[each.first : each.end]
+            sums = design.running.sums(each.track)
+            for start, value, width in zip(starts, sums, errors, strict=False):
+                found.append(Point(start, step * float(value), width))
+        return tuple(found)
+
+    def to_bytes(self) -> bytes:
+        """The text that the vault keeps.
+
+        Privacy: secret: it holds the noise.
+        >>> len(Kept("SELECT", "v", Fraction(1), Reach(), ()).to_bytes()) > 50
+        True
+        """
+        facts = {
+            "question": self.question,
+            "schema_version": self.schema_version,
+            "variance": str(self.variance),
+            "versions": self.reach.versions,
+            "buckets": self.reach.buckets,
+            "stretches": [
+                {
+                    "versions": each.versions,
+                    "first": each.first,
+                    "noisy": [str(value) for value in each.track.noisy],
+                    "noise": [of_one_width(value) for value in each.track.noise],
+                }
+                for each in self.stretches
+            ],
+        }
+        return body_of(facts)
+
+    @staticmethod
+    def of(state: State) -> "Kept":
+        """Read what `to_bytes` wrote.
+
+        Privacy: none (touches no data).
+        >>> read = Stretch((1,), 0, Track((5,), (2,)))
+        >>> kept = Kept("SELECT", "v", Fraction(1, 3), Reach(2), (read,))
+        >>> Kept.of(State("ana", "c", KIND, 1, 7, kept.to_bytes())) == kept
+        True
+        """
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is {with_article(state.kind)}, not a counter; choose "
+                "another name. "
+                "Nothing was run or charged."
+            )
+        facts: dict[str, Any] = json.loads(state.body)
+        return Kept(
+            facts["question"],
+            facts["schema_version"],
+            Fraction(facts["variance"]),
+            Reach(facts["versions"], facts["buckets"]),
+            tuple(map(_stretch, facts["stretches"])),
+        )
+
+
+def _stretch(facts: dict[str, Any]) -> Stretch:
+    noisy, noise = (tuple(map(int, facts[name])) for name in ("noisy", "noise"))
+    return Stretch(tuple(facts["versions"]), facts["first"], Track(noisy, noise))

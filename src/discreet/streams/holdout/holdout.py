@@ -1,0 +1,296 @@
+"""A reusable holdout behind a curator: means of it, asked adaptively, that do not overfit.
+A disagreement is durable before it is said, and none is said after they are used.
+"""
+
+import contextlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from discreet.curator.interrupts import STORED, finishing, handing_over
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    check_room,
+    perform,
+    planned,
+    price,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.encoding import LOSS_FORMS, Form, Forms
+from discreet.errors import InvalidValue, Stale, Unavailable, UnsafeQuery
+from discreet.ledger.states import Change, State
+from discreet.noise.bits import BitSource, system
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.notes import Note, cuts_of
+from discreet.plan.rules.measures import Estimator
+from discreet.plan.rules.price import Price
+from discreet.query.algebra import Scan, Statistic
+from discreet.query.literals import refuse_unknown_values
+from discreet.rationals import Number, positive, rational
+from discreet.schema.names import sql_name
+from discreet.streams.holdout.state import KIND, Settings, Stand
+from discreet.streams.pinning import meant_table, settings_name
+from discreet.streams.svt.run import Standing, finished
+from discreet.streams.svt.values import whole_count
+
+__all__ = ["Agreement", "Holdout", "Mean"]
+
+_ADDED = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM)
+_CONFIDENCE = Fraction(95, 100)
+_FORMS: Forms = {
+    **LOSS_FORMS,
+    Settings: Form.of(
+        "Settings", "table", "price", "threshold", "overfits", "reach", "step", "moved"
+    ),
+}
+_MOST_STEPS = 10**12
+_ATTEMPTS = 16  # how often a question that others overtook is asked again
+
+
+class Agreement(StrEnum):
+    """Where a mean is from: the training half, because the holdout agreed, or the holdout.
+
+    Privacy: none (touches no data).
+    >>> Agreement.TRAINING.value
+    'training'
+    """
+
+    TRAINING = "training"
+    HOLDOUT = "holdout"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean that can be relied on, and where it is from.
+
+    `half_width` is that of the noise, at 95%; None for the training half's, which has none.
+    `notes` say what is left out of the holdout's sum, and bounded.
+    Privacy: released by a `Holdout`.
+    >>> Mean(0.31, Agreement.TRAINING, None).source.value
+    'training'
+    """
+
+    value: float
+    source: Agreement
+    half_width: float | None
+    notes: tuple[Note, ...] = ()
+
+
+class Holdout:
+    """A table that was set aside, to check adaptively found means against, many times.
+
+    Privacy: protects the units of the holdout's table, for the price charged when it was opened
+    and any number of adaptive questions [DFHPRR15, Alg. 1], [LSL17, Thm. 4]. The training half is
+    the analyst's own: its means are given back as they are, and nothing protects its rows.
+    >>> Holdout.__name__
+    'Holdout'
+    """
+
+    __slots__ = ("_session", "name", "settings")
+
+    def __init__(self, session: Session, name: str, settings: Settings) -> None:
+        self._session = session
+        self.name = name
+        self.settings = settings
+
+    @staticmethod
+    @finishing(words=STORED)
+    def open(
+        session: Session,
+        *,
+        threshold: Number,
+        overfits: int,
+        table: str | None = None,
+        name: str | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        reach: Number = 1,
+        step: Number = 1,
+    ) -> "Holdout":
+        """Begin and pay, or go on with the one of this name.
+
+        Means that differ by more than `threshold` do not agree; after `overfits` of them no more
+        is said. Questions are about values between -reach and reach in multiples of `step`; 1 and
+        1 are for fractions of rows. The table is the only one if none is named; without a name the
+        settings and the version of the data are the name. A holdout whose number of rows is not
+        known, because its measurement failed or is still under way, has it measured again here,
+        and is charged for that.
+        Privacy: charges the price: a tenth for the noisy number of rows, the rest for the run
+        [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
+        rows has a charge of its own, and of several the first that is stored is the only one told.
+        >>> Holdout.open.__name__
+        'open'
+        """
+        plan = planned(
+            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
+        )
+        known = plan.table
+        limit, grain = positive(reach, "reach"), positive(step, "step")
+        if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:
+            raise InvalidValue(
+                f"reach is {reach} and step is {step}; reach must be a multiple of step, at most "
+                "1e12 of them. Nothing was run or charged."
+            )
+        settings = Settings(
+            known.name,
+            price(session, plan, epsilon=epsilon, rho=rho),
+            positive(threshold, "threshold"),
+            whole_count(overfits, "overfits"),
+            limit,
+            grain,
+            int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
+        )
+        if name is None:
+            name = settings_name(KIND, settings, versions_of(session, plan), forms=_FORMS)
+        made = Holdout(session, name, settings)
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is None:
+            made._begin(plan)
+            return made
+        stand = Stand.of(state)
+        if stand.settings != settings:
+            raise InvalidValue(
+                f"the holdout {name!r} was opened with other settings; choose another name. "
+                "Nothing was run or charged."
+            )
+        if stand.size is None:
+            with contextlib.suppress(Stale):  # somebody else measures: not run, not charged
+                made._measure_size(plan, stand, state.next(state.body), settings.size_cost(plan))
+        return made
+
+    def _begin(self, plan: Plan) -> None:
+        stand = Stand(
+            self.settings,
+            plan.table.version,
+            versions_of(self._session, plan),
+            None,
+            self.settings.mechanism.begin(system.fresh()),
+        )
+        first = Change(
+            analyst=self._session.name,
+            name=self.name,
+            kind=KIND,
+            version=1,
+            body=stand.to_bytes(),
+        )
+        self._measure_size(plan, stand, first, self.settings.cost(plan))
+
+    def _measure_size(self, plan: Plan, stand: Stand, begun: Change, cost: Price) -> None:
+        """Charge and note it as begun, then learn how many rows there are, with noise."""
+        noise = self.settings.size_noise(plan)
+
+        def release(exact: Exact, bits: BitSource) -> int:
+            (rows,) = exact.measures()
+            return int(noise.release(rows, bits)[0])
+
+        program = Program(
+            plan=plan,
+            cost=cost,
+            label=f"The holdout {self.name}",
+            release=release,
+            details={"overfits": str(self.settings.overfits)},
+        )
+        _, size = perform(self._session, program, state=begun, versions=stand.versions)
+        known = replace(stand, size=max(1, size))
+        # Follows what was written above and nothing newer, so that no second size is ever stored.
+        change = replace(begun, version=begun.version + 1, body=known.to_bytes())
+        with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
+            states_of(self._session).put(change)
+
+    @property
+    def left(self) -> int:
+        """How many disagreements are left.
+
+        Privacy: post-processing.
+        >>> Holdout.left.fget is not None
+        True
+        """
+        return self.settings.overfits - self._stand()[1].standing.used
+
+    @handing_over
+    def mean(self, sql: str, *, training: Number) -> Mean:
+        """The mean of a sum over all rows: the training half's own if the holdout agrees with it.
+
+        The question has one COUNT or SUM and no groups; `training` is the same sum over the
+        training half, divided by its rows. Refused when the disagreements are used.
+        Privacy: paid when this was opened; a disagreement is durable before it is said
+        [DFHPRR15, Alg. 1].
+        >>> Holdout.mean.__name__
+        'mean'
+        """
+        own = rational(training, "training")
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
+                return self._mean(sql, own)
+        return self._mean(sql, own)
+
+    def _mean(self, sql: str, own: Fraction) -> Mean:
+        state, stand = self._stand()
+        if stand.standing.used >= self.settings.overfits:
+            raise finished(self.settings.overfits)
+        check_room(self._session)
+        plan = planned(self._session, sql)
+        refuse_unknown_values(plan.query, plan.tables)
+        factor = self._checked(plan, stand)
+        size = stand.size
+        if size is None:
+            raise Unavailable(
+                f"the holdout {self.name!r} does not know its size yet. Ask again if it is being "
+                "opened; if that failed, open it again, which charges for its size again. Nothing "
+                "was run or charged."
+            )
+        step = self.settings.step
+        predicted, allowed = round(own * size / step), round(self.settings.threshold * size / step)
+
+        def release(exact: Exact, bits: BitSource) -> tuple[int | None, Standing]:
+            (found,) = exact.measures()
+            return self.settings.mechanism.step(
+                stand.standing,
+                factor * int(found[0]),
+                training=predicted,
+                threshold=allowed,
+                bits=bits,
+            )
+
+        program = Program(plan=plan, cost=None, label=f"The holdout {self.name}", release=release)
+        _, (said, after) = perform(self._session, program, versions=stand.versions)
+        # Written whatever is said: if only disagreements were, a full disk would tell them apart.
+        states_of(self._session).put(state.next(replace(stand, standing=after).to_bytes()))
+        if said is None:
+            return Mean(float(own), Agreement.TRAINING, None, cuts_of(plan))
+        width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
+        scale = float(step / size)
+        return Mean(said * scale, Agreement.HOLDOUT, width * scale, cuts_of(plan))
+
+    def _checked(self, plan: Plan, stand: Stand) -> int:
+        """How many of our steps one step of the question is; refuses what one unit moves more."""
+        (estimator, *others) = (made for _, made in plan.estimators)
+        single = isinstance(estimator, Estimator) and estimator.statistic in _ADDED
+        if others or not single or plan.domains or plan.query.source != Scan(self.settings.table):
+            raise UnsafeQuery(
+                f"a holdout gives the mean of one thing: ask for COUNT(*), COUNT(x) or SUM(x) of "
+                f"{self.settings.table}, without groups. Nothing was run or charged."
+            )
+        if plan.table.version != stand.schema_version:
+            raise Unavailable(
+                f"{plan.table.name} has another schema than when the holdout {self.name!r} began; "
+                "open a new one. Nothing was run or charged."
+            )
+        (measure,) = plan.measures
+        factor = measure.step / self.settings.step
+        if factor.denominator != 1 or measure.sensitivity.linf * factor > self.settings.moved:
+            raise UnsafeQuery(
+                f"the values asked about are not within +-{float(self.settings.reach):g} in "
+                f"multiples of {float(self.settings.step):g}, for which the holdout {self.name!r} "
+                "was opened. Nothing was run or charged."
+            )
+        return int(factor)
+
+    def _stand(self) -> tuple[State, Stand]:
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise Unavailable(f"there is no holdout {self.name!r}. Nothing was run or charged.")
+        return state, Stand.of(state)

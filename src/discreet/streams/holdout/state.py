@@ -1,0 +1,168 @@
+"""What a holdout keeps in the vault, and what follows from it: its noise and its price.
+The noise of the threshold is secret; everything else is public.
+"""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidValue, with_article
+from discreet.ledger.states import State
+from discreet.loss import ZCDP, Loss, Pure, Sensitivity
+from discreet.plan.pipeline import Plan
+from discreet.plan.rules.measures import noticeable
+from discreet.plan.rules.price import Noise, Price, choose, paid, shared
+from discreet.streams.body import body_of, of_one_width
+from discreet.streams.holdout.thresholdout import Thresholdout
+from discreet.streams.svt.run import Standing
+
+__all__ = ["KIND", "Settings", "Stand"]
+
+KIND = "holdout"
+"""What a holdout is called among the states of a vault."""
+
+_SIZE_SHARE = Fraction(1, 10)  # of the price, for the noisy number of rows
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was chosen when a holdout was opened, and the noise that follows from it.
+
+    `moved` is how far one unit moves the sum of any admitted question, in steps.
+    Privacy: none (touches no data).
+    >>> Settings("t", Pure(epsilon=1), Fraction(1, 20), 4, Fraction(1), Fraction(1), 2).overfits
+    4
+    """
+
+    table: str
+    price: Price
+    threshold: Fraction
+    overfits: int
+    reach: Fraction
+    step: Fraction
+    moved: int
+
+    @property
+    def mechanism(self) -> Thresholdout:
+        """How questions are answered.
+
+        Privacy: none (touches no data).
+        >>> one = Fraction(1)
+        >>> Settings("t", Pure(epsilon=1), one, 4, one, one, 2).mechanism.overfits
+        4
+        """
+        rest = shared(self.price, 1 - _SIZE_SHARE)
+        return Thresholdout.of(
+            overfits=self.overfits,
+            sensitivity=Sensitivity.single(self.moved),
+            epsilon=rest.epsilon if isinstance(rest, Pure) else None,
+            rho=rest.rho if isinstance(rest, ZCDP) else None,
+        )
+
+    def size_noise(self, plan: Plan) -> Noise:
+        """The noise on the number of rows.
+
+        Privacy: none (touches no data).
+        >>> Settings.size_noise.__name__
+        'size_noise'
+        """
+        return choose(plan.measures[0], shared(self.price, _SIZE_SHARE))
+
+    def cost(self, plan: Plan) -> Price:
+        """What all of it costs: the number of rows, and the run with all its disagreements.
+
+        Privacy: losses add [DMNS06, Lemma 2.6; BS16, Lemma 1.7].
+        >>> Settings.cost.__name__
+        'cost'
+        """
+        parts = self.mechanism.numeric.losses(Sensitivity.single(self.moved))
+        return paid([self._size_loss(plan), *parts], self.price)
+
+    def size_cost(self, plan: Plan) -> Price:
+        """What the number of rows costs, to measure it again where a measurement was lost.
+
+        Privacy: that of `size_noise`, for the plan's sensitivity.
+        >>> Settings.size_cost.__name__
+        'size_cost'
+        """
+        return paid([self._size_loss(plan)], self.price)
+
+    def _size_loss(self, plan: Plan) -> Loss:
+        return self.size_noise(plan).loss(noticeable(plan.measures[0].sensitivity))
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A holdout as it stands: settings, data, the noisy number of rows, the run.
+
+    Privacy: the standing is secret and hides its noise.
+    >>> Stand.__name__
+    'Stand'
+    """
+
+    settings: Settings
+    schema_version: str
+    versions: tuple[int, ...]
+    size: int | None  # None until it was measured
+    standing: Standing
+
+    def to_bytes(self) -> bytes:
+        """The text that the vault keeps.
+
+        Privacy: secret: it holds the noise of the threshold.
+        >>> Stand.to_bytes.__name__
+        'to_bytes'
+        """
+        chosen = self.settings
+        pure = isinstance(chosen.price, Pure)
+        facts = {
+            "table": chosen.table,
+            "kind": "epsilon" if pure else "rho",
+            "price": str(_amount(chosen.price)),
+            "threshold": str(chosen.threshold),
+            "overfits": chosen.overfits,
+            "reach": str(chosen.reach),
+            "step": str(chosen.step),
+            "moved": chosen.moved,
+            "schema_version": self.schema_version,
+            "versions": self.versions,
+            "size": self.size,
+            "noise": of_one_width(self.standing.noise),
+            "used": self.standing.used,
+        }
+        return body_of(facts)
+
+    @staticmethod
+    def of(state: State) -> "Stand":
+        """Read what `to_bytes` wrote.
+
+        Privacy: none (touches no data).
+        >>> Stand.of.__name__
+        'of'
+        """
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is {with_article(state.kind)}, not a holdout; choose "
+                "another name. Nothing "
+                "was run or charged."
+            )
+        facts: dict[str, Any] = json.loads(state.body)
+        amount = Fraction(facts["price"])
+        price = Pure(epsilon=amount) if facts["kind"] == "epsilon" else ZCDP(rho=amount)
+        settings = Settings(
+            facts["table"],
+            price,
+            Fraction(facts["threshold"]),
+            facts["overfits"],
+            Fraction(facts["reach"]),
+            Fraction(facts["step"]),
+            facts["moved"],
+        )
+        standing = Standing(noise=int(facts["noise"]), used=facts["used"])
+        versions = tuple(facts["versions"])
+        return Stand(settings, facts["schema_version"], versions, facts["size"], standing)
+
+
+def _amount(price: Price) -> Fraction:
+    return price.epsilon if isinstance(price, Pure) else price.rho

@@ -1,0 +1,261 @@
+"""From noisy contrasts to weights that are not negative: the most even ones that agree with them,
+then the nearest in least squares. Post-processing only: sees released numbers and public shapes.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.streams.hypothesis.contrasts import norms, transform
+from discreet.streams.hypothesis.parities import Measured
+from discreet.streams.hypothesis.shrinkage import posterior
+
+__all__ = ["MOST_CELLS", "fitted"]
+
+MOST_CELLS = 1 << 22
+"""How many cells a hypothesis that is fitted may have."""
+
+Floats = NDArray[np.float64]
+
+_GROUP = 16  # cells of neighbouring attributes that are transformed together
+_ENOUGH = 20  # contrasts of one order, to judge each by all
+_EVEN = 1e-3  # the share of the even solution in the result: no cell is said to be impossible
+_MEMORY = 10  # steps that the quasi-Newton method remembers
+
+
+def fitted(measured: Measured, *, steps: int = 300) -> Floats:
+    """Counts of all cells, none below zero, that agree with noisy contrasts as well as can be.
+
+    Least squares, each contrast weighted by its variance, over all tables of counts that are not
+    negative and have the noisy total; started where the relative entropy to even counts is traded
+    against the squares, since that decides between solutions that the contrasts cannot tell apart.
+    Contrasts of the highest order, which have the most noise, are first drawn towards what the
+    even counts of the lower orders say, as far as all of them together suggest.
+    Privacy: post-processing.
+    >>> from discreet.streams.hypothesis.parities import Parities
+    >>> from discreet.streams.hypothesis.universe import Universe
+    >>> parities = Parities.of(Universe.binary(2), order=2, rho=10**6)
+    >>> found = parities.release(np.array([[0, 1], [1, 1]]), np.array([3, 40]))
+    >>> [round(float(each)) for each in fitted(found).ravel()]
+    [0, 3, 0, 40]
+    """
+    problem = _shrunk(_Problem.of(measured), measured.parities.order, steps)
+    even = _even(problem, steps)
+    nearest = _nearest(problem, even, steps)
+    made: Floats = (1 - _EVEN) * nearest + _EVEN * even
+    return made.reshape(measured.parities.universe.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Contrasts, at length 1, of cells in one row: which are known, what they are, how well."""
+
+    matrices: tuple[Floats, ...] = field(repr=False)  # of groups of neighbouring attributes
+    known: NDArray[np.intp]
+    target: Floats
+    variance: Floats
+    order: NDArray[np.intp]
+    total: float
+    cells: int
+
+    @staticmethod
+    def of(measured: Measured) -> "_Problem":
+        universe = measured.parities.universe
+        if universe.cells > MOST_CELLS:
+            raise InvalidValue(
+                f"the universe has {universe.cells:,} cells; at most {MOST_CELLS:,} can be fitted."
+            )
+        place = np.arange(universe.cells).reshape(universe.sizes)
+        target, variance, known, order = [], [], [], []
+        for axes, noisy in measured.noisy.items():
+            if axes:
+                inner = tuple(
+                    slice(1, None) if axis in axes else 0 for axis in range(len(universe.sizes))
+                )
+                squares = reduce(
+                    np.multiply.outer,
+                    [
+                        np.arange(1, universe.sizes[a]) * np.arange(2, universe.sizes[a] + 1)
+                        for a in axes
+                    ],
+                )
+                others = math.prod(universe.sizes) / universe.size_of(axes)
+                # A contrast of the table of these attributes, as one of all cells at length 1.
+                target.append((noisy / np.sqrt(squares * others)).ravel())
+                spread = float(measured.parities.variances[axes]) / others
+                variance.append(np.full(noisy.size, spread))
+                known.append(place[inner].ravel())
+                order.append(np.full(noisy.size, len(axes)))
+        return _Problem(
+            _matrices(universe.sizes),
+            np.concatenate(known) if known else np.zeros(0, dtype=np.intp),
+            np.concatenate(target) if target else np.zeros(0),
+            np.concatenate(variance) if variance else np.zeros(0),
+            np.concatenate(order) if order else np.zeros(0, dtype=np.intp),
+            measured.total,
+            universe.cells,
+        )
+
+    def contrasts(self, counts: Floats) -> Floats:
+        """The known contrasts of counts."""
+        for place, matrix in enumerate(self.matrices):
+            counts = _along(counts, self.matrices, place, matrix)
+        return counts.reshape(-1)[self.known]
+
+    def spread(self, contrasts: Floats) -> Floats:
+        """The transposed operation: contrasts spread over all cells."""
+        counts = np.zeros(self.cells)
+        counts[self.known] = contrasts
+        for place, matrix in enumerate(self.matrices):
+            counts = _along(counts, self.matrices, place, matrix.T)
+        return counts.reshape(-1)
+
+
+def _shrunk(problem: _Problem, order: int, steps: int) -> _Problem:
+    """The problem with its contrasts of the highest order drawn towards the lower ones' fit."""
+    low, high = problem.order < order, problem.order == order
+    if order < 2 or high.sum() < _ENOUGH:
+        return problem
+    lower = replace(
+        problem,
+        known=problem.known[low],
+        target=problem.target[low],
+        variance=problem.variance[low],
+        order=problem.order[low],
+    )
+    expected = problem.contrasts(_even(lower, steps))[high]
+    mean, spread = posterior(problem.target[high] - expected, problem.variance[high])
+    target, variance = problem.target.copy(), problem.variance.copy()
+    target[high], variance[high] = expected + mean, spread
+    return replace(problem, target=target, variance=variance)
+
+
+def _matrices(sizes: tuple[int, ...]) -> tuple[Floats, ...]:
+    """Orthonormal contrasts of groups of attributes, small enough to be written out."""
+    made: list[Floats] = []
+    for size in sizes:
+        rows: Floats = transform(size) / np.sqrt(norms(size))[:, None]
+        if made and len(made[-1]) * size <= _GROUP:
+            made[-1] = np.kron(made[-1], rows).astype(np.float64)
+        else:
+            made.append(rows)
+    return tuple(made)
+
+
+def _along(counts: Floats, matrices: tuple[Floats, ...], place: int, matrix: Floats) -> Floats:
+    before = math.prod(len(each) for each in matrices[:place])
+    behind = math.prod(len(each) for each in matrices[place + 1 :])
+    if behind == 1:
+        return counts.reshape(before, -1) @ matrix.T
+    product: Floats = np.matmul(matrix, counts.reshape(before, len(matrix), behind))
+    return product
+
+
+def _even(problem: _Problem, steps: int) -> Floats:
+    """The counts that trade relative entropy to even ones against weighted squares.
+
+    By its dual, which is smooth: counts are total * softmax(multipliers spread over all cells).
+    """
+    if not len(problem.known):
+        return np.full(problem.cells, problem.total / problem.cells)
+    # Small enough to fit what is measured, large enough to converge in so many steps.
+    trade = 2 / math.sqrt(float(problem.variance.max()) * problem.cells)
+    scale = 1 / np.sqrt(problem.total / problem.cells / trade + problem.variance)
+
+    def counts(point: Floats) -> tuple[float, Floats]:
+        powers = problem.spread(point * scale) / trade
+        highest = float(powers.max())
+        powers = np.exp(powers - highest)
+        mass = float(powers.sum())
+        return trade * problem.total * (math.log(mass) + highest), powers * (problem.total / mass)
+
+    def dual(point: Floats) -> tuple[float, Floats]:
+        multipliers = point * scale
+        value, found = counts(point)
+        value += float((multipliers**2 * problem.variance).sum()) / 2
+        value -= float(multipliers @ problem.target)
+        slope = problem.contrasts(found) - problem.target + multipliers * problem.variance
+        return value, slope * scale
+
+    return counts(_minimum(dual, np.zeros(len(problem.known)), steps))[1]
+
+
+def _minimum(
+    function: Callable[[Floats], tuple[float, Floats]], point: Floats, steps: int
+) -> Floats:
+    """The lowest point of a smooth convex function, by L-BFGS with halved steps."""
+    value, slope = function(point)
+    moves: list[tuple[Floats, Floats]] = []
+    for _ in range(steps):
+        direction = _direction(slope, moves)
+        downhill, step = float(direction @ slope), 1.0
+        while True:
+            tried = point + step * direction
+            after, steeper = function(tried)
+            if after <= value + 1e-4 * step * downhill or step < 1e-9:
+                break
+            step /= 2
+        if (tried - point) @ (steeper - slope) > 0:
+            moves = [*moves[1 - _MEMORY :], (tried - point, steeper - slope)]
+        gained = value - after
+        if gained > 0:
+            point, value, slope = tried, after, steeper
+        if gained <= 1e-10 * abs(value):
+            break
+    return point
+
+
+def _direction(slope: Floats, moves: list[tuple[Floats, Floats]]) -> Floats:
+    """The two-loop recursion."""
+    direction, used = -slope, []
+    for moved, bent in reversed(moves):
+        factor = (moved @ direction) / (bent @ moved)
+        direction = direction - factor * bent
+        used.append(factor)
+    if moves:
+        moved, bent = moves[-1]
+        direction = direction * ((moved @ bent) / (bent @ bent))
+    for (moved, bent), factor in zip(moves, reversed(used), strict=True):
+        direction = direction + moved * (factor - (bent @ direction) / (bent @ moved))
+    return direction
+
+
+def _nearest(problem: _Problem, start: Floats, steps: int) -> Floats:
+    """Weighted least squares over counts that are not negative and have the total.
+
+    Accelerated projected gradients, started again where they turn back.
+    """
+    if not len(problem.known):
+        return start
+    weight = problem.variance.min() / problem.variance  # contrasts have length 1: no step is longer
+    found, ahead, pace = start, start, 1.0
+    for _ in range(steps):
+        residual = problem.contrasts(ahead) - problem.target
+        after = _projected(ahead - problem.spread(residual * weight), problem.total)
+        quicker = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
+        if float((ahead - after) @ (after - found)) > 0:
+            ahead, quicker = after, 1.0
+        else:
+            ahead = after + (pace - 1) / quicker * (after - found)
+        still = float(np.abs(after - found).max()) <= 1e-10 * problem.total
+        found, pace = after, quicker
+        if still:
+            break
+    return found
+
+
+def _projected(counts: Floats, total: float) -> Floats:
+    """The nearest counts that are not negative and have this sum."""
+    level = (float(counts.sum()) - total) / len(counts)
+    for _ in range(100):
+        above = counts[counts > level]
+        following = (float(above.sum()) - total) / len(above)
+        if following <= level * (1 + 1e-15) + 1e-15:
+            break
+        level = following
+    return np.maximum(counts - level, 0)

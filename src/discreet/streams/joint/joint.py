@@ -1,0 +1,345 @@
+"""Joint sensitivity: adaptive counts and sums, all with one size of noise, for as long as one unit
+cannot move all of them together by more than was paid for. Refusals depend on questions alone.
+"""
+
+import json
+import threading
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.curator.interrupts import STORED, finishing
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_room,
+    perform,
+    planned,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, Unavailable, with_article
+from discreet.ledger.states import Change, State
+from discreet.loss import Pure, Relation
+from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.noise.bits import BitSource
+from discreet.plan.pipeline import Plan
+from discreet.plan.results.notes import Note
+from discreet.plan.rules.keys import Label
+from discreet.plan.rules.measures import Estimator
+from discreet.query.algebra import Aggregate, Query
+from discreet.query.literals import refuse_unknown_values
+from discreet.rationals import Number, positive
+from discreet.schema.names import sql_name
+from discreet.schema.table import Table
+from discreet.streams.joint.cells import Cells, chosen_columns
+from discreet.streams.pinning import meant_table, seen_to_change, settings_name
+
+__all__ = ["Joint", "KIND", "Reading"]
+
+KIND = "joint"
+"""What this service is called among the states of a vault."""
+
+_CONFIDENCE = Fraction(95, 100)
+_MOST = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The noisy answer to one question: rows of keys and values, and how far off each column is.
+
+    Privacy: released by a `Joint`.
+    >>> Reading("SELECT", ({"n": 4},), {"n": 3.0}).rows[0]["n"]
+    4
+    """
+
+    question: str
+    rows: tuple[dict[str, Label], ...]
+    half_widths: dict[str, float]  # at 95%, for each number by itself
+    notes: tuple[Note, ...] = ()  # what is left out and bounded, and what errors are about
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What the service keeps: public facts, the questions and what was answered."""
+
+    table: str
+    schema_version: str
+    columns: tuple[str, ...]
+    versions: tuple[int, ...]
+    epsilon: Fraction
+    sensitivity: Fraction
+    questions: tuple[str, ...]
+    answers: tuple[list[list[int]] | None, ...]  # one list for each output, of all groups
+
+    def to_bytes(self) -> bytes:
+        facts = {
+            "table": self.table,
+            "schema_version": self.schema_version,
+            "columns": self.columns,
+            "versions": self.versions,
+            "epsilon": str(self.epsilon),
+            "sensitivity": str(self.sensitivity),
+            "questions": self.questions,
+            "answers": self.answers,
+        }
+        return json.dumps(facts).encode()
+
+    @staticmethod
+    def of(state: State) -> "_Body":
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
+                "Nothing was run or "
+                "charged."
+            )
+        facts: dict[str, Any] = json.loads(state.body)
+        return _Body(
+            facts["table"],
+            facts["schema_version"],
+            tuple(facts["columns"]),
+            tuple(facts["versions"]),
+            Fraction(facts["epsilon"]),
+            Fraction(facts["sensitivity"]),
+            tuple(facts["questions"]),
+            tuple(facts["answers"]),
+        )
+
+
+class Joint:
+    """Adaptive counts and sums with Laplace noise of scale sensitivity/epsilon on every number.
+
+    It answers while the joint L1 sensitivity of everything asked stays within `sensitivity`, so
+    questions about disjoint cells cost nothing extra. It stays with one version of the data.
+    Privacy: epsilon-DP for the unit and relation of the table, charged when it is opened, for any
+    adaptive choice of questions [DMNS06, Thm. 3.4].
+    >>> Joint.__name__
+    'Joint'
+    """
+
+    __slots__ = ("_body", "_cells", "_lock", "_queries", "_session", "name")
+
+    def __init__(self, session: Session, name: str, body: _Body, table: Table) -> None:
+        self._session = session
+        self.name = name
+        self._body = body
+        self._cells = Cells(table, body.columns)
+        self._queries: list[Query] = []
+        self._lock = threading.Lock()  # a question is checked against the cells it is counted in
+        self._follow(body)
+
+    @staticmethod
+    def open(
+        session: Session,
+        *,
+        epsilon: Number,
+        sensitivity: Number,
+        table: str | None = None,
+        name: str | None = None,
+        columns: tuple[str, ...] | None = None,
+    ) -> "Joint":
+        """Begin and pay, or go on with the one of this name.
+
+        `sensitivity` is the most that one unit may move all answers together, counts as 1 and
+        sums in the units of their column. `columns` are those whose cells are kept apart; by
+        default as many as can be, the small ones first. The table is the only one if none is
+        named; without a name the settings and the version of the data are the name.
+        Privacy: charges epsilon, once [DMNS06, Thm. 3.4].
+        >>> Joint.open.__name__
+        'open'
+        """
+        plan = planned(
+            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
+        )
+        known, versions = plan.table, versions_of(session, plan)
+        budget, reach = positive(epsilon, "epsilon"), positive(sensitivity, "sensitivity")
+        if name is None:
+            name = settings_name(KIND, known.name, versions, budget, reach, columns)
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is not None:
+            return Joint._again(session, state, known, budget, reach)
+        seen_to_change(plan)
+        if reach > _MOST:
+            raise InvalidValue(f"sensitivity is {sensitivity}; the limit is 1e18. Nothing was run.")
+        named = chosen_columns(known) if columns is None else columns
+        body = _Body(
+            known.name,
+            known.version,
+            tuple(known.column(each).name for each in named),
+            versions,
+            budget,
+            reach,
+            (),
+            (),
+        )
+        made = Joint(session, name, body, known)
+        begin(
+            session,
+            plan,
+            cost=Pure(epsilon=budget),
+            label=f"Joint questions {name}",
+            state=Change(
+                analyst=session.name, name=name, kind=KIND, version=1, body=body.to_bytes()
+            ),
+            details={"sensitivity": str(reach)},
+        )
+        return made
+
+    @staticmethod
+    def _again(
+        session: Session, state: State, table: Table, epsilon: Fraction, sensitivity: Fraction
+    ) -> "Joint":
+        body = _Body.of(state)
+        if (body.table, body.epsilon, body.sensitivity) != (table.name, epsilon, sensitivity):
+            raise InvalidValue(
+                f"{state.name!r} is about {body.table} with epsilon={float(body.epsilon):g} and "
+                f"sensitivity={float(body.sensitivity):g}; choose another name for another. "
+                "Nothing was run or charged."
+            )
+        _same_schema(body, table, state.name)
+        return Joint(session, state.name, body, table)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """The joint sensitivity of everything asked so far, or an upper bound (see `exact`).
+
+        Privacy: none (touches no data): a function of the questions.
+        >>> Joint.sensitivity.fget is not None
+        True
+        """
+        return self._cells.per_row * self._weight
+
+    @property
+    def exact(self) -> bool:
+        """Whether `sensitivity` is the joint sensitivity itself and not an upper bound of it.
+
+        It is a bound where a question depended on columns without cells, and where units are
+        replaced.
+        Privacy: none (touches no data).
+        >>> Joint.exact.fget is not None
+        True
+        """
+        return self._cells.exact and self._cells.table.neighbours is Relation.ADD_REMOVE
+
+    @property
+    def _weight(self) -> int:
+        """How many rows of one cell one unit can add or take away."""
+        return self._cells.table.rows_per_unit * self._cells.table.neighbours.steps
+
+    @finishing(words=STORED)
+    def ask(self, sql: str) -> Reading:
+        """Answer a question, or refuse it if the joint sensitivity would exceed its limit.
+
+        The question counts before a row is read. The same question again gives the same answer.
+        Privacy: paid when this was opened; a refusal depends on the questions alone
+        [DMNS06, Thm. 3.4].
+        >>> Joint.ask.__name__
+        'ask'
+        """
+        with self._lock:
+            return self._asked(sql)
+
+    def _asked(self, sql: str) -> Reading:
+        plan = planned(self._session, sql)
+        state = self._newest()
+        _same_schema(self._body, plan.tables[0], self.name)
+        queries = self._queries
+        place = queries.index(plan.query) if plan.query in queries else len(queries)
+        body, found = self._body, None
+        if place < len(queries):
+            found = body.answers[place]
+        else:
+            refuse_unknown_values(plan.query, plan.tables)
+            self._count_in(plan, body)
+            body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
+        if found is None:
+            try:
+                check_room(self._session)
+                found = self._measured(plan, state, body, place)
+            except BaseException:
+                self._forget()  # what is durable counts; it is read again with the next question
+                raise
+        return self._reading(sql, plan, found)
+
+    def _measured(self, plan: Plan, state: State, body: _Body, place: int) -> list[list[int]]:
+        """Keep the question, read, keep the answer; only then may it be told."""
+        noises = [self._noise(measure.step) for measure in plan.measures]
+
+        def release(exact: Exact, bits: BitSource) -> list[list[int]]:
+            pairs = zip(noises, exact.measures(), strict=True)
+            return [[int(each) for each in noise.release(m, bits)] for noise, m in pairs]
+
+        program = Program(
+            plan=plan, cost=None, label=f"Joint questions {self.name}", release=release
+        )
+        change = state.next(body.to_bytes())
+        _, noisy = perform(self._session, program, state=change, versions=body.versions)
+        kept = (*body.answers[:place], noisy, *body.answers[place + 1 :])
+        self._body = replace(body, answers=kept)
+        states_of(self._session).put(
+            replace(change, version=change.version + 1, body=self._body.to_bytes())
+        )
+        return noisy
+
+    def _noise(self, step: Fraction) -> DiscreteLaplace:
+        return DiscreteLaplace(scale=self._body.sensitivity / (step * self._body.epsilon))
+
+    def _newest(self) -> State:
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise Unavailable(f"there is no {self.name!r}. Nothing was run or charged.")
+        self._follow(_Body.of(state))
+        return state
+
+    def _forget(self) -> None:
+        self._cells = Cells(self._cells.table, self._body.columns)
+        self._queries = []
+
+    def _follow(self, body: _Body) -> None:
+        """Count in the questions that others have asked meanwhile."""
+        self._body = body
+        for sql in body.questions[len(self._queries) :]:
+            self._count_in(planned(self._session, sql), body)
+
+    def _count_in(self, plan: Plan, body: _Body) -> None:
+        by_measure = {
+            made.positions[0]: aggregate
+            for aggregate, made in plan.estimators
+            if isinstance(made, Estimator)
+        }
+        measured = [by_measure[place] for place in sorted(by_measure)]
+        self._cells.add(plan.query, measured, limit=body.sensitivity / self._weight)
+        self._queries.append(plan.query)
+
+    def _reading(self, sql: str, plan: Plan, noisy: list[list[int]]) -> Reading:
+        keys = [
+            domain.named(codes)
+            for domain, codes in zip(plan.domains, zip(*plan.groups, strict=True), strict=True)
+        ]
+        names = [domain.name for domain in plan.domains]
+        columns: dict[str, list[Label]] = dict(zip(names, keys, strict=True))
+        widths, made = {}, dict(plan.estimators)
+        for output in plan.query.outputs:
+            assert isinstance(output.expression, Aggregate)  # counted in, so checked
+            estimator = made[output.expression]
+            assert isinstance(estimator, Estimator)
+            place = estimator.positions[0]
+            step = plan.measures[place].step
+            columns[output.name] = [_number(value * step) for value in noisy[place]]
+            widths[output.name] = self._noise(step).error(_CONFIDENCE) * float(step)
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return Reading(sql, tuple(rows), widths, plan.notes)
+
+
+def _same_schema(body: _Body, table: Table, name: str) -> None:
+    if table.name == body.table and table.version != body.schema_version:
+        raise Unavailable(
+            f"{table.name} has another schema than when {name!r} began; open a new one. "
+            "Nothing was run or charged."
+        )
+
+
+def _number(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)

@@ -1,0 +1,352 @@
+"""Monitors: a standing question on changing data, or many questions, for the price of its alarms.
+What a check says is durable before it is said; the noisy threshold never leaves the vault.
+"""
+
+import contextlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.curator.interrupts import STORED, finishing
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_charge,
+    check_room,
+    perform,
+    states_of,
+    versions_of,
+)
+from discreet.curator.session import Session
+from discreet.encoding import digest
+from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
+from discreet.ledger.states import Change, State
+from discreet.noise.bits import BitSource, system
+from discreet.plan.results.notes import Note, cuts_of
+from discreet.query.literals import refuse_unknown_values
+from discreet.rationals import Number, rational
+from discreet.streams.monitor.design import Design, Form, Watched
+from discreet.streams.monitor.state import KIND, Check, Side, Watch
+from discreet.streams.svt.run import Standing, finished
+
+__all__ = ["Monitor"]
+
+_ATTEMPTS = 32  # how often a check that others overtook is made again
+
+
+class Monitor:
+    """Says of a value, again and again, whether it is above a public threshold.
+
+    Privacy: a run costs its design's `cost`, charged when it starts, for any number of checks up
+    to its last alarm: under the relation of the table, for the rows of one unit in all versions of
+    the data that are checked [LSL17, Thm. 4 and 5], [DR14, Thm. 3.25], docs/proofs/streams.md.
+    >>> Monitor.__name__
+    'Monitor'
+    """
+
+    __slots__ = ("_session", "name")
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session = session
+        self.name = name
+
+    @staticmethod
+    def explain(
+        session: Session,
+        sql: str,
+        *,
+        threshold: Number,
+        alarms: int = 1,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        numbers: Number | None = None,
+    ) -> Design:
+        """What a run would cost and how far off its checks would be. Costs nothing.
+
+        Privacy: none (touches no data).
+        >>> Monitor.explain.__name__
+        'explain'
+        """
+        made = Design.of(
+            session,
+            sql,
+            threshold=threshold,
+            alarms=alarms,
+            epsilon=epsilon,
+            rho=rho,
+            numbers=numbers,
+        )
+        check_charge(session, made.watched.plan, made.cost, label="A run of this monitor")
+        return made
+
+    @staticmethod
+    def open(
+        session: Session,
+        sql: str | None = None,
+        *,
+        threshold: Number | None = None,
+        alarms: int = 1,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        numbers: Number | None = None,
+        name: str | None = None,
+    ) -> "Monitor":
+        """Begin a monitor and pay for its first run, or go on with the one of this name.
+
+        The question has one COUNT or SUM and no groups; `threshold` is public, in its units.
+        `epsilon` or `rho` is the price of a whole run of `alarms` alarms; `numbers` is the share
+        of it that buys a noisy number with every alarm. Without a name the settings are the name,
+        so that the same program goes on where it stopped.
+        Privacy: charges the design's `cost` when it is new, nothing when it goes on.
+        >>> Monitor.open.__name__
+        'open'
+        """
+        if sql is None:
+            if name is None:
+                raise InvalidValue("give a question, or the name of a monitor. Nothing was run.")
+            monitor = Monitor(session, name)
+            monitor._read()
+            return monitor
+        if threshold is None:
+            raise InvalidValue(
+                "a monitor needs a threshold, in the units of its question. Nothing was run or "
+                "charged."
+            )
+        design = Design.of(
+            session,
+            sql,
+            threshold=threshold,
+            alarms=alarms,
+            epsilon=epsilon,
+            rho=rho,
+            numbers=numbers,
+        )
+        share = None if numbers is None else rational(numbers, "numbers")
+        fresh = Watch.begun(design, share, design.technique.begin(system.fresh()))
+        monitor = Monitor(session, name or _settings(fresh))
+        if states_of(session).newest(monitor.name, analyst=session.name) is None:
+            with contextlib.suppress(Stale):  # somebody else has begun it: nothing was charged
+                monitor._start(design, fresh, version=1)
+        monitor._check_settings(fresh)
+        return monitor
+
+    @staticmethod
+    def names(session: Session) -> tuple[str, ...]:
+        """The names of an analyst's monitors, oldest first.
+
+        Privacy: none (touches no data).
+        >>> Monitor.names.__name__
+        'names'
+        """
+        return states_of(session).names(analyst=session.name, kind=KIND)
+
+    def _start(self, design: Design, fresh: Watch, *, version: int) -> None:
+        begin(
+            self._session,
+            design.watched.plan,
+            cost=design.cost,
+            label=f"Run {fresh.run} of the monitor {self.name}",
+            state=Change(
+                analyst=self._session.name,
+                name=self.name,
+                kind=KIND,
+                version=version,
+                body=fresh.to_bytes(),
+            ),
+            details={"alarms": str(fresh.technique.alarms), "threshold": str(fresh.threshold)},
+        )
+
+    def _check_settings(self, wanted: Watch) -> None:
+        _, found = self._read()
+        facts = ("question", "threshold", "price", "numbers")
+        same = all(getattr(found, fact) == getattr(wanted, fact) for fact in facts)
+        if not same or found.technique.alarms != wanted.technique.alarms:
+            raise InvalidValue(
+                f"the monitor {self.name!r} asks {found.question!r:.200} with threshold "
+                f"{found.threshold} and {found.technique.alarms} alarms; choose another name for "
+                "another question or price. Nothing was run or charged."
+            )
+
+    def values(self) -> dict[str, Any]:
+        """The settings, the alarms and the last check, for JSON; nothing that is secret.
+
+        Privacy: post-processing.
+        >>> Monitor.values.__name__
+        'values'
+        """
+        return {"name": self.name, **self._read()[1].values()}
+
+    @property
+    def alarms(self) -> tuple[Check, ...]:
+        """The newest 64 alarms of all runs: also what was counted and, by a crash, not said.
+
+        Privacy: post-processing.
+        >>> Monitor.alarms.fget is not None
+        True
+        """
+        return self._read()[1].alarms
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is left out of the value that is compared, and bounded.
+
+        Privacy: none (touches no data).
+        >>> Monitor.notes.fget is not None
+        True
+        """
+        return self.notes_of(self._read()[1].question)
+
+    def notes_of(self, sql: str) -> tuple[Note, ...]:
+        """The same for another question that was checked.
+
+        Privacy: none (touches no data).
+        >>> Monitor.notes_of.__name__
+        'notes_of'
+        """
+        return cuts_of(Watched.of(self._session, sql).plan)
+
+    @property
+    def alarms_left(self) -> int:
+        """How many alarms the run has left.
+
+        Privacy: post-processing.
+        >>> Monitor.alarms_left.fget is not None
+        True
+        """
+        return self._read()[1].alarms_left
+
+    @finishing(words=STORED)
+    def check(self, sql: str | None = None, *, threshold: Number | None = None) -> Check:
+        """Compare the value as it is now with the threshold: above, which is an alarm, or below.
+
+        Another question may be asked of the same run, with a threshold of its own, if one unit
+        moves it no more than the first. Refused when the alarms are used; `renew` begins a run.
+        Privacy: paid when the run began; what is said is durable before it is said.
+        >>> Monitor.check.__name__
+        'check'
+        """
+        limit = None if threshold is None else rational(threshold, "threshold")
+        for _ in range(_ATTEMPTS):
+            state, watch = self._read()
+            if watch.alarms_left < 1:
+                raise finished(watch.technique.alarms)
+            watched = Watched.of(self._session, sql or watch.question)
+            self._admit(watched, watch)
+            if sql is not None:
+                refuse_unknown_values(watched.plan.query, watched.plan.tables)
+            level = watch.threshold if limit is None else limit
+            try:
+                return self._said(state, watch, watched, level)
+            except Stale:  # what was drawn is forgotten unseen; the run or the data moved on
+                continue
+        raise Stale(
+            f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
+            "again. Nothing was said or charged."
+        )
+
+    def _admit(self, watched: Watched, watch: Watch) -> None:
+        """Refuse a question that the run's charge does not cover."""
+        if (watched.population, watched.relation) != (watch.population, watch.relation):
+            raise UnprovableRequest(
+                f"the run of the monitor {self.name!r} was charged to {watch.population} "
+                f"({watch.relation.value}); this question is about {watched.population} "
+                f"({watched.relation.value}). Open another monitor. Nothing was run or charged."
+            )
+        if watched.sensitivity.linf > watch.reach:
+            raise UnprovableRequest(
+                f"one unit moves this value by up to {watched.sensitivity.linf} steps, and the "
+                f"run of the monitor {self.name!r} was charged for {watch.reach}. Open another "
+                "monitor. Nothing was run or charged."
+            )
+        if watch.form is Form.MONOTONE and watched.form is not Form.MONOTONE:
+            raise UnprovableRequest(
+                f"the run of the monitor {self.name!r} is for values that every unit only "
+                "raises, and this one can fall. Open another monitor. Nothing was run or charged."
+            )
+
+    def _said(self, state: State, watch: Watch, watched: Watched, threshold: Fraction) -> Check:
+        check_room(self._session)
+        level = watched.level(threshold)
+
+        def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, Standing]:
+            value = int(exact.measures()[0][0])
+            said, after = watch.technique.step(watch.standing, value, level, bits)
+            if isinstance(said, bool):
+                return said, None, after
+            return said is not None, said, after
+
+        versions = versions_of(self._session, watched.plan)
+        program = Program(
+            plan=watched.plan,
+            cost=None,  # the run's charge has paid for every check
+            label=f"The monitor {self.name}",
+            release=release,
+        )
+        try:
+            _, (above, number, after) = perform(self._session, program, versions=versions)
+        except Unavailable:
+            if versions_of(self._session, watched.plan) == versions:
+                raise
+            raise Stale("the data were refreshed meanwhile. Nothing was said.") from None
+        check = Check(
+            Side.ABOVE if above else Side.BELOW,
+            None if number is None else number * watched.step,
+            watch.checks + 1,
+            watch.run,
+            watch.technique.alarms - after.used,
+            watched.plan.question,
+            threshold,
+            ", ".join(map(str, versions)),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        # Written whatever was found, so that a failure to write says nothing of it.
+        states_of(self._session).put(state.next(watch.after(check, after).to_bytes()))
+        return check
+
+    @finishing(words=STORED)
+    def renew(self) -> None:
+        """Begin the next run and pay for it, with the same settings. Refused while alarms are left.
+
+        Privacy: charges the `cost` of a run.
+        >>> Monitor.renew.__name__
+        'renew'
+        """
+        state, watch = self._read()
+        if watch.alarms_left:
+            raise InvalidValue(
+                f"the monitor {self.name!r} has {watch.alarms_left} of {watch.technique.alarms} "
+                "alarms left; go on checking. Nothing was run or charged."
+            )
+        design = Design.at_price(
+            Watched.of(self._session, watch.question),
+            watch.threshold,
+            watch.technique.alarms,
+            watch.price,
+            watch.numbers,
+        )
+        standing = design.technique.begin(system.fresh())
+        fresh = Watch.begun(design, watch.numbers, standing, watch.run + 1)
+        fresh = replace(
+            fresh,
+            checks=watch.checks,
+            alarms_in_all=watch.alarms_in_all,
+            alarms=watch.alarms,
+            last=watch.last,
+        )
+        self._start(design, fresh, version=state.version + 1)
+
+    def _read(self) -> tuple[State, Watch]:
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise InvalidValue(
+                f"there is no monitor {self.name!r:.80}. Nothing was run or charged."
+            )
+        return state, Watch.of(state)
+
+
+def _settings(watch: Watch) -> str:
+    """A name made of public settings."""
+    facts = (watch.question, watch.threshold, watch.price, watch.technique.alarms, watch.numbers)
+    return f"monitor-{digest(facts)[:16]}"

@@ -1,0 +1,310 @@
+"""What a monitor must not forget: its settings, how its run stands, and what it has said.
+The noise of the threshold is in here: the bytes are for the vault and nobody else.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidValue, with_article
+from discreet.ledger.states import State
+from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.results.explain import cost_of
+from discreet.plan.rules.price import Price
+from discreet.streams.body import body_of, of_one_width
+from discreet.streams.monitor.design import Design, Form, Technique
+from discreet.streams.svt.numeric_sparse import NumericSparse
+from discreet.streams.svt.run import Standing
+from discreet.streams.svt.sparse import Sparse, Thresholds
+
+__all__ = ["Check", "KEPT", "KIND", "Side", "Watch"]
+
+KIND = "monitor"
+"""What a monitor is called among the states of a vault."""
+
+KEPT = 64
+"""How many alarms a monitor remembers word for word; all of them are counted."""
+
+
+class Side(StrEnum):
+    """What a check says.
+
+    Privacy: none (touches no data).
+    >>> print(Side.ABOVE)
+    above
+    """
+
+    ABOVE = "above"
+    BELOW = "below"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check said, and of what; `number` comes with an alarm if it was paid for.
+
+    Privacy: released.
+    >>> Check(Side.BELOW, None, 1, 1, 3, "SELECT", Fraction(5), "1", "now").above
+    False
+    """
+
+    said: Side
+    number: Fraction | None
+    number_of_check: int
+    run: int
+    alarms_left: int
+    question: str
+    threshold: Fraction
+    data_version: str
+    time: str
+
+    @property
+    def above(self) -> bool:
+        """Whether this is an alarm.
+
+        Privacy: post-processing.
+        >>> Check(Side.ABOVE, None, 1, 1, 2, "SELECT", Fraction(5), "1", "now").above
+        True
+        """
+        return self.said is Side.ABOVE
+
+    def values(self) -> dict[str, Any]:
+        """The same for JSON.
+
+        Privacy: post-processing.
+        >>> check = Check(Side.ABOVE, Fraction(7), 1, 1, 2, "SELECT", Fraction(1, 2), "1", "now")
+        >>> check.values()["number"], check.values()["threshold"]
+        (7, 0.5)
+        """
+        number = None if self.number is None else _plain(self.number)
+        return {**_kept(self), "number": number, "threshold": _plain(self.threshold)}
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _kept(check: Check) -> dict[str, Any]:
+    """A check for the vault; exact numbers as text."""
+    return {
+        "said": check.said.value,
+        "number": None if check.number is None else str(check.number),
+        "check": check.number_of_check,
+        "run": check.run,
+        "alarms_left": check.alarms_left,
+        "question": check.question,
+        "threshold": str(check.threshold),
+        "data_version": check.data_version,
+        "time": check.time,
+    }
+
+
+def _read(values: dict[str, Any]) -> Check:
+    number = values["number"]
+    return Check(
+        Side(values["said"]),
+        None if number is None else Fraction(number),
+        values["check"],
+        values["run"],
+        values["alarms_left"],
+        values["question"],
+        Fraction(values["threshold"]),
+        values["data_version"],
+        values["time"],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
+
+    Privacy: the standing is secret; the rest is public.
+    >>> Watch.__name__
+    'Watch'
+    """
+
+    question: str
+    threshold: Fraction
+    price: Price
+    numbers: Fraction | None
+    technique: Technique
+    form: Form
+    reach: Fraction
+    relation: Relation
+    population: str
+    run: int
+    checks: int
+    alarms_in_all: int
+    standing: Standing = field(repr=False)
+    alarms: tuple[Check, ...] = ()
+    last: Check | None = None
+
+    @staticmethod
+    def begun(
+        design: Design, numbers: Fraction | None, standing: Standing, run: int = 1
+    ) -> "Watch":
+        """A run that has just begun.
+
+        Privacy: none (touches no data).
+        >>> Watch.begun.__name__
+        'begun'
+        """
+        watched = design.watched
+        return Watch(
+            question=watched.plan.question,
+            threshold=design.threshold,
+            price=design.price,
+            numbers=numbers,
+            technique=design.technique,
+            form=watched.form,
+            reach=watched.sensitivity.linf,
+            relation=watched.relation,
+            population=watched.population,
+            run=run,
+            checks=0,
+            alarms_in_all=0,
+            standing=standing,
+        )
+
+    def after(self, check: Check, standing: Standing) -> "Watch":
+        """The same after a check.
+
+        Privacy: none (touches no data).
+        >>> Watch.after.__name__
+        'after'
+        """
+        alarms = (*self.alarms, check)[-KEPT:] if check.above else self.alarms
+        return replace(
+            self,
+            standing=standing,
+            checks=check.number_of_check,
+            alarms_in_all=self.alarms_in_all + check.above,
+            last=check,
+            alarms=alarms,
+        )
+
+    @property
+    def alarms_left(self) -> int:
+        """How many alarms the run has left.
+
+        Privacy: post-processing.
+        >>> Watch.alarms_left.fget is not None
+        True
+        """
+        return self.technique.alarms - self.standing.used
+
+    def values(self) -> dict[str, Any]:
+        """What may be shown, for JSON; the price as a decimal, rounded up.
+
+        Privacy: post-processing.
+        >>> Watch.values.__name__
+        'values'
+        """
+        return {
+            "question": self.question,
+            "threshold": _plain(self.threshold),
+            "price": cost_of(self.price),
+            "population": self.population,
+            "neighbours": self.relation.value,
+            "form": self.form.value,
+            "run": self.run,
+            "checks": self.checks,
+            "alarms_of_a_run": self.technique.alarms,
+            "alarms_left": self.alarms_left,
+            "alarms_in_all": self.alarms_in_all,
+            "alarms": [check.values() for check in self.alarms],
+            "last": None if self.last is None else self.last.values(),
+        }
+
+    def to_bytes(self) -> bytes:
+        """Everything, for the vault.
+
+        Privacy: SECRET: holds the noise of the threshold.
+        >>> Watch.to_bytes.__name__
+        'to_bytes'
+        """
+        sparse = _sparse(self.technique)
+        number = None if isinstance(self.technique, Sparse) else str(self.technique.number_scale)
+        price = self.price
+        facts = {
+            "question": self.question,
+            "threshold": str(self.threshold),
+            "epsilon" if isinstance(price, Pure) else "rho": str(
+                price.epsilon if isinstance(price, Pure) else price.rho
+            ),
+            "numbers": None if self.numbers is None else str(self.numbers),
+            "threshold_scale": str(sparse.threshold_scale),
+            "query_scale": str(sparse.query_scale),
+            "number_scale": number,
+            "thresholds": sparse.thresholds.value,
+            "alarms": sparse.alarms,
+            "form": self.form.value,
+            "reach": str(self.reach),
+            "relation": self.relation.value,
+            "population": self.population,
+            "run": self.run,
+            "checks": self.checks,
+            "alarms_in_all": self.alarms_in_all,
+            "noise": of_one_width(self.standing.noise),
+            "used": self.standing.used,
+            "said": [_kept(check) for check in self.alarms],
+            "last": None if self.last is None else _kept(self.last),
+        }
+        return body_of(facts)
+
+    @staticmethod
+    def of(state: State) -> "Watch":
+        """Read what the vault has kept.
+
+        Privacy: none (touches no data).
+        >>> Watch.of.__name__
+        'of'
+        """
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is {with_article(state.kind)}, not a monitor; choose "
+                "another name. "
+                "Nothing was run or charged."
+            )
+        facts: dict[str, Any] = json.loads(state.body)
+        numbers, last = facts["numbers"], facts["last"]
+        return Watch(
+            question=facts["question"],
+            threshold=Fraction(facts["threshold"]),
+            price=_price(facts),
+            numbers=None if numbers is None else Fraction(numbers),
+            technique=_technique(facts),
+            form=Form(facts["form"]),
+            reach=Fraction(facts["reach"]),
+            relation=Relation(facts["relation"]),
+            population=facts["population"],
+            run=facts["run"],
+            checks=facts["checks"],
+            alarms_in_all=facts["alarms_in_all"],
+            standing=Standing(noise=int(facts["noise"]), used=facts["used"]),
+            alarms=tuple(map(_read, facts["said"])),
+            last=None if last is None else _read(last),
+        )
+
+
+def _sparse(technique: Technique) -> Sparse:
+    return technique if isinstance(technique, Sparse) else technique.sparse
+
+
+def _price(facts: dict[str, Any]) -> Price:
+    if "epsilon" in facts:
+        return Pure(epsilon=Fraction(facts["epsilon"]))
+    return ZCDP(rho=Fraction(facts["rho"]))
+
+
+def _technique(facts: dict[str, Any]) -> Technique:
+    sparse = Sparse(
+        threshold_scale=Fraction(facts["threshold_scale"]),
+        query_scale=Fraction(facts["query_scale"]),
+        alarms=facts["alarms"],
+        thresholds=Thresholds(facts["thresholds"]),
+    )
+    if facts["number_scale"] is None:
+        return sparse
+    return NumericSparse(sparse=sparse, number_scale=Fraction(facts["number_scale"]))

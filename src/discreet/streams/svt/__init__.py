@@ -1,0 +1,3 @@
+"""The sparse vector technique as a library."""
+
+__all__: list[str] = []

@@ -1,0 +1,124 @@
+"""What a synopsis is opened with: checked, planned and priced. Touches public facts only."""
+
+from dataclasses import dataclass
+
+from discreet.curator.programs import planned, price, versions_of
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, Unavailable, UnprovableRequest
+from discreet.ledger.states import State
+from discreet.loss import ZCDP
+from discreet.plan.pipeline import Plan
+from discreet.rationals import Number, ceil_decimal, positive, probability
+from discreet.schema.names import any_name, sql_name
+from discreet.schema.table import Table
+from discreet.streams.hypothesis.fitting import MOST_CELLS
+from discreet.streams.hypothesis.parities import Parities
+from discreet.streams.pinning import seen_to_change
+from discreet.streams.svt.values import whole_count
+from discreet.streams.synopsis.questions import Questions
+from discreet.streams.synopsis.state import Body, Release
+
+__all__ = ["Asked", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of `Synopsis.open`."""
+
+    table: str | None
+    columns: tuple[str, ...]
+    alpha: Number
+    epsilon: Number
+    order: int
+    queries: int
+    reserve: Number
+
+    def prepared(self, session: Session) -> tuple[Plan, Questions, Body]:
+        """The statement that reads all cells, what can be asked, and the state to begin with."""
+        table = any_name(self.table or _holder(session, self.columns), "table")
+        listed = ", ".join(sql_name(any_name(each, "a column")) for each in self.columns)
+        if not listed:
+            raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
+        sql = f"SELECT {listed}, COUNT(*) AS n FROM {sql_name(table)} GROUP BY {listed}"
+        plan = planned(session, sql, most_groups=MOST_CELLS)
+        seen_to_change(plan)
+        questions = Questions(_part(plan.table, self.columns))
+        paid = price(session, plan, epsilon=self.epsilon)
+        if not isinstance(paid, ZCDP):
+            raise UnprovableRequest(
+                "a synopsis measures with Gaussian noise, and the budget is pure. Ask the "
+                "custodian for a grant with delta. Nothing was run or charged."
+            )
+        reserve = probability(self.reserve, "reserve")
+        positive(1 - reserve, "what the reserve leaves")
+        ahead = paid.rho * (1 - reserve)
+        order = min(whole_count(self.order, "order"), len(questions.universe.sizes))
+        rows, relation = plan.table.rows_per_unit, plan.table.neighbours
+        parities = Parities.of(
+            questions.universe,
+            order=order,
+            rho=ahead,
+            rows_per_unit=rows,
+            relation=relation,
+        )
+        loss = parities.loss(rows_per_unit=rows, relation=relation)
+        body = Body(
+            table=plan.table.name,
+            schema_version=plan.table.version,
+            columns=questions.universe.names,
+            versions=versions_of(session, plan),
+            epsilon=positive(self.epsilon, "epsilon"),
+            alpha=positive(probability(self.alpha, "alpha"), "alpha"),
+            order=order,
+            queries=whole_count(self.queries, "queries"),
+            reserve=reserve,
+            rho=paid.rho,
+            spent=min(ceil_decimal(loss.rho), ahead),  # in digits that the ledger holds exactly
+            releases=(Release(ahead, None),),
+        )
+        return plan, questions, body
+
+
+def _holder(session: Session, columns: tuple[str, ...]) -> str:
+    """The only table about people that has all these columns."""
+    wanted = {each.casefold() for each in columns}
+    found = [
+        table.name
+        for table in session._warehouse.tables().values()
+        if table.kind != "public" and wanted <= {each.name.casefold() for each in table.columns}
+    ]
+    if len(found) != 1:
+        raise InvalidValue(
+            f"{len(found)} tables have the columns {', '.join(columns)}; name one with table=. "
+            "Nothing was run or charged."
+        )
+    return found[0]
+
+
+def _part(table: Table, columns: tuple[str, ...]) -> Table:
+    """The public facts that a synopsis needs, and may show."""
+    return Table(
+        table.name,
+        rows_per_unit=table.rows_per_unit,
+        unit=table.unit,
+        neighbours=table.neighbours,
+        columns=tuple(table.column(each) for each in columns),
+    )
+
+
+def same(state: State, wanted: Body) -> Body:
+    """What is kept, refused if it was opened for something else."""
+    body = Body.of(state)
+    if body.asked() != wanted.asked():
+        raise InvalidValue(
+            f"{state.name!r} is about {', '.join(body.columns)} of {body.table} with "
+            f"alpha={float(body.alpha):g}, epsilon={float(body.epsilon):g}, order={body.order}, "
+            f"queries={body.queries}, reserve={float(body.reserve):g}; choose another name for "
+            "another. Nothing was run or charged."
+        )
+    if body.schema_version != wanted.schema_version:
+        raise Unavailable(
+            f"{body.table} has another schema than when {state.name!r} began; open a new one. "
+            "Nothing was run or charged."
+        )
+    return body

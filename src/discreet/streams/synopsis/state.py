@@ -1,0 +1,99 @@
+"""What a synopsis keeps in the vault: public facts, what was released, and the secret noise of the
+threshold run that is under way.
+"""
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidValue, with_article
+from discreet.ledger.states import Change, State
+from discreet.streams.body import of_one_width
+from discreet.streams.synopsis.snapshot import Update
+
+__all__ = ["Body", "KIND", "Release", "first"]
+
+KIND = "synopsis"
+
+_NUMBERS = ("epsilon", "alpha", "reserve", "rho", "spent")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One measurement of all contrasts: what it cost, and what came out."""
+
+    rho: Fraction
+    noisy: tuple[int, ...] | None  # None: paid, and not yet read
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A synopsis as it stands; `standing` is secret and is not shown."""
+
+    table: str
+    schema_version: str
+    columns: tuple[str, ...]
+    versions: tuple[int, ...]
+    epsilon: Fraction
+    alpha: Fraction
+    order: int
+    queries: int
+    reserve: Fraction
+    rho: Fraction  # the whole price
+    spent: Fraction
+    releases: tuple[Release, ...]
+    updates: tuple[Update, ...] = ()
+    standing: int | None = field(default=None, repr=False)
+    finished: str = ""  # "yes" once nothing more is measured
+
+    def asked(self) -> tuple[Any, ...]:
+        """What it was opened with, in the order of `Asked`."""
+        return (
+            self.table,
+            self.columns,
+            self.alpha,
+            self.epsilon,
+            self.order,
+            self.queries,
+            self.reserve,
+        )
+
+    def to_bytes(self) -> bytes:
+        """As it is kept: what is secret stands behind the rest, which alone is made shorter."""
+        facts = asdict(replace(self, standing=None))
+        for name in _NUMBERS:
+            facts[name] = str(facts[name])
+        for each in facts["releases"]:
+            each["rho"] = str(each["rho"])
+        return zlib.compress(json.dumps(facts).encode()) + of_one_width(self.standing).encode()
+
+    @staticmethod
+    def of(state: State) -> "Body":
+        """Read a state."""
+        if state.kind != KIND:
+            raise InvalidValue(
+                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
+                "Nothing was run or "
+                "charged."
+            )
+        packed = zlib.decompressobj()
+        facts: dict[str, Any] = json.loads(packed.decompress(state.body))
+        if packed.unused_data:  # earlier versions kept it among the facts
+            facts["standing"] = json.loads(packed.unused_data)
+        for name in _NUMBERS:
+            facts[name] = Fraction(facts[name])
+        for name in ("columns", "versions"):
+            facts[name] = tuple(facts[name])
+        facts["updates"] = tuple(Update(**each) for each in facts["updates"])
+        facts["releases"] = tuple(
+            Release(Fraction(each["rho"]), each["noisy"] and tuple(each["noisy"]))
+            for each in facts["releases"]
+        )
+        return Body(**facts)
+
+
+def first(analyst: str, name: str, body: Body) -> Change:
+    """The change that begins a synopsis."""
+    return Change(analyst=analyst, name=name, kind=KIND, version=1, body=body.to_bytes())

@@ -1,0 +1,399 @@
+"""The synopsis as a service: contrasts are measured when it opens and answer what they span; every
+other question is compared with the data by a prepaid threshold run, and measured where that ends.
+What it holds in memory besides its state was released; exact counts stay inside programs.
+"""
+
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.interrupts import STORED, finishing
+from discreet.curator.programs import (
+    Exact,
+    Program,
+    begin,
+    check_room,
+    perform,
+    planned,
+    states_of,
+)
+from discreet.curator.session import Session
+from discreet.errors import InvalidValue, Stale, Unavailable
+from discreet.ledger.states import State
+from discreet.loss import ZCDP, Sensitivity
+from discreet.noise.bits import BitSource
+from discreet.plan.pipeline import Plan
+from discreet.rationals import Number, ceil_decimal
+from discreet.schema.names import sql_name
+from discreet.streams.hypothesis.parities import Measured, Parities
+from discreet.streams.hypothesis.predicates import Predicate
+from discreet.streams.svt.run import Standing
+from discreet.streams.synopsis.epochs import Epoch
+from discreet.streams.synopsis.opening import Asked, same
+from discreet.streams.synopsis.questions import Questions
+from discreet.streams.synopsis.snapshot import Estimate, Snapshot, Update
+from discreet.streams.synopsis.state import Body, Release, first
+
+__all__ = ["Synopsis"]
+
+_CONFIDENCE = Fraction(95, 100)
+_MEASURING_SECONDS = Fraction(2)
+_TRIES = 5  # where others move the same synopsis on at the same time
+
+
+class Synopsis:
+    """Answers COUNT(*) questions over some columns of a table, most of them free.
+
+    Contrasts of at most `order` columns are measured when it opens and answer whatever they span.
+    Another question is answered by the hypothesis while that is within about `alpha` of all rows,
+    as a threshold run says; where it is not, a round measures the answer and the hypothesis learns
+    it. Every round is paid before its first question, from the rest of the price. It stays with
+    one version of the data.
+    Privacy: all of it together costs epsilon at most, for the unit and relation of the table,
+    whatever is asked [XHZK23], [HR10].
+    >>> Synopsis.__name__
+    'Synopsis'
+    """
+
+    __slots__ = (
+        "_body",
+        "_epochs",
+        "_lock",
+        "_plan",
+        "_questions",
+        "_session",
+        "_state",
+        "name",
+        "snapshot",
+    )
+
+    def __init__(
+        self, session: Session, plan: Plan, state: State, questions: Questions, body: Body
+    ) -> None:
+        self._session = session
+        self._plan = plan
+        self._questions = questions
+        self._lock = threading.Lock()
+        self._epochs: dict[int, Epoch] = {}
+        self.name = state.name
+        self._state = state
+        self._body = body
+        if body.releases[-1].noisy is None:  # it stopped between the charge and the measurement
+            self._measure()
+        self.snapshot = self._snapshot()
+
+    @staticmethod
+    def open(
+        session: Session,
+        columns: tuple[str, ...] | list[str],
+        *,
+        table: str | None = None,
+        name: str = "synopsis",
+        alpha: Number,
+        epsilon: Number,
+        order: int = 3,
+        queries: int = 10_000,
+        reserve: Number = Fraction(1, 4),
+    ) -> "Synopsis":
+        """Begin, pay and measure, or go on with the one of this name.
+
+        Without a `table` it is the one that has the columns, if there is just one.
+        `order` is how many columns at a time are measured ahead, fewer where there are fewer;
+        `queries` how many comparisons a round is made for, which is a promise about errors and no
+        limit; `reserve` the share of the price that is kept for rounds. What they do not use,
+        `finish` spends on the contrasts.
+        Privacy: charges what epsilon buys, less the reserve, now, and the rest round by round.
+        >>> Synopsis.open.__name__
+        'open'
+        """
+        asked = Asked(table, tuple(columns), alpha, epsilon, order, queries, reserve)
+        plan, questions, body = asked.prepared(session)
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is None:
+            begin(
+                session,
+                plan,
+                cost=ZCDP(rho=body.spent),
+                label=f"Synopsis {name}",
+                state=first(session.name, name, body),
+                details={"synopsis": f"contrasts of at most {body.order} columns"},
+            )
+            state = states_of(session).newest(name, analyst=session.name)
+            assert state is not None
+        return Synopsis(session, plan, state, questions, same(state, body))
+
+    @staticmethod
+    def resume(session: Session, name: str) -> "Synopsis":
+        """Go on with a synopsis that was opened before, as it was opened.
+
+        Privacy: none by itself; nothing new is charged.
+        >>> Synopsis.resume.__name__
+        'resume'
+        """
+        state = states_of(session).newest(name, analyst=session.name)
+        if state is None:
+            raise InvalidValue(
+                f"{session.name} has no synopsis {name!r}; open one. Nothing was run or charged."
+            )
+        body = Body.of(state)
+        plan, questions, wanted = Asked(*body.asked()).prepared(session)
+        return Synopsis(session, plan, state, questions, same(state, wanted))
+
+    @staticmethod
+    def load(path: str | Path) -> Snapshot:
+        """Read the public file of a synopsis; it answers without a curator.
+
+        Privacy: post-processing.
+        >>> Synopsis.load("no such file")
+        Traceback (most recent call last):
+        discreet.errors.InvalidValue: no such file: no synopsis can be read there.
+        """
+        return Snapshot.load(path)
+
+    @property
+    def spent(self) -> Fraction:
+        """The rho that was charged so far.
+
+        Privacy: none (touches no data).
+        >>> Synopsis.spent.fget is not None
+        True
+        """
+        return self._body.spent
+
+    @property
+    def rounds_left(self) -> int:
+        """How many rounds the rest of the price pays for, the one under way included.
+
+        Privacy: post-processing.
+        >>> Synopsis.rounds_left.fget is not None
+        True
+        """
+        if self._body.finished:
+            return 0
+        further = int((self._body.rho - self._body.spent) / self._round_cost().rho)
+        return further + (self._body.standing is not None)
+
+    @finishing(words=STORED)
+    def query(self, sql: str) -> Estimate:
+        """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
+
+        Privacy: what contrasts span, and what the hypothesis answers, is post-processing; a round
+        is charged when it begins. Comparisons within it are paid for [DR14, Thm. 3.23].
+        >>> Synopsis.query.__name__
+        'query'
+        """
+        predicate = self._questions.ask(sql)
+        with self._lock:
+            for _ in range(_TRIES - 1):
+                try:
+                    return self._answered(sql, predicate)
+                except Stale:  # nothing was told or charged
+                    continue
+            return self._answered(sql, predicate)
+
+    def _answered(self, sql: str, predicate: Predicate) -> Estimate:
+        found = self.snapshot.answer(predicate)
+        if found.source == "hypothesis":
+            self._follow()
+            found = self.snapshot.answer(predicate)
+        if found.source != "hypothesis":
+            return found
+        check_room(self._session)
+        if not self._ready():
+            return found
+        return self._compared(sql, predicate, found)
+
+    def finish(self) -> Snapshot:
+        """Spend what is left on measuring the contrasts again, and end: the final hypothesis.
+
+        Answers that were deferred are best asked of it.
+        Privacy: charges the rest of the price; what is returned is public.
+        >>> Synopsis.finish.__name__
+        'finish'
+        """
+        with self._lock:
+            self._follow()
+            if not self._body.finished:
+                check_room(self._session)
+                rest = self._body.rho - self._body.spent
+                body = replace(self._body, standing=None, finished="yes")
+                if rest > 0:
+                    loss = self._parities(rest).loss(
+                        rows_per_unit=self._plan.table.rows_per_unit,
+                        relation=self._plan.table.neighbours,
+                    )
+                    cost = ZCDP(rho=min(ceil_decimal(loss.rho), rest))
+                    body = replace(
+                        body,
+                        spent=body.spent + cost.rho,
+                        releases=(*body.releases, Release(rest, None)),
+                    )
+                    self._charge(cost, body, "the last measurement")
+                    self._measure()
+                else:
+                    self._keep(body)
+                self.snapshot = self._snapshot()
+            return self.snapshot
+
+    def save(self, path: str | Path) -> None:
+        """Write the public synopsis to a file, to be read by `Synopsis.load`.
+
+        Privacy: post-processing; the file may be published.
+        >>> Synopsis.save.__name__
+        'save'
+        """
+        self.snapshot.save(path)
+
+    def _parities(self, rho: Fraction) -> Parities:
+        return Parities.of(
+            self._questions.universe,
+            order=self._body.order,
+            rho=rho,
+            rows_per_unit=self._plan.table.rows_per_unit,
+            relation=self._plan.table.neighbours,
+        )
+
+    def _measured(self) -> Measured:
+        return Measured.combined(
+            [
+                self._parities(each.rho).shaped(np.array(each.noisy, dtype=np.int64))
+                for each in self._body.releases
+                if each.noisy is not None
+            ]
+        )
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(
+            self._questions,
+            self._measured(),
+            updates=self._body.updates,
+            data_versions=self._body.versions,
+        )
+
+    def _measure(self) -> None:
+        """Read what was paid for; it is used only after it is kept."""
+        parities = self._parities(self._body.releases[-1].rho)
+
+        def release(exact: Exact, bits: BitSource) -> tuple[int, ...]:
+            places, (counts,) = exact.cells()
+            noisy = parities.release(places, np.asarray(counts, dtype=np.int64), bits).noisy
+            return tuple(int(each) for part in noisy.values() for each in np.ravel(part))
+
+        program = Program(
+            plan=self._plan,
+            cost=None,
+            label=f"Synopsis {self.name}",
+            release=release,
+            seconds=_MEASURING_SECONDS,
+        )
+        _, noisy = perform(self._session, program, versions=self._body.versions)
+        done = replace(self._body.releases[-1], noisy=noisy)
+        try:
+            self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
+        except Stale:  # somebody else measured it meanwhile; what was drawn here stays unseen
+            state = states_of(self._session).newest(self.name, analyst=self._session.name)
+            if state is None or Body.of(state).releases[-1].noisy is None:
+                raise
+            self._state, self._body = state, Body.of(state)
+
+    def _moved(self) -> Sensitivity:
+        """How far one unit moves one count, whichever way units are neighbours."""
+        return Sensitivity.single(self._plan.table.rows_per_unit)
+
+    def _epoch(self) -> Epoch:
+        threshold = max(1, round(self._body.alpha * Fraction(self.snapshot.total)))
+        return Epoch.of(threshold=threshold, queries=self._body.queries, sensitivity=self._moved())
+
+    def _round_cost(self) -> ZCDP:
+        return ZCDP(rho=ceil_decimal(self._epoch().loss(self._moved()).rho))
+
+    def _ready(self) -> bool:
+        """A round is under way, or begins and is charged now, if the price still pays for it."""
+        if self._body.standing is not None or self._body.finished:
+            return not self._body.finished
+        epoch, cost = self._epoch(), self._round_cost()
+        if self._body.spent + cost.rho > self._body.rho:
+            return False
+        standing = epoch.above.begin()
+        body = replace(self._body, spent=self._body.spent + cost.rho, standing=standing.noise)
+        self._charge(cost, body, f"round {len(self._body.updates) + 1}")
+        return True
+
+    def _compared(self, sql: str, predicate: Predicate, found: Estimate) -> Estimate:
+        assert self._body.standing is not None
+        epoch, predicted = self._epoch(), round(found.value)
+        standing = Standing(noise=self._body.standing, used=0)
+
+        def release(exact: Exact, bits: BitSource) -> int | None:
+            places, (counts,) = exact.cells()
+            counted = int(np.asarray(counts, dtype=np.int64)[_holds(predicate, places)].sum())
+            return epoch.step(standing, counted, predicted=predicted, bits=bits)[0]
+
+        program = Program(
+            plan=self._counting(predicate),
+            cost=None,
+            label=f"Synopsis {self.name}",
+            release=release,
+        )
+        _, noisy = perform(self._session, program, versions=self._body.versions)
+        if noisy is None:
+            self._keep(
+                self._body
+            )  # written for both outcomes: a full disk must not tell them apart
+            return replace(found, half_width=epoch.error(_CONFIDENCE), source="near")
+        update = Update(sql, noisy, epoch.noise.standard_deviation)
+        # The round has ended once this is kept; before, its answer is not told.
+        self._keep(replace(self._body, updates=(*self._body.updates, update), standing=None))
+        self.snapshot = self.snapshot.updated(update)
+        return self.snapshot.answer(predicate)
+
+    def _counting(self, predicate: Predicate) -> Plan:
+        """The statement that counts the combinations a predicate looks at."""
+        columns = self._questions.table.columns
+        keys = ", ".join(sql_name(columns[axis].name) for axis in predicate.axes)
+        others = [
+            f"{sql_name(column.name)} IS NOT NULL"
+            for axis, column in enumerate(columns)
+            if column.nullable and axis not in predicate.axes
+        ]
+        where = f" WHERE {' AND '.join(others)}" if others else ""
+        name = sql_name(self._body.table)
+        sql = f"SELECT {keys}, COUNT(*) AS n FROM {name}{where} GROUP BY {keys}"
+        return planned(self._session, sql, most_groups=prod(predicate.mask.shape))
+
+    def _charge(self, cost: ZCDP, body: Body, what: str) -> None:
+        begin(
+            self._session,
+            self._plan,
+            cost=cost,
+            label=f"Synopsis {self.name}",
+            state=self._state.next(body.to_bytes()),
+            details={"synopsis": what},
+        )
+        self._state = replace(self._state, version=self._state.version + 1, body=body.to_bytes())
+        self._body = body
+
+    def _keep(self, body: Body) -> None:
+        self._state = states_of(self._session).put(self._state.next(body.to_bytes()))
+        self._body = body
+
+    def _follow(self) -> None:
+        """See what others have done with the same synopsis meanwhile."""
+        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        if state is None:
+            raise Unavailable(f"there is no synopsis {self.name!r}. Nothing was run or charged.")
+        if state.version != self._state.version:
+            before, self._state, self._body = self._body, state, Body.of(state)
+            if (before.releases, before.updates) != (self._body.releases, self._body.updates):
+                self.snapshot = self._snapshot()
+
+
+def _holds(predicate: Predicate, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the combinations, one column for each attribute it looks at, are counted."""
+    held: NDArray[np.bool_] = predicate.mask[tuple(places.T)]
+    return held
