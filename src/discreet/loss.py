@@ -39,7 +39,6 @@ def _count(value: int, name: str) -> int:
 class Relation(StrEnum):
     """Which data sets are neighbours: add/remove one unit, or replace one (n is public).
 
-    Privacy: none (touches no data).
     >>> Relation("replace").steps
     2
     """
@@ -51,7 +50,6 @@ class Relation(StrEnum):
     def steps(self) -> int:
         """How many add/remove steps one step of this relation takes.
 
-        Privacy: none (touches no data).
         >>> Relation.ADD_REMOVE.steps
         1
         """
@@ -89,7 +87,6 @@ class Pure:
     def approximate(self) -> "Approximate":
         """The same statement with delta = 0.
 
-        Privacy: none (touches no data).
         >>> Pure(epsilon=1).approximate().delta
         Fraction(0, 1)
         """
@@ -163,7 +160,6 @@ class ZCDP:
     def zcdp(self) -> "ZCDP":
         """Itself, so that every loss can be asked for its zCDP price.
 
-        Privacy: none (touches no data).
         >>> ZCDP(rho=1).zcdp() == ZCDP(rho=1)
         True
         """
@@ -206,7 +202,6 @@ class Approximate:
     def approximate(self) -> "Approximate":
         """Itself, so that every (epsilon, delta) statement can be asked for in one way.
 
-        Privacy: none (touches no data).
         >>> Approximate(epsilon=1, delta=0).approximate().epsilon
         Fraction(1, 1)
         """
@@ -261,7 +256,6 @@ class Sensitivity:
 
     One unit touches at most `groups` coordinates, moves each by at most `per_group` and all
     together by at most `total` (in lattice steps). The norms are those of the worst placement.
-    Privacy: none (touches no data).
     >>> Sensitivity(groups=3, per_group=2, total=5).l2_squared
     Fraction(9, 1)
     """
@@ -282,7 +276,6 @@ class Sensitivity:
     def single(cls, steps: Number) -> "Sensitivity":
         """One coordinate that moves by at most `steps`.
 
-        Privacy: none (touches no data).
         >>> Sensitivity.single(1).l1
         Fraction(1, 1)
         """
@@ -306,7 +299,6 @@ class Sensitivity:
         Rows may be filtered away, so a replaced unit can leave one set of groups and enter
         another: signed bounds count as max(|lower|, |upper|) under add/remove and as the
         distance between the extremes, zero included, under replace.
-        Privacy: none (touches no data).
         >>> Sensitivity.of_sum(lower=-3, upper=5, relation=Relation.REPLACE).per_group
         Fraction(8, 1)
         """
@@ -336,7 +328,6 @@ class Sensitivity:
     def linf(self) -> Fraction:
         """The most one coordinate can move.
 
-        Privacy: none (touches no data).
         >>> Sensitivity(groups=3, per_group=2, total=5).linf
         Fraction(2, 1)
         """
@@ -346,7 +337,6 @@ class Sensitivity:
     def l1(self) -> Fraction:
         """The most all coordinates together can move.
 
-        Privacy: none (touches no data).
         >>> Sensitivity(groups=3, per_group=2, total=5).l1
         Fraction(5, 1)
         """
@@ -357,7 +347,6 @@ class Sensitivity:
         """The square of the Euclidean norm at the worst placement, exactly.
 
         Squares are convex, so the worst placement fills coordinates one after the other.
-        Privacy: none (touches no data).
         >>> Sensitivity(groups=10, per_group=10, total=10).l2_squared
         Fraction(100, 1)
         """
@@ -371,7 +360,6 @@ class Sensitivity:
     def l2(self) -> Fraction:
         """The Euclidean norm at the worst placement, rounded up.
 
-        Privacy: none (touches no data).
         >>> Sensitivity(groups=4, per_group=1, total=4).l2
         Fraction(2, 1)
         """

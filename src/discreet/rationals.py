@@ -38,7 +38,6 @@ _LARGEST_EXPONENT = 100_000  # e**100000 has 43,430 digits; nothing in this pack
 def rational(value: Number, name: str = "value") -> Fraction:
     """The rational that `value` denotes; a float is read as the decimal it prints as.
 
-    Privacy: none (touches no data).
     >>> rational(0.1) + rational(0.2) == rational(0.3)
     True
     """
@@ -74,7 +73,6 @@ def _from_decimal(given: Decimal, name: str) -> Fraction:
 def nonnegative(value: Number, name: str = "value") -> Fraction:
     """Read a number that may not be negative.
 
-    Privacy: none (touches no data).
     >>> nonnegative(0)
     Fraction(0, 1)
     """
@@ -87,7 +85,6 @@ def nonnegative(value: Number, name: str = "value") -> Fraction:
 def positive(value: Number, name: str = "value") -> Fraction:
     """Read a number that must be above zero.
 
-    Privacy: none (touches no data).
     >>> positive(0.5)
     Fraction(1, 2)
     """
@@ -100,7 +97,6 @@ def positive(value: Number, name: str = "value") -> Fraction:
 def probability(value: Number, name: str = "value") -> Fraction:
     """Read a number between 0 and 1, both allowed.
 
-    Privacy: none (touches no data).
     >>> probability(1e-6)
     Fraction(1, 1000000)
     """
@@ -113,7 +109,6 @@ def probability(value: Number, name: str = "value") -> Fraction:
 def ceil_float(value: Fraction) -> float:
     """The smallest float that is at least `value`.
 
-    Privacy: none (touches no data).
     >>> ceil_float(Fraction(1, 10)) >= Fraction(1, 10)
     True
     """
@@ -127,7 +122,6 @@ def ceil_float(value: Fraction) -> float:
 def floor_float(value: Fraction) -> float:
     """The largest float that is at most `value`.
 
-    Privacy: none (touches no data).
     >>> floor_float(Fraction(1, 10)) <= Fraction(1, 10)
     True
     """
@@ -137,7 +131,6 @@ def floor_float(value: Fraction) -> float:
 def ceil_decimal(value: Fraction, digits: int = 18) -> Fraction:
     """The smallest decimal of `digits` significant digits that is at least `value`.
 
-    Privacy: none (touches no data).
     >>> ceil_decimal(Fraction(1, 3), 4)
     Fraction(1667, 5000)
     """
@@ -155,7 +148,6 @@ def ceil_decimal(value: Fraction, digits: int = 18) -> Fraction:
 def floor_decimal(value: Fraction, digits: int = 18) -> Fraction:
     """The largest decimal of `digits` significant digits that is at most `value`.
 
-    Privacy: none (touches no data).
     >>> floor_decimal(Fraction(1, 3), 4)
     Fraction(3333, 10000)
     """
@@ -165,7 +157,6 @@ def floor_decimal(value: Fraction, digits: int = 18) -> Fraction:
 def decimal_text(value: Fraction) -> str | None:
     """The value as a decimal, exactly; None if no decimal of at most 18 places is it.
 
-    Privacy: none (touches no data).
     >>> decimal_text(Fraction(-5, 4)), decimal_text(Fraction(200_000)), decimal_text(Fraction(1, 3))
     ('-1.25', '200000', None)
     """
@@ -200,7 +191,6 @@ def exp_bounds(exponent: Fraction, digits: int = 40) -> tuple[Fraction, Fraction
     """Rationals below and above exp(exponent), about `digits` decimal digits apart.
 
     Results under 10**(-4 * digits) get the bracket (0, 10**(-4 * digits)).
-    Privacy: none (touches no data).
     >>> low, high = exp_bounds(Fraction(1))
     >>> low < high and abs(float(low) - 2.718281828459045) < 1e-15
     True
@@ -220,7 +210,6 @@ def exp_bounds(exponent: Fraction, digits: int = 40) -> tuple[Fraction, Fraction
 def log_bounds(value: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     """Rationals below and above ln(value), for value > 0.
 
-    Privacy: none (touches no data).
     >>> low, high = log_bounds(Fraction(2))
     >>> low < high and abs(float(low) - 0.6931471805599453) < 1e-15
     True
@@ -241,7 +230,6 @@ def log_bounds(value: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
 def log_float(value: Fraction) -> float:
     """ln(value) for value > 0 to about a float's precision, for searches that are certified later.
 
-    Privacy: none (touches no data).
     >>> log_float(1 - Fraction(1, 10**30))
     -1e-30
     """
@@ -253,7 +241,6 @@ def log_float(value: Fraction) -> float:
 def sqrt_up(value: Fraction, digits: int = 40) -> Fraction:
     """A rational at least sqrt(value), exact when the root is rational.
 
-    Privacy: none (touches no data).
     >>> sqrt_up(Fraction(9, 4))
     Fraction(3, 2)
     """

@@ -28,7 +28,6 @@ _FINEST = 10**40
 class Currency(StrEnum):
     """What a filter adds up: epsilon of pure losses, or rho of zCDP.
 
-    Privacy: none (touches no data).
     >>> Currency("rho") is Currency.RHO
     True
     """
@@ -161,7 +160,6 @@ class Filter:
     def admits(self, loss: Loss) -> bool:
         """Whether `charge` would succeed.
 
-        Privacy: none (touches no data).
         >>> Filter.pure(epsilon=1).admits(Pure(epsilon=1.01))
         False
         """
@@ -202,7 +200,6 @@ the budget is 1. Nothing was charged.
     def remaining(self) -> Pure | ZCDP:
         """The largest single loss that is still admitted.
 
-        Privacy: none (touches no data).
         >>> Filter.zcdp(rho=1, delta=1e-6).remaining
         ZCDP(rho=Fraction(1, 1), delta=Fraction(1, 1000000))
         """

@@ -38,7 +38,6 @@ class Statement:
     """What all releases can teach about which of two cases holds, everybody else's data fixed.
 
     `steps` is how many neighbouring steps apart the cases are; the loss is for all of them.
-    Privacy: none (touches no data).
     >>> explain(epsilon=1).membership.odds_factor
     2.7182818284590455
     """
@@ -104,7 +103,6 @@ class Statement:
     def posteriors(self) -> tuple[tuple[float, float], ...]:
         """Pairs of a belief before and the highest belief after.
 
-        Privacy: none (touches no data).
         >>> explain(epsilon=1).membership.posteriors[2]
         (0.5, 0.7310585786300049)
         """
@@ -130,7 +128,6 @@ class Statement:
     def power(self) -> float:
         """The highest power of any test with 5% false alarms.
 
-        Privacy: none (touches no data).
         >>> round(explain(epsilon=1).membership.power, 4)
         0.1359
         """
@@ -158,10 +155,9 @@ class Statement:
     def sentences(self, topic: str) -> tuple[str, ...]:
         """The numbers in plain sentences about a topic.
 
-        Privacy: none (touches no data).
         >>> explain(epsilon=0).membership.sentences("It")[2]
         '  A guess, where both cases are equally likely beforehand, is right with probability at \
-most 50%.'
+        most 50%.'
         """
         beliefs = "; ".join(
             f"{_percent(prior)} becomes at most {_percent(self._posterior(prior))}"
@@ -181,7 +177,6 @@ most 50%.'
 class Meaning:
     """An (epsilon, delta) budget under a neighbouring relation, explained.
 
-    Privacy: none (touches no data).
     >>> print(explain(epsilon=0.1))  # doctest: +ELLIPSIS
     The budget: epsilon 0.1, delta 0, for adding or removing one person's data.
     ...
@@ -207,7 +202,6 @@ class Meaning:
     def membership(self) -> Statement:
         """Whether a person's data are there; under replace, or somebody else's in their place.
 
-        Privacy: none (touches no data).
         >>> explain(epsilon=0.1).membership.steps
         1
         """
@@ -217,7 +211,6 @@ class Meaning:
     def value(self) -> Statement:
         """Which of two values a person has: under add/remove one is removed and another added.
 
-        Privacy: none (touches no data).
         >>> [explain(epsilon=1, relation=each).value.steps for each in Relation]
         [2, 1]
         """
@@ -226,7 +219,6 @@ class Meaning:
     def shared(self, people: int) -> Statement:
         """Which of two values so many people have in common.
 
-        Privacy: none (touches no data).
         >>> explain(epsilon=0.1).shared(10).steps
         20
         """
@@ -236,7 +228,6 @@ class Meaning:
     def groups(self) -> tuple[Statement, ...]:
         """The statements about 2, 5 and 10 people whose data come and go together.
 
-        Privacy: none (touches no data).
         >>> [each.steps for each in explain(epsilon=1).groups]
         [2, 5, 10]
         """
@@ -246,7 +237,6 @@ class Meaning:
     def harm_factor(self) -> float:
         """The most by which the expected harm to a person grows by taking part, but for `harm`.
 
-        Privacy: none (touches no data).
         >>> explain(epsilon=1).harm_factor
         2.7182818284590455
         """
@@ -270,7 +260,6 @@ class Meaning:
     def sentences(self) -> tuple[str, ...]:
         """Everything that is claimed, one claim each.
 
-        Privacy: none (touches no data).
         >>> len(explain(epsilon=1).sentences())
         15
         """
@@ -359,7 +348,6 @@ def explain(
 def report_text(*, epsilon: Number, reports: str = "any report is") -> str:
     """What a randomized report, or all of a person's, mean to the person who sends them.
 
-    Privacy: none (touches no data).
     >>> report_text(epsilon=1.5)
     'whatever you answer, any report is at most 4.482 times as likely as with other answers'
     """

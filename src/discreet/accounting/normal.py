@@ -21,7 +21,6 @@ _ROOT_TWO_PI = Decimal("2.506628274631000502415765284811045253006986740609938316
 def normal_context() -> decimal.Context:
     """A decimal context in which overflow is an error and underflow goes to zero.
 
-    Privacy: none (touches no data).
     >>> normal_context().prec
     60
     """
@@ -56,7 +55,6 @@ def mills_bounds(x: Decimal) -> tuple[Decimal, Decimal]:
     """Bounds on P(Z > x)/density(x) for a standard normal Z and x >= 0.
 
     The convergents of 1/(x + 1/(x + 2/(x + 3/...))) lie on alternating sides of it.
-    Privacy: none (touches no data).
     >>> low, high = mills_bounds(Decimal(4))
     >>> low < high and round(float(low), 12)
     0.236652382914
@@ -105,7 +103,6 @@ def _shift_delta(mu: Decimal, epsilon: Decimal) -> tuple[Decimal, Decimal]:
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """Where an increasing function passes zero between `low` and `high`, to the float's precision.
 
-    Privacy: none (touches no data).
     >>> crossing(lambda x: x * x - 2, 0.0, 2.0)
     1.4142135623730954
     """

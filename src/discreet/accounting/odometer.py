@@ -47,7 +47,6 @@ class Odometer:
     def record(self, loss: Loss) -> "Odometer":
         """The odometer after one more release.
 
-        Privacy: none (touches no data).
         >>> Odometer.open(delta=1e-6, expected_rho=1).record(ZCDP(rho=1)).epsilon_sum is None
         True
         """

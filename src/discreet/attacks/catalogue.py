@@ -41,7 +41,6 @@ _TARGETS = 100
 class Setting:
     """Whom to attack and what the curator may spend in all.
 
-    Privacy: none (made-up people).
     >>> Setting(people=50, epsilon=1).crowd().handle
     'seat'
     """
@@ -58,7 +57,6 @@ class Setting:
     def crowd(self) -> People:
         """New people, who fit the custodian's schema if there is one.
 
-        Privacy: none: nobody here exists.
         >>> len(Setting(people=30).crowd())
         30
         """
@@ -70,7 +68,6 @@ class Setting:
     def targets(self) -> int:
         """How many people are attacked one by one where answers are free.
 
-        Privacy: none (made-up people).
         >>> Setting(people=30).targets, Setting(people=2000).targets
         (30, 100)
         """
@@ -387,7 +384,6 @@ ATTACKS: Mapping[str, Callable[[Setting, Step], Study]] = MappingProxyType(
 def study(name: str, setting: Setting, on_progress: Step) -> Study:
     """Run one attack against everything it is tried on.
 
-    Privacy: none (made-up people).
     >>> study("lottery", Setting(people=50), print).title
     1.0
     'The lottery of a sample'

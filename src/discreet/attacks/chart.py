@@ -26,7 +26,6 @@ def _y(title: str) -> dict[str, Any]:
 def bar_chart(study: Study) -> dict[str, Any]:
     """One bar for each interface; the baseline as a grey tick, the bound as a red one.
 
-    Privacy: none (made-up people).
     >>> bar_chart(Study(name="n", title="t", words="w", measure="m", outcomes=()))["title"]
     't'
     """
@@ -60,7 +59,6 @@ def bar_chart(study: Study) -> dict[str, Any]:
 def line_chart(study: Study) -> dict[str, Any]:
     """One line for each interface over the study's number; bounds are dashed.
 
-    Privacy: none (made-up people).
     >>> line_chart(Study(name="n", title="t", words="w", measure="m", outcomes=()))["width"]
     420
     """

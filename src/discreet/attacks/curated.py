@@ -48,7 +48,6 @@ class Curated:
     def name(self) -> str:
         """What it is called in tables.
 
-        Privacy: none (touches no data).
         >>> Curated(epsilon=0.5).name
         'a curator at epsilon 0.5'
         """
@@ -59,8 +58,6 @@ class Curated:
         """Make the vault; it is gone when the attack is over.
 
         Privacy: epsilon in all [DMNS06, Prop. 3.3].
-        >>> Curated.open.__name__
-        'open'
         """
         with vault_of(people, epsilon=self.epsilon) as (_, session):
             yield _Asking(people, session, self.epsilon / self.questions)

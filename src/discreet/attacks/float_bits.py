@@ -41,7 +41,6 @@ def textbook_laplace(exact: Answers, *, scale: float) -> Answers:
 def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool_]:
     """Which of the released floats can come from this exact answer at all.
 
-    Privacy: none (made-up people).
     >>> possible(textbook_laplace(np.zeros(3), scale=1.0), exact=0.0, scale=1.0).tolist()
     [True, True, True]
     """

@@ -49,7 +49,6 @@ class Questions:
 
     `secret` is the number of the secret, or EVERYBODY; `texts` are the members as SQL conditions,
     where they are not told by their handles.
-    Privacy: none (made-up people).
     >>> len(Questions(np.ones((2, 5), dtype=bool)))
     2
     """
@@ -74,7 +73,6 @@ class Questions:
     def sizes(self) -> NDArray[np.int64]:
         """How many members each question has, which the attacker knows.
 
-        Privacy: none (made-up people).
         >>> Questions(np.ones((2, 5), dtype=bool)).sizes.tolist()
         [5, 5]
         """
@@ -109,8 +107,6 @@ class Desk(Protocol):
         """Answer every question; NaN where it is refused.
 
         Privacy: what the interface promises, if anything.
-        >>> Desk.counts.__name__
-        'counts'
         """
 
 
@@ -126,7 +122,6 @@ class Interface(Protocol):
     def name(self) -> str:
         """What it is called in tables.
 
-        Privacy: none (touches no data).
         >>> exact().name
         'exact'
         """
@@ -135,18 +130,12 @@ class Interface(Protocol):
     def epsilon(self) -> Fraction | None:
         """The total loss that it promises, or None.
 
-        Privacy: none (touches no data).
         >>> rounded().epsilon is None
         True
         """
 
     def open(self, people: People) -> AbstractContextManager[Desk]:
-        """Hand it the people's table.
-
-        Privacy: none (made-up people).
-        >>> Interface.open.__name__
-        'open'
-        """
+        """Hand it the people's table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +165,6 @@ class Protection:
     def epsilon(self) -> Fraction | None:
         """Nothing is promised.
 
-        Privacy: none (touches no data).
         >>> swapped().epsilon is None
         True
         """
@@ -187,8 +175,6 @@ class Protection:
         """Hand it the people's table.
 
         Privacy: NONE (it protects nobody).
-        >>> Protection.open.__name__
-        'open'
         """
         yield _Answering(self.disturb(people.secrets), self.change)
 

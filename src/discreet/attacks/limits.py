@@ -87,7 +87,6 @@ def law_of_reconstruction(*, people: int = 256, on_progress: Step = _silent) -> 
 def law(*, people: int = 256, on_progress: Step = _silent) -> Study:
     """The law of reconstruction as a study with its curve.
 
-    Privacy: none (made-up people).
     >>> law(people=64).name
     'law'
     """
@@ -184,7 +183,6 @@ def _parity(name: str, right: int, trials: int, width: int) -> Outcome:
 def people_for_parities(*, width: int, epsilon: Number, trials: int = 60) -> int:
     """How many people reports made beforehand need to be right nine times in ten, by doubling.
 
-    Privacy: none (made-up people).
     >>> people_for_parities(width=1, epsilon=1, trials=20) < 1000
     True
     """
@@ -205,7 +203,6 @@ def parities(
 ) -> Study:
     """Parity sums over strings of up to 16 bits: reports made beforehand, and a curator.
 
-    Privacy: none (made-up people).
     >>> len(parities(crowds=(100,), trials=4).curve)
     16
     """

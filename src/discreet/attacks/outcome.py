@@ -20,7 +20,6 @@ class Outcome:
 
     `bound` is the most that the interface's privacy admits in expectation, None where it promises
     nothing; `at` is the number that a curve is drawn over.
-    Privacy: none (made-up people).
     >>> one = Outcome(attack="a", interface="b", right=8, attempts=10, baseline=0.5)
     >>> one.accuracy, one.within
     (0.8, None)
@@ -46,7 +45,6 @@ class Outcome:
     def accuracy(self) -> float:
         """The share of attempts that were right.
 
-        Privacy: none (made-up people).
         >>> Outcome(attack="a", interface="b", right=1, attempts=4, baseline=0.5).accuracy
         0.25
         """
@@ -56,7 +54,6 @@ class Outcome:
     def within(self) -> bool | None:
         """Whether the accuracy is within the bound, up to four standard deviations of chance.
 
-        Privacy: none (made-up people).
         >>> Outcome(attack="a", interface="b", right=1, attempts=9, baseline=0.5, bound=0.7).within
         True
         """
@@ -69,7 +66,6 @@ class Outcome:
     def admitted(self) -> str:
         """The bound in words, and whether the outcome is beyond what chance explains.
 
-        Privacy: none (made-up people).
         >>> Outcome(attack="a", interface="b", right=9, attempts=9, baseline=0.5).admitted
         'no limit'
         >>> Outcome(attack="a", interface="b", right=99, attempts=99, baseline=0.5,
@@ -83,7 +79,6 @@ class Outcome:
     def to_dict(self) -> dict[str, Any]:
         """The outcome as values ready for JSON.
 
-        Privacy: none (made-up people).
         >>> one = Outcome(attack="a", interface="b", right=1, attempts=4, baseline=0.5)
         >>> one.to_dict()["accuracy"]
         0.25
@@ -105,7 +100,6 @@ class Outcome:
 class Study:
     """An attack against every interface it was tried on, and a curve where there is one.
 
-    Privacy: none (made-up people).
     >>> Study(name="n", title="t", words="w", measure="m", outcomes=()).curve
     ()
     """
@@ -125,7 +119,6 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """The study as values ready for JSON.
 
-        Privacy: none (made-up people).
         >>> Study(name="n", title="t", words="w", measure="m", outcomes=()).to_dict()["name"]
         'n'
         """

@@ -87,12 +87,7 @@ def _section(section: Section) -> str:
 
 
 def study_section(study: Study) -> Section:
-    """A study as a section: its words, charts, table and lesson. Needs the plots extra.
-
-    Privacy: none (made-up people).
-    >>> study_section.__name__
-    'study_section'
-    """
+    """A study as a section: its words, charts, table and lesson. Needs the plots extra."""
     charts: list[dict[str, Any]] = [bar_chart(study)]
     if study.curve:
         charts.append(line_chart(study))

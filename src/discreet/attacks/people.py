@@ -34,7 +34,6 @@ class People:
 
     The attacker knows everything but the secrets: in particular the `handle`, a column in which
     no two people agree, as a birthday with a postcode would do.
-    Privacy: none: nobody here exists.
     >>> crowd = made_up(4)
     >>> crowd.handle, len(crowd.secrets), crowd.conditions
     ('seat', 4, ('secret',))
@@ -56,7 +55,6 @@ class People:
     def literal(self, name: str, person: int) -> str:
         """A person's value in SQL.
 
-        Privacy: none: nobody here exists.
         >>> made_up(2).literal("seat", 1)
         '1'
         """
@@ -72,7 +70,6 @@ class People:
     def write(self, folder: Path, *, epsilon: Number) -> Table:
         """Write the rows as a CSV file and give the schema that a curator takes, with a budget.
 
-        Privacy: none: nobody here exists.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made_up(2).write(Path(folder), epsilon=1).name
@@ -92,7 +89,6 @@ class People:
     def without(self, person: int) -> "People":
         """The same people but one: a neighbouring table.
 
-        Privacy: none: nobody here exists.
         >>> len(made_up(5).without(2))
         4
         """
@@ -121,7 +117,6 @@ def _counted(people: int) -> int:
 def made_up(people: int) -> People:
     """People with a numbered seat, a region, an age band and one secret bit.
 
-    Privacy: none: nobody here exists.
     >>> made_up(10).values["seat"].tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
@@ -155,7 +150,6 @@ def made_up(people: int) -> People:
 def people_with_traits(secrets: Secrets) -> People:
     """People with a seat and these traits, each of which can be counted.
 
-    Privacy: none: nobody here exists.
     >>> people_with_traits(np.ones((3, 2), dtype=bool)).conditions
     ('t0', 't1')
     """

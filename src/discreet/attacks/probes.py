@@ -52,7 +52,6 @@ def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
     """Ask a naive account for more than it can pay, from many sides at once.
 
     Right is every answer beyond the budget.
-    Privacy: none (made-up people).
     >>> naive_race(affordable=5, askers=3).attack
     'budget race'
     """
@@ -116,7 +115,6 @@ def _raced(
 def naive_timing(*, probes: int = 200) -> Outcome:
     """Time a service that works longer when the target is among the rows.
 
-    Privacy: none (made-up people).
     >>> naive_timing(probes=40).attempts
     20
     """
@@ -134,7 +132,6 @@ def curator_timing(*, probes: int = 120) -> Outcome:
 
     Epsilon promises nothing about time, so there is no bound; the curator reads the whole table
     and draws noise in the same way for both.
-    Privacy: none (made-up people).
     >>> curator_timing(probes=8).bound is None
     True
     """

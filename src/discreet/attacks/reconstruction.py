@@ -22,7 +22,6 @@ _RIDGES = (1e-6, 4.0, 64.0, 1024.0, 16384.0)  # four times the variance of the n
 class Solver(StrEnum):
     """How answers are turned into secrets.
 
-    Privacy: none (touches no data).
     >>> Solver("least squares").name
     'LEAST_SQUARES'
     """
@@ -34,7 +33,6 @@ class Solver(StrEnum):
 def random_subsets(people: int, questions: int) -> Questions:
     """Counts over subsets that hold each person with probability one half.
 
-    Privacy: none (touches no data).
     >>> random_subsets(10, 4).members.shape
     (4, 10)
     """
@@ -49,7 +47,6 @@ def reconstruct(
     """The secrets that fit the answers best, rounded to bits; refused answers are left out.
 
     The linear program minimises the sum of absolute errors over numbers from 0 to 1 [DMT07].
-    Privacy: none (made-up people).
     >>> asked = Questions(np.array([[True, False], [True, True]]))
     >>> reconstruct(asked, np.array([1.0, 1.0])).tolist()
     [True, False]
@@ -146,7 +143,6 @@ def reconstruction(
 ) -> Outcome:
     """Ask for counts over random subsets and solve for the secrets.
 
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
     >>> from discreet.attacks.people import made_up
     >>> reconstruction(made_up(40), exact(), questions=160).accuracy
@@ -176,7 +172,6 @@ def reconstruction(
 def table_attack(people: People, interface: Interface) -> Outcome:
     """Ask for everybody's own cell at once and round it: the best use of a curator's budget.
 
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
     >>> from discreet.attacks.people import made_up
     >>> table_attack(made_up(40), exact()).accuracy

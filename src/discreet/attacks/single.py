@@ -46,7 +46,6 @@ def differencing(
 
     With more crowds than one, random halves of the others, the differences are averaged: rounding
     and small noise do not help.
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
     >>> from discreet.attacks.people import made_up
     >>> differencing(made_up(30), exact()).accuracy
@@ -80,7 +79,6 @@ def averaging(
 ) -> Outcome:
     """Ask the same question about the target again and again, and average the answers.
 
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import noisy
     >>> from discreet.attacks.people import made_up
     >>> averaging(made_up(30), noisy(1), repeats=2000).accuracy
@@ -108,7 +106,6 @@ def refusals(people: People, interface: Interface, *, questions: int | None = No
     """Pair others with the attacker, who knows their own secret; a refusal is an answer.
 
     All others are asked about, or the first so many of them.
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import audited
     >>> from discreet.attacks.people import made_up
     >>> refusals(made_up(30), audited()).accuracy
@@ -192,7 +189,6 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
     """Look for the people who share what is known of the target, and count secrets among them.
 
     Where too few share it for an answer, the least telling column is left out, and so on.
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
     >>> from discreet.attacks.people import made_up
     >>> linkage(made_up(60), exact(), targets=60).accuracy > 0.6

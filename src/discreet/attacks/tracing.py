@@ -52,7 +52,6 @@ def _traced(interface: Interface, candidates: int, traits: int) -> tuple[Answers
 def tracing(interface: Interface, *, candidates: int = 100, traits: int = 300) -> Outcome:
     """Tell members from strangers, when each candidate is one or the other by a fair coin.
 
-    Privacy: none (made-up people).
     >>> from discreet.attacks.interfaces import exact
     >>> tracing(exact(), candidates=60, traits=1000).accuracy > 0.7
     True

@@ -25,8 +25,6 @@ def from_opendp(measurement: Any) -> Callable[[Any], Any]:
     """An OpenDP measurement as a function of one exact value; the claim is `measurement.map`'s.
 
     Privacy: none (made-up inputs); the audit says what it can contradict.
-    >>> from_opendp.__name__
-    'from_opendp'
     """
     library = _library("opendp.mod")
     if not isinstance(measurement, library.Measurement):
@@ -45,8 +43,6 @@ def from_diffprivlib(mechanism: Any) -> Callable[[Any], Any]:
     """A diffprivlib mechanism as a function of one exact value; the claim is its epsilon and delta.
 
     Privacy: none (made-up inputs); the audit says what it can contradict.
-    >>> from_diffprivlib.__name__
-    'from_diffprivlib'
     """
     library = _library("diffprivlib.mechanisms.base")
     if not isinstance(mechanism, library.DPMachine):

@@ -23,7 +23,6 @@ __all__ = ["Examined", "Subject", "bugs", "everything", "examine", "find", "mech
 def mechanism_subjects() -> tuple[Subject, ...]:
     """Every mechanism of `discreet.mechanisms`, without the bugs beside them.
 
-    Privacy: none (made-up inputs).
     >>> "NestedQuantiles" in [one.name for one in mechanism_subjects()]
     True
     """
@@ -33,7 +32,6 @@ def mechanism_subjects() -> tuple[Subject, ...]:
 def everything(stack: ExitStack) -> tuple[Subject, ...]:
     """All subjects. Vaults of services are made when first drawn from, and end with the stack.
 
-    Privacy: none (made-up inputs).
     >>> with ExitStack() as stack:
     ...     everything(stack)[0].name
     'DiscreteLaplace'

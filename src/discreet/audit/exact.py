@@ -105,7 +105,6 @@ def enumerate_loss(
 
     Outcomes that are not listed have probability 0; each side must sum to exactly 1, so write
     thirds as fractions.
-    Privacy: none (made-up inputs).
     >>> loss = enumerate_loss({"yes": 1, "no": 0}, {"yes": 0.5, "no": 0.5})
     >>> loss.ratio, loss.delta(epsilon=0)
     (None, Fraction(1, 2))

@@ -17,7 +17,6 @@ __all__ = ["Pair", "as_pairs", "data_set_pairs", "number_pairs", "vary_numbers",
 class Pair:
     """Two inputs that the claim calls neighbours, and how to speak of them.
 
-    Privacy: none (made-up inputs).
     >>> Pair(0, 1).name
     '0 and 1'
     """
@@ -39,7 +38,6 @@ def _short(value: Any) -> str:
 def as_pairs(given: Iterable[Any]) -> tuple[Pair, ...]:
     """Read pairs, or tuples of two inputs.
 
-    Privacy: none (made-up inputs).
     >>> as_pairs([(0, 1)])[0].right
     1
     """

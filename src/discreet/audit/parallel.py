@@ -25,7 +25,6 @@ class Rates:
     """How audits of a catalogue are made: false alarms of what is correct and of what is not, and
     the most samples of what is correct, where there is a limit.
 
-    Privacy: none (touches no data).
     >>> Rates(right=1e-9, wrong=1e-3).most is None
     True
     """
@@ -70,8 +69,6 @@ def examine_all(
     processor seconds that the other processes took.
 
     Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
-    >>> examine_all.__name__
-    'examine_all'
     """
     with ExitStack() as stack:  # nothing is drawn from here, so no vault is made
         subjects = [one for one in everything(stack) if parts is None or one.part in parts]

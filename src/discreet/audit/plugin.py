@@ -20,8 +20,6 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """`discreet.audit.assert_private`, with the verdict kept for the summary.
 
     Privacy: passing is no proof.
-    >>> assert_private.__name__
-    'assert_private'
     """
 
     def checked(mechanism: Callable[..., Any], **named: Any) -> Verdict:
@@ -38,7 +36,6 @@ def pytest_terminal_summary(
 ) -> None:
     """One line for each audit that found nothing: what it proved and what was claimed.
 
-    Privacy: none (made-up inputs).
     >>> pytest_terminal_summary.__module__
     'discreet.audit.plugin'
     """

@@ -23,7 +23,6 @@ RISING = ((-1, -1, -1, 0), (0, 0, 0, 1))
 def bugs() -> tuple[Subject, ...]:
     """The published bugs.
 
-    Privacy: none (made-up inputs).
     >>> bugs()[0].samples
     3000
     """

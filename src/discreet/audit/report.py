@@ -36,7 +36,6 @@ _WORDS = (
 def examined_values(one: Examined) -> dict[str, Any]:
     """One audit as values ready for JSON.
 
-    Privacy: none (made-up inputs).
     >>> from discreet.audit.catalogue import bugs, examine
     >>> examined_values(examine(bugs()[0], false_alarm=1e-3))["samples"]
     3000
@@ -60,7 +59,6 @@ def examined_values(one: Examined) -> dict[str, Any]:
 def summary(examined: Sequence[Examined]) -> str:
     """One sentence about all of them.
 
-    Privacy: none (made-up inputs).
     >>> summary([])
     '0 correct mechanisms and services left alone of 0; 0 planted bugs caught of 0.'
     """
@@ -74,12 +72,7 @@ def summary(examined: Sequence[Examined]) -> str:
 
 
 def audit_page(examined: Sequence[Examined]) -> str:
-    """The whole page. Needs the plots extra.
-
-    Privacy: none (made-up inputs).
-    >>> audit_page.__name__
-    'audit_page'
-    """
+    """The whole page. Needs the plots extra."""
     parts = dict.fromkeys(one.subject.part for one in examined)
     sections = [
         _section(part, [one for one in examined if one.subject.part == part]) for part in parts

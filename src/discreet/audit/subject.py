@@ -20,7 +20,6 @@ __all__ = ["Examined", "Subject", "examine", "find"]
 class Subject:
     """Something to audit: how to draw from it, what it claims, which inputs to try.
 
-    Privacy: none (made-up inputs).
     >>> from discreet.loss import Pure
     >>> Subject(name="always 7", mechanism=lambda exact: 7, claim=Pure(epsilon=1),
     ...         pairs=((0, 1),), samples=400).covers
@@ -78,7 +77,6 @@ class Subject:
 class Examined:
     """A subject and its verdict.
 
-    Privacy: none (made-up inputs).
     >>> from discreet.audit.published import bugs
     >>> examine(bugs()[0], false_alarm=1e-3).as_expected
     True
@@ -91,7 +89,6 @@ class Examined:
     def as_expected(self) -> bool:
         """Whether a bug was caught, or a correct mechanism left alone.
 
-        Privacy: none (made-up inputs).
         >>> from discreet.audit.published import bugs
         >>> examine(bugs()[0], false_alarm=1e-3).as_expected
         True
@@ -121,7 +118,6 @@ def examine(subject: Subject, *, false_alarm: float, progress: Progress | None =
 def find(name: str, subjects: Sequence[Subject]) -> tuple[Subject, ...]:
     """The subjects of that name and the bugs beside them; capitals do not count.
 
-    Privacy: none (touches no data).
     >>> from discreet.audit.published import bugs
     >>> [one.name for one in find("Half the NOISE", bugs())]
     ['half the noise']

@@ -19,7 +19,6 @@ __all__ = ["Evidence", "Verdict"]
 class Evidence:
     """One event for one pair of inputs: how often it was counted and what that proves.
 
-    Privacy: none (made-up inputs).
     >>> from discreet.audit.blackbox import audit
     >>> from discreet.loss import Pure
     >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).evidence[0].rare
@@ -84,7 +83,6 @@ class Evidence:
 class Verdict:
     """The outcome of an audit. `violated` is wrong with probability at most `false_alarm`.
 
-    Privacy: none (made-up inputs).
     >>> from discreet.audit.blackbox import audit
     >>> from discreet.loss import Pure
     >>> audit(lambda exact: 7, Pure(epsilon=1), samples=400).violated
@@ -103,7 +101,6 @@ class Verdict:
     def strongest(self) -> Evidence:
         """The evidence that exceeds its statement by most, or comes closest to it.
 
-        Privacy: none (made-up inputs).
         >>> from discreet.audit.blackbox import audit
         >>> from discreet.loss import Pure
         >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).strongest.event
@@ -127,7 +124,6 @@ class Verdict:
     def violated(self) -> bool:
         """Whether the claim was contradicted.
 
-        Privacy: none (made-up inputs).
         >>> from discreet.audit.blackbox import audit
         >>> from discreet.loss import Pure
         >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).violated

@@ -11,7 +11,6 @@ def main() -> None:
     """Run the command line of this process and set its exit status; a reader who stops reading
     does not change it.
 
-    Privacy: none (touches no data).
     >>> import sys, unittest.mock
     >>> with unittest.mock.patch.object(sys, "argv", ["discreet", "--version"]):
     ...     try:

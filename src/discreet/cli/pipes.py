@@ -77,12 +77,7 @@ class Outlet:
 
 
 def patient_output() -> None:
-    """Let standard output and error fall silent when their reader goes.
-
-    Privacy: none (touches no data).
-    >>> patient_output.__name__
-    'patient_output'
-    """
+    """Let standard output and error fall silent when their reader goes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = cast(TextIO, Outlet(sys.stdout))
     if isinstance(sys.stderr, io.TextIOWrapper):
@@ -92,7 +87,6 @@ def patient_output() -> None:
 def reader_left() -> bool:
     """Whether the reader of standard output has gone.
 
-    Privacy: none (touches no data).
     >>> reader_left()
     False
     """

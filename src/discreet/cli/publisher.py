@@ -13,8 +13,6 @@ def publishing_session(curator: "Curator", table: str, analyst: str | None) -> "
     """The analyst's session; without one, that of a publisher, who is granted all there is.
 
     Privacy: none (touches no data); every charge also goes to the population's budget.
-    >>> publishing_session.__name__
-    'publishing_session'
     """
     from discreet.ledger.account import Holder
     from discreet.schema.table import table_named

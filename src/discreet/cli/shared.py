@@ -56,7 +56,6 @@ _Result = TypeVar("_Result")
 def number(text: str | Decimal) -> Decimal:
     """The exact decimal that was typed.
 
-    Privacy: none (touches no data).
     >>> number("0.1")
     Decimal('0.1')
     """
@@ -95,7 +94,6 @@ Delta = Annotated[
 def new_console() -> "Console":
     """A console on standard output that adds no colour of its own to numbers.
 
-    Privacy: none (touches no data).
     >>> new_console().no_color in (True, False)
     True
     """
@@ -137,12 +135,7 @@ def print_json(values: Any) -> None:
 
 
 def vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
-    """Open the vault in a folder, or make one; DISCREET_PRICE_FLOOR is its least price.
-
-    Privacy: none (touches no data).
-    >>> vault.__name__
-    'vault'
-    """
+    """Open the vault in a folder, or make one; DISCREET_PRICE_FLOOR is its least price."""
     from discreet.curator.curator import Curator
     from discreet.ledger.floor import DEFAULT_FLOOR
 
@@ -159,11 +152,10 @@ def vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
 def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Curator":
     """Open a vault that is there; a mistyped folder does not become an empty vault.
 
-    Privacy: none (touches no data).
     >>> existing_vault(Path("no-such-folder"))
     Traceback (most recent call last):
     discreet.errors.InvalidValue: there is no vault in no-such-folder. Name its folder with \
---vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
+    --vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
     """
     from discreet.ledger.vault import is_vault, seal_beside
 
@@ -187,7 +179,6 @@ def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Cu
 def advised(text: str, folder: Path | None) -> str:
     """The text, whose commands name the vault in use where they would take another without.
 
-    Privacy: none (touches no data).
     >>> advised("Next: discreet grant NAME --epsilon E", Path("my vault"))
     "Next: discreet grant NAME --epsilon E --vault 'my vault'"
     >>> advised("`discreet init FILE` writes one.", Path("my vault"))
@@ -206,7 +197,6 @@ def advised(text: str, folder: Path | None) -> str:
 def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with Ctrl-C held back once it has charged something: what is paid is stored.
 
-    Privacy: none (touches no data).
     >>> finished(lambda: 3)()
     3
     """
@@ -224,7 +214,6 @@ def finished(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 def telling(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, which stops at once on Ctrl-C and says whether what it has paid for is kept.
 
-    Privacy: none (touches no data).
     >>> telling(lambda: 3)()
     3
     """

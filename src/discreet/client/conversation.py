@@ -45,12 +45,7 @@ class Client:
 
     @property
     def remaining(self) -> Remaining:
-        """What the analyst's own budget still admits.
-
-        Privacy: none (touches no data).
-        >>> Client.remaining.fget is not None
-        True
-        """
+        """What the analyst's own budget still admits."""
         left = self._wire.call("GET", "/budget")["remaining"]
         rho = None if left["rho"] is None else rational(left["rho"])
         return Remaining(epsilon=rational(left["epsilon"]), delta=rational(left["delta"]), rho=rho)
@@ -67,12 +62,7 @@ class Client:
         max_groups_contributed: int | None = None,
         max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
-        """What a question would cost and how exact it would be. Costs nothing.
-
-        Privacy: none (touches no data).
-        >>> Client.explain.__name__
-        'explain'
-        """
+        """What a question would cost and how exact it would be. Costs nothing."""
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
         whole = {
             "count": count,
@@ -97,8 +87,6 @@ class Client:
         """Ask a question and pay for it; the same question again is free.
 
         Privacy: `explain` with the same arguments shows the guarantee and its cost.
-        >>> Client.sql.__name__
-        'sql'
         """
         prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
         whole = {
@@ -119,8 +107,6 @@ class Client:
         """An answer that was paid for before, by the id of its receipt.
 
         Privacy: post-processing.
-        >>> Client.answer.__name__
-        'answer'
         """
         return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
 
@@ -130,8 +116,6 @@ class Client:
         of `history`.
 
         Privacy: post-processing.
-        >>> Client.transcript.fget is not None
-        True
         """
         return [
             self.answer(each["id"]) if each["outcome"] == "answer" else each
@@ -143,35 +127,22 @@ class Client:
 
         What they have `spent` adds up to what the account has.
         Privacy: public parameters only.
-        >>> Client.history.__name__
-        'history'
         """
         return self._wire.listed("/history?limit=1000")
 
     @property
     def tables(self) -> Tables:
-        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
-
-        Privacy: none (touches no data).
-        >>> Client.tables.fget is not None
-        True
-        """
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left."""
         return Tables(self._wire.call("GET", "/tables"))
 
     @property
     def monitors(self) -> list[RemoteMonitor]:
-        """The analyst's monitors.
-
-        Privacy: none (touches no data).
-        >>> Client.monitors.fget is not None
-        True
-        """
+        """The analyst's monitors."""
         return [self.monitor(each["name"]) for each in self._wire.listed("/monitors?limit=1000")]
 
     def monitor(self, name: str) -> RemoteMonitor:
         """A monitor that was begun before, by its name.
 
-        Privacy: none (touches no data).
         >>> Client("http://127.0.0.1:8642", "token").monitor("fever")
         RemoteMonitor(name='fever')
         """
@@ -191,8 +162,6 @@ class Client:
         """Begin a monitor and pay for its first run; with the same settings: go on with it.
 
         Privacy: the price of a run; see `discreet.streams.Monitor.open`.
-        >>> Client.open_monitor.__name__
-        'open_monitor'
         """
         given = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
         body = {"name": name, "sql": sql, "alarms": alarms, **_floats(given)}
@@ -201,18 +170,12 @@ class Client:
 
     @property
     def counters(self) -> list[RemoteCounter]:
-        """The analyst's counters.
-
-        Privacy: none (touches no data).
-        >>> Client.counters.fget is not None
-        True
-        """
+        """The analyst's counters."""
         return [self.counter(each["name"]) for each in self._wire.listed("/counters?limit=1000")]
 
     def counter(self, name: str) -> RemoteCounter:
         """A counter that was begun before, by its name.
 
-        Privacy: none (touches no data).
         >>> Client("http://127.0.0.1:8642", "token").counter("visits")
         RemoteCounter(name='visits')
         """
@@ -231,8 +194,6 @@ class Client:
         """Begin a counter and pay for it; with the same settings: go on with it.
 
         Privacy: its price, charged once; see `discreet.streams.Counter.open`.
-        >>> Client.open_counter.__name__
-        'open_counter'
         """
         whole = {"versions": versions, "buckets": buckets}
         body = {"name": name, "sql": sql, **_floats({"epsilon": epsilon, "rho": rho})}
@@ -242,18 +203,12 @@ class Client:
 
     @property
     def synopses(self) -> list[RemoteSynopsis]:
-        """The analyst's synopses.
-
-        Privacy: none (touches no data).
-        >>> Client.synopses.fget is not None
-        True
-        """
+        """The analyst's synopses."""
         return [self.synopsis(each["name"]) for each in self._wire.listed("/synopses?limit=1000")]
 
     def synopsis(self, name: str) -> RemoteSynopsis:
         """A synopsis that was begun before, by its name.
 
-        Privacy: none (touches no data).
         >>> Client("http://127.0.0.1:8642", "token").synopsis("s1")
         RemoteSynopsis(name='s1')
         """
@@ -272,8 +227,6 @@ class Client:
         """Begin a synopsis of some columns and pay for it; `order`, `queries`, `reserve` as there.
 
         Privacy: its price, charged as it goes; see `discreet.streams.Synopsis.open`.
-        >>> Client.open_synopsis.__name__
-        'open_synopsis'
         """
         whole = {key: value for key, value in more.items() if isinstance(value, int)}
         rest = {key: value for key, value in more.items() if key not in whole}

@@ -34,8 +34,6 @@ class RemoteMonitor:
         """Settings, alarms so far, how many are left, the last check.
 
         Privacy: post-processing.
-        >>> RemoteMonitor.values.fget is not None
-        True
         """
         return dict(self._wire.call("GET", self._path()))
 
@@ -44,8 +42,6 @@ class RemoteMonitor:
         """How many alarms the run has left.
 
         Privacy: post-processing.
-        >>> RemoteMonitor.alarms_left.fget is not None
-        True
         """
         return int(self.values["alarms_left"])
 
@@ -53,8 +49,6 @@ class RemoteMonitor:
         """Compare now; another question or threshold of the same run, where one is given.
 
         Privacy: paid for by the run; see `discreet.streams.Monitor`.
-        >>> RemoteMonitor.check.__name__
-        'check'
         """
         given = {"sql": sql, "threshold": _number(threshold)}
         body = {name: value for name, value in given.items() if value is not None}
@@ -64,8 +58,6 @@ class RemoteMonitor:
         """Begin and pay for the next run, once the alarms are used.
 
         Privacy: the price of a run, charged once more.
-        >>> RemoteMonitor.renew.__name__
-        'renew'
         """
         return dict(self._wire.call("POST", self._path("/runs")))
 
@@ -94,8 +86,6 @@ class RemoteCounter:
         """The question, whom it protects, and the points so far.
 
         Privacy: post-processing.
-        >>> RemoteCounter.values.fget is not None
-        True
         """
         return dict(self._wire.call("GET", f"/counters/{quoted(self.name)}"))
 
@@ -104,8 +94,6 @@ class RemoteCounter:
         """The points so far.
 
         Privacy: post-processing.
-        >>> RemoteCounter.points.fget is not None
-        True
         """
         return list(self.values["points"])
 
@@ -113,8 +101,6 @@ class RemoteCounter:
         """Go on up to a day; the new points.
 
         Privacy: paid for when it began; see `discreet.streams.Counter`.
-        >>> RemoteCounter.advance.__name__
-        'advance'
         """
         path = f"/counters/{quoted(self.name)}/points"
         return list(self._wire.call("POST", path, {"upto": upto.isoformat()}))
@@ -141,8 +127,6 @@ class RemoteSynopsis:
         """The table and columns, what was spent, how many rounds are left.
 
         Privacy: post-processing.
-        >>> RemoteSynopsis.values.fget is not None
-        True
         """
         return dict(self._wire.call("GET", self._path()))
 
@@ -151,8 +135,6 @@ class RemoteSynopsis:
         """How many rounds the price still pays for.
 
         Privacy: post-processing.
-        >>> RemoteSynopsis.rounds_left.fget is not None
-        True
         """
         return int(self.values["rounds_left"])
 
@@ -160,8 +142,6 @@ class RemoteSynopsis:
         """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
 
         Privacy: paid for by the synopsis.
-        >>> RemoteSynopsis.query.__name__
-        'query'
         """
         return dict(self._wire.call("POST", self._path("/answers"), {"sql": sql}))
 
@@ -169,8 +149,6 @@ class RemoteSynopsis:
         """Spend the rest and end.
 
         Privacy: within what was charged.
-        >>> RemoteSynopsis.finish.__name__
-        'finish'
         """
         return dict(self._wire.call("POST", self._path("/end")))
 
@@ -178,8 +156,6 @@ class RemoteSynopsis:
         """Write the public file, which `Synopsis.load` reads without a server.
 
         Privacy: post-processing.
-        >>> RemoteSynopsis.save.__name__
-        'save'
         """
         Path(path).write_bytes(self._wire.content(self._path("/file")))
 

@@ -59,30 +59,15 @@ class Wire:
         return f"Wire({self.url!r})"
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The JSON of one answer.
-
-        Privacy: none (touches no data).
-        >>> Wire.call.__name__
-        'call'
-        """
+        """The JSON of one answer."""
         return self._read(self._sent(method, path, body)[0])
 
     def content(self, path: str) -> bytes:
-        """The bytes of a file that the server gives.
-
-        Privacy: none (touches no data).
-        >>> Wire.content.__name__
-        'content'
-        """
+        """The bytes of a file that the server gives."""
         return self._sent("GET", path, None)[0]
 
     def listed(self, path: str) -> Iterator[dict[str, Any]]:
-        """Everything in a list, part by part, as the server's links lead on.
-
-        Privacy: none (touches no data).
-        >>> Wire.listed.__name__
-        'listed'
-        """
+        """Everything in a list, part by part, as the server's links lead on."""
         following: str | None = path
         while following is not None:
             body, link = self._sent("GET", following, None)
@@ -138,7 +123,6 @@ class Wire:
 def quoted(name: str) -> str:
     """A name as a part of an address.
 
-    Privacy: none (touches no data).
     >>> quoted("a/b")
     'a%2Fb'
     """

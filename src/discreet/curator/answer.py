@@ -72,8 +72,6 @@ class Answer:
     """The released answer to one question.
 
     Privacy: post-processing of one charged release.
-    >>> Answer.__name__
-    'Answer'
     """
 
     __slots__ = ("_released", "_rows", "_usual", "bought", "free", "plan", "receipt")
@@ -116,20 +114,13 @@ class Answer:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in order.
-
-        Privacy: none (touches no data).
-        >>> Answer.columns.fget is not None
-        True
-        """
+        """The names of the columns, in order."""
         return self.plan.query.columns
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries.
 
         Privacy: post-processing.
-        >>> Answer.to_dicts.__name__
-        'to_dicts'
         """
         columns = self._columns(self._estimates())
         lists = {name: columns[name][self._rows].tolist() for name in self.columns}
@@ -142,8 +133,6 @@ class Answer:
         `in_ranks` names it is how many rows the rank of the value, or the count of a mode, is off:
         infinitely many where a quantile is chosen from buckets, for which see `buckets`.
         Privacy: post-processing.
-        >>> Answer.intervals.__name__
-        'intervals'
         """
         columns = self._estimates(confidence)
         ranks = self._ranked()
@@ -162,8 +151,6 @@ class Answer:
         """The 95% intervals of a count that this answer was made from, if it is the wanted one.
 
         Privacy: post-processing.
-        >>> Answer.counted.__name__
-        'counted'
         """
         mine, other = self.plan, wanted
         same = [
@@ -185,9 +172,6 @@ class Answer:
         """The columns whose intervals are numbers of rows: quantiles, extremes and modes.
 
         Each with the place of its mechanism among the plan's choices.
-        Privacy: none (touches no data).
-        >>> Answer.in_ranks.fget is not None
-        True
         """
         return {name: chosen.pick for name, chosen in self._ranked().items()}
 
@@ -201,8 +185,6 @@ class Answer:
         With this probability some value in the bucket has a rank off by at most `ranks` rows. The
         value of the answer is the bucket's middle, whose own rank can be off by more.
         Privacy: post-processing.
-        >>> Answer.buckets.__name__
-        'buckets'
         """
         found = buckets(self._released, confidence)
         return [{name: each[row] for name, each in found.items()} for row in self._rows]
@@ -233,9 +215,6 @@ class Answer:
         """What is left out of this answer and bounded, and what its intervals are about.
 
         The same for the same question and schema, whatever the data.
-        Privacy: none (touches no data).
-        >>> Answer.notes.fget is not None
-        True
         """
         return self.plan.notes
 
@@ -243,8 +222,6 @@ class Answer:
         """Every column as texts: values, and beside each its interval, rank error or bucket.
 
         Privacy: post-processing.
-        >>> Answer.shown.__name__
-        'shown'
         """
         return shown_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
 
@@ -254,8 +231,6 @@ class Answer:
 
         A quantile from buckets has the ends of its bucket, some value of which is so far off.
         Privacy: post-processing.
-        >>> Answer.errors.__name__
-        'errors'
         """
         intervals, buckets = self.intervals(confidence), self.buckets(confidence)
         ranks = self._ranked()
@@ -284,8 +259,6 @@ class Answer:
         `errors`: at 95% for True, or at the confidence that is given.
 
         Privacy: post-processing.
-        >>> Answer.to_pandas.__name__
-        'to_pandas'
         """
         frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
         frame = frame.assign(**self._ends(intervals))
@@ -296,8 +269,6 @@ class Answer:
         """A polars data frame; its attribute `attrs` has the notes, `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
-        >>> Answer.to_polars.__name__
-        'to_polars'
         """
         frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
         frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
@@ -307,8 +278,6 @@ class Answer:
         """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`.
 
         Privacy: post-processing.
-        >>> Answer.to_arrow.__name__
-        'to_arrow'
         """
         table = _library("pyarrow").table(self._lists() | self._ends(intervals))
         return table.replace_schema_metadata({"notes": json.dumps(self._said())})
@@ -339,8 +308,6 @@ class Answer:
         """A Vega-Lite chart: a bar for each row of the first noisy column, with its interval.
 
         Privacy: post-processing.
-        >>> Answer.chart.__name__
-        'chart'
         """
         named = self._released.keys()
         keys = [name for name in self.columns if name in named]
@@ -385,8 +352,6 @@ class Answer:
         """The chart as SVG text, or written to a .svg or .png file.
 
         Privacy: post-processing.
-        >>> Answer.plot.__name__
-        'plot'
         """
         return svg(self.chart(), path)
 

@@ -46,7 +46,6 @@ class Shown:
     def noisy(self) -> bool:
         """Whether something stands beside the values.
 
-        Privacy: none (touches no data).
         >>> Shown("region", ("north",)).noisy
         False
         """
@@ -62,8 +61,6 @@ def shown_columns(
     """The columns of an answer, in order; nothing stands beside an end of an interval.
 
     Privacy: post-processing.
-    >>> shown_columns.__name__
-    'shown_columns'
     """
     noisy = {output.name: output.expression for output in plan.query.outputs}
     found = []
@@ -155,7 +152,6 @@ def number_text(value: object, places: int | None = None) -> str:
 def places_of(step: Fraction) -> int:
     """How many decimals show every multiple of a step, up to six.
 
-    Privacy: none (touches no data).
     >>> places_of(Fraction(1, 2)), places_of(Fraction(10)), places_of(Fraction(1, 3))
     (1, 0, 6)
     """
@@ -166,7 +162,6 @@ def places_of(step: Fraction) -> int:
 def off_text(rows: float, statistic: Statistic) -> str:
     """How far off a picked value may be: a quantile in ranks, a mode in rows.
 
-    Privacy: none (touches no data).
     >>> off_text(138.2, Statistic.QUANTILE), off_text(3.5, Statistic.MODE)
     ('± 139 ranks', 'at most 4 rows behind')
     """

@@ -29,7 +29,6 @@ class Buckets:
 
     With lattice integers k, the buckets are 0, the ranges 2^(i-1) < k <= 2^i, and their mirror
     images, all cut at the declared bounds [WZLDSG20]. A missing value is in none.
-    Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", lower=-3, upper=10),))
     >>> Buckets(visits, visits.columns[0]).ranges
     ((-3, -3), (-2, -2), (-1, -1), (0, 0), (1, 1), (2, 2), (3, 4), (5, 8), (9, 10))
@@ -49,11 +48,10 @@ class Buckets:
     def of(cls, tables: Mapping[str, Table], table: str, column: str) -> "Buckets":
         """The buckets of a registered table's column, by name; capitals do not count.
 
-        Privacy: none (touches no data).
         >>> Buckets.of({}, "visits", "age")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: there is no table 'visits'. There are none. \
-Nothing was run or charged.
+        Nothing was run or charged.
         """
         found = table_named(tables, table)
         return cls(found, found.column(column))
@@ -62,7 +60,6 @@ Nothing was run or charged.
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """The first and last lattice integer of every bucket, in order.
 
-        Privacy: none (touches no data).
         >>> visits = Table("visits", columns=(Column("age", "integer", lower=18, upper=110),))
         >>> Buckets(visits, visits.columns[0]).ranges
         ((18, 32), (33, 64), (65, 110))
@@ -78,11 +75,10 @@ Nothing was run or charged.
     def question(self) -> str:
         """The question that counts the rows of every bucket, in one pass.
 
-        Privacy: none (touches no data).
         >>> visits = Table("visits", columns=(Column("age", "integer", lower=18, upper=40),))
         >>> print(Buckets(visits, visits.columns[0]).question)
         /* bounds of age */ SELECT CASE WHEN "age" <= 32 THEN 0 WHEN "age" <= 40 THEN 1 END \
-AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
+        AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         """
         taken = [*(column.name for column in self.table.columns), self.table.unit or ""]
         key, count = (free_name(name, taken) for name in ("bucket", "rows"))
@@ -102,8 +98,6 @@ AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         """What the answer to the question says about the bounds.
 
         Privacy: post-processing.
-        >>> Buckets.bounds.__name__
-        'bounds'
         """
         _, count = answer.columns
         return Bounds(
@@ -146,8 +140,6 @@ class Bounds:
         """What the same noisy histogram says at another failure probability, at most 1/2; free.
 
         Privacy: post-processing.
-        >>> Bounds.at.__name__
-        'at'
         """
         return replace(self, failure=failure_probability(failure))
 
@@ -157,21 +149,13 @@ class Bounds:
 
         An empty bucket exceeds it with probability at most failure / buckets; one with more than
         twice as many rows falls short as seldom, because the noise is symmetric.
-        Privacy: none (touches no data).
-        >>> Bounds.threshold.fget is not None
-        True
         """
         # Each side has half of what lies outside the half-width.
         return int(self.noise.error(1 - 2 * self.failure / len(self.noisy)))
 
     @property
     def confidence(self) -> float:
-        """The probability that no empty bucket was taken for one with rows, or more.
-
-        Privacy: none (touches no data).
-        >>> Bounds.confidence.fget is not None
-        True
-        """
+        """The probability that no empty bucket was taken for one with rows, or more."""
         return float(1 - self.failure)
 
     @property
@@ -186,8 +170,6 @@ class Bounds:
         """Both bounds exactly; None if no bucket cleared the threshold.
 
         Privacy: post-processing.
-        >>> Bounds.ends.fget is not None
-        True
         """
         if self._cleared is None:
             return None
@@ -200,8 +182,6 @@ class Bounds:
         """The estimated lower bound; None if no bucket cleared the threshold.
 
         Privacy: post-processing.
-        >>> Bounds.lower.fget is not None
-        True
         """
         return None if self.ends is None else _plain(self.ends[0])
 
@@ -210,8 +190,6 @@ class Bounds:
         """The estimated upper bound; None if no bucket cleared the threshold.
 
         Privacy: post-processing.
-        >>> Bounds.upper.fget is not None
-        True
         """
         return None if self.ends is None else _plain(self.ends[1])
 
@@ -220,8 +198,6 @@ class Bounds:
         """Which share of the noisy rows lies inside; None if no bucket cleared the threshold.
 
         Privacy: post-processing.
-        >>> Bounds.share.fget is not None
-        True
         """
         if self._cleared is None:
             return None
@@ -234,8 +210,6 @@ class Bounds:
         """Which of the ends, "lower" and "upper", are the declared bounds, so may hide more.
 
         Privacy: post-processing.
-        >>> Bounds.declared.fget is not None
-        True
         """
         if self._cleared is None:
             return ()
@@ -247,8 +221,6 @@ class Bounds:
         """The bounds as a schema file writes them, exactly.
 
         Privacy: post-processing.
-        >>> Bounds.declaration.fget is not None
-        True
         """
         if self.ends is None:
             return None
@@ -258,20 +230,13 @@ class Bounds:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is left out of the histogram, and bounded.
-
-        Privacy: none (touches no data).
-        >>> Bounds.notes.fget is not None
-        True
-        """
+        """What is left out of the histogram, and bounded."""
         return table_notes(self.buckets.table, (self.buckets.column.name,))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
         Privacy: post-processing.
-        >>> Bounds.to_dict.__name__
-        'to_dict'
         """
         return {
             "table": self.buckets.table.name,
@@ -297,7 +262,6 @@ class Bounds:
 def failure_probability(value: Number) -> Fraction:
     """Read a failure probability: above 0 and at most 1/2.
 
-    Privacy: none (touches no data).
     >>> failure_probability(0.25)
     Fraction(1, 4)
     """

@@ -79,7 +79,6 @@ class Curator:
         `grid_seconds` is the step of time at which outcomes of remote sessions can be seen;
         `most_groups` is how many public groups one question may have; `price_floor` is the share
         of the smaller of two budgets that every new charge takes at least; `clock` is for tests.
-        Privacy: none (touches no data).
         >>> Curator.open("")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
@@ -100,23 +99,13 @@ class Curator:
         self.close()
 
     def close(self) -> None:
-        """Close the vault and end its engines.
-
-        Privacy: none (touches no data).
-        >>> Curator.close.__name__
-        'close'
-        """
+        """Close the vault and end its engines."""
         self._warehouse.close()
         self._vault.close()
 
     @property
     def tables(self) -> dict[str, Table]:
-        """The registered tables by name: public facts.
-
-        Privacy: none (touches no data).
-        >>> Curator.tables.fget is not None
-        True
-        """
+        """The registered tables by name: public facts."""
         return self._warehouse.tables()
 
     @property
@@ -124,8 +113,6 @@ class Curator:
         """The durable record of every charge.
 
         Privacy: public parameters only.
-        >>> Curator.ledger.fget is not None
-        True
         """
         return self._vault.ledger
 
@@ -134,8 +121,6 @@ class Curator:
         """The vault itself, for surfaces that keep accounts and give answers again.
 
         Privacy: none (touches no data); what is in it is for the custodian.
-        >>> Curator.vault.fget is not None
-        True
         """
         return self._vault
 
@@ -152,8 +137,6 @@ class Curator:
         `on_report` gets what could not be read of the source, for the custodian alone; `report`
         gives it again.
         Privacy: none; opens the population's budget once.
-        >>> Curator.add.__name__
-        'add'
         """
         _check_schema(schema)
         return self._warehouse.add(schema, data=data, on_progress=on_progress, on_report=on_report)
@@ -169,8 +152,6 @@ class Curator:
         `on_report` gets what could not be read of the source, for the custodian alone.
 
         Privacy: none; opens the population's budget once.
-        >>> Curator.add_in_place.__name__
-        'add_in_place'
         """
         _check_schema(schema)
         return self._warehouse.add_in_place(schema, on_report=on_report)
@@ -187,8 +168,6 @@ class Curator:
         `on_report` gets what could not be read of the source, for the custodian alone.
 
         Privacy: none; new data is not new budget.
-        >>> Curator.refresh.__name__
-        'refresh'
         """
         self._warehouse.refresh(self._meant(name), on_progress=on_progress, on_report=on_report)
 
@@ -197,8 +176,6 @@ class Curator:
 
         None if it did neither.
         Privacy: NONE: exact, for the custodian alone; kept in memory only.
-        >>> Curator.report.__name__
-        'report'
         """
         return self._warehouse.report(self._meant(name))
 
@@ -206,8 +183,6 @@ class Curator:
         """What the bounds drop and clamp: exact, for the custodian, not for release.
 
         Privacy: NONE. Bounds chosen after looking depend on data.
-        >>> Curator.inspect.__name__
-        'inspect'
         """
         return self._warehouse.inspect(self._meant(name))
 
@@ -216,20 +191,13 @@ class Curator:
         return spelt_as(name, self._warehouse.tables()) or name
 
     def grant(self, name: str, *, epsilon: Number, delta: Number = 0) -> None:
-        """Give an analyst a budget: pure, or (epsilon, delta) kept by a zCDP filter.
-
-        Privacy: none (touches no data).
-        >>> Curator.grant.__name__
-        'grant'
-        """
+        """Give an analyst a budget: pure, or (epsilon, delta) kept by a zCDP filter."""
         self._vault.ledger.add_account(Holder.ANALYST, name, Budget(epsilon=epsilon, delta=delta))
 
     def session(self, name: str) -> Session:
         """The conversation of an analyst who has a grant, on the custodian's own machine.
 
         Privacy: none (touches no data); answers leave when they are ready, see `remote_session`.
-        >>> Curator.session.__name__
-        'session'
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
@@ -244,8 +212,6 @@ class Curator:
         """The same for an analyst whom nobody watches: public facts decide when an outcome is seen.
 
         Privacy: none (touches no data); how long the engine took does not show.
-        >>> Curator.remote_session.__name__
-        'remote_session'
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
@@ -261,8 +227,6 @@ class Curator:
         """The seconds after its charge at which a plan's outcome in a remote session can be seen.
 
         Privacy: none (touches no data): from the plan and declared facts.
-        >>> Curator.visible_after.__name__
-        'visible_after'
         """
         return self._grid.deadline(plan.working_seconds)
 

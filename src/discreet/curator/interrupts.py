@@ -45,8 +45,6 @@ class Interrupted(KeyboardInterrupt):
 
     Its message says where that is: stored, and free when asked again, or here as `answer`.
     Privacy: none (touches no data): an answer is a released one.
-    >>> issubclass(Interrupted, KeyboardInterrupt)
-    True
     """
 
     answer: Any = None
@@ -76,9 +74,6 @@ def finishing(*, words: str = _FREE) -> Iterator[None]:
     """Within it, Ctrl-C waits for the end once something is being charged; `words` say so then.
 
     Does nothing in other threads, and where a program handles Ctrl-C itself.
-    Privacy: none (touches no data).
-    >>> with finishing():
-    ...     charging()
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or _turns or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -99,23 +94,14 @@ def finishing(*, words: str = _FREE) -> Iterator[None]:
 
 
 def charging() -> None:
-    """Say that a charge begins: from here on, what it pays for is finished.
-
-    Privacy: none (touches no data).
-    >>> charging()
-    """
+    """Say that a charge begins: from here on, what it pays for is finished."""
     if _turns and threading.current_thread() is threading.main_thread():
         _turns[0].charging = True
         _kept.clear()  # what this charge pays for is not finished yet
 
 
 def keeping(words: str) -> None:
-    """Say that what was paid for is finished and stored; `words` say so if Ctrl-C comes later.
-
-    Privacy: none (touches no data).
-    >>> with telling():
-    ...     keeping("interrupted: the rows are stored.")
-    """
+    """Say that what was paid for is finished and stored; `words` say so if Ctrl-C comes later."""
     _kept[:] = [words]
 
 
@@ -124,7 +110,6 @@ def telling() -> Iterator[None]:
     """Within it, Ctrl-C after work that was charged and finished says that it is kept.
 
     For a command that shows what it has paid for: it stops at once, and nothing is lost.
-    Privacy: none (touches no data).
     >>> try:
     ...     with telling():
     ...         keeping("interrupted: the rows are stored.")
@@ -150,7 +135,6 @@ def handing_over(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, 
     """The work, finished once it has charged; what came of it goes with the interruption.
 
     For releases that are stored nowhere: nothing that was paid for is lost.
-    Privacy: none (touches no data).
     >>> handing_over(lambda: 3)()
     3
     """

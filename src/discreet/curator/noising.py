@@ -27,8 +27,6 @@ def noised(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
     """Choose the groups, add noise to their measures, pick values: all that is ever released.
 
     Privacy: the plan's cost for its table's unit and relation.
-    >>> noised.__name__
-    'noised'
     """
     found = _sums(plan, rows)
     groups: tuple[Group, ...] = plan.groups
@@ -49,8 +47,6 @@ def exact_measures(plan: Plan, rows: list[Row]) -> tuple[NDArray[Any], ...]:
     """The exact measures of a plan, one value for each public group; for a release only.
 
     Privacy: NONE; what is returned must not leave.
-    >>> exact_measures.__name__
-    'exact_measures'
     """
     return tuple(_measures(plan, _sums(plan, rows), plan.groups))
 
@@ -61,8 +57,6 @@ def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[N
     A place is the index of each key among its public keys. Which groups are there, and in what
     order, depends on data.
     Privacy: NONE; what is returned must not leave.
-    >>> exact_cells.__name__
-    'exact_cells'
     """
     found = _sums(plan, rows)
     groups = _named(plan, list(found))

@@ -23,12 +23,7 @@ def price_in_text(
     rho: Number | None,
     error: object | None,
 ) -> Number | None:
-    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account.
-
-    Privacy: none (touches no data).
-    >>> price_in_text.__name__
-    'price_in_text'
-    """
+    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account."""
     if options.delta is not None and not analyst.pure and options.delta < analyst.conversion_delta:
         raise UnprovableRequest(
             f"OPTIONS ask for delta={float(options.delta):g}; this account converts at "
@@ -52,8 +47,6 @@ def price_of(
     """What an account's price means: epsilon adds up, or buys the rho that converts to it.
 
     Privacy: the rho is rounded down, so that its conversion is at most epsilon [CKS20, Cor. 13].
-    >>> price_of.__name__
-    'price_of'
     """
     if (epsilon is None) == (rho is None):
         raise InvalidValue(ONE_PRICE)
@@ -75,8 +68,6 @@ def delta_of(analyst: Account, population: Account, *, delta: Number | None) -> 
     """What keys that are not public may cost: a tenth of what both accounts keep for such steps.
 
     Privacy: none (touches no data); None under a pure budget.
-    >>> delta_of.__name__
-    'delta_of'
     """
     if analyst.pure or population.pure:
         if delta is not None:

@@ -55,8 +55,6 @@ class Exact:
     """The exact result of a statement. It is seen by a program's `release` and nothing else.
 
     Privacy: NONE; neither it nor what it returns may leave a program.
-    >>> Exact.__slots__
-    ('_plan', '_rows')
     """
 
     _plan: Plan = field(repr=False)
@@ -66,8 +64,6 @@ class Exact:
         """Each of `plan.measures`, with one value for each of `plan.groups`, empty ones included.
 
         Privacy: NONE; it must not leave a program.
-        >>> Exact.measures.__name__
-        'measures'
         """
         return exact_measures(self._plan, self._rows)
 
@@ -76,8 +72,6 @@ class Exact:
 
         For domains too large to list. How many there are depends on data.
         Privacy: NONE; it must not leave a program.
-        >>> Exact.cells.__name__
-        'cells'
         """
         return exact_cells(self._plan, self._rows)
 
@@ -93,8 +87,6 @@ class Program(Generic[_Result]):
     public fact, which says with the plan's own when a remote outcome can be seen.
     Privacy: `release` must cost at most `cost`, or what was paid earlier, for the plan's
     sensitivities; its proof is its author's.
-    >>> Program.__name__
-    'Program'
     """
 
     plan: Plan
@@ -109,9 +101,6 @@ def planned(session: Session, sql: str, *, most_groups: int | None = None) -> Pl
     """The plan of a statement for a program: public groups only, sums and counts only.
 
     `most_groups` lets a program that reads cells have more groups than could be listed.
-    Privacy: none (touches no data).
-    >>> planned.__name__
-    'planned'
     """
     draft, _, _ = session._draft(sql, None)
     if most_groups is not None:
@@ -128,12 +117,7 @@ def planned(session: Session, sql: str, *, most_groups: int | None = None) -> Pl
 
 
 def priced(session: Session, sql: str, price: Price) -> Plan:
-    """The plan of a statement that is a part of a larger charge: it has no least price.
-
-    Privacy: none (touches no data).
-    >>> priced.__name__
-    'priced'
-    """
+    """The plan of a statement that is a part of a larger charge: it has no least price."""
     epsilon = price.epsilon if isinstance(price, Pure) else None
     rho = None if isinstance(price, Pure) else price.rho
     return session._planned(sql, epsilon=epsilon, rho=rho, error=None, count=None, delta=None)
@@ -142,33 +126,18 @@ def priced(session: Session, sql: str, price: Price) -> Plan:
 def price(
     session: Session, plan: Plan, *, epsilon: Number | None = None, rho: Number | None = None
 ) -> Price:
-    """What a price means for the accounts that will pay: Pure, or ZCDP at their conversion.
-
-    Privacy: none (touches no data).
-    >>> price.__name__
-    'price'
-    """
+    """What a price means for the accounts that will pay: Pure, or ZCDP at their conversion."""
     _, analyst, kind = session._draft(plan.question, None)
     return price_of(analyst, kind, epsilon=epsilon, rho=rho)
 
 
 def versions_of(session: Session, plan: Plan) -> tuple[int, ...]:
-    """The public data versions of the plan's tables, for services that stay with one.
-
-    Privacy: none (touches no data).
-    >>> versions_of.__name__
-    'versions_of'
-    """
+    """The public data versions of the plan's tables, for services that stay with one."""
     return data_versions(session._warehouse, plan)
 
 
 def states_of(session: Session) -> States:
-    """Where services keep what they must not forget.
-
-    Privacy: none (touches no data).
-    >>> states_of.__name__
-    'states_of'
-    """
+    """Where services keep what they must not forget."""
     return session._vault.states
 
 
@@ -176,8 +145,6 @@ def check_room(session: Session) -> None:
     """Refuse an analyst whose account is full, before a state moves on that nothing is charged for.
 
     Privacy: none (touches no data): depends on what is stored for the analyst.
-    >>> check_room.__name__
-    'check_room'
     """
     session._vault.ledger.check_quota(session.name)
 
@@ -187,8 +154,6 @@ def check_charge(session: Session, plan: Plan, cost: Loss, *, label: str) -> Non
     and constants that a column cannot have.
 
     Privacy: none (touches no data): from budgets, the price and the question alone.
-    >>> check_charge.__name__
-    'check_charge'
     """
     refuse_unknown_values(plan.query, plan.tables)
     floor, payers = session._vault.ledger.floor, session._payers(plan.tables)
@@ -207,8 +172,6 @@ def begin(
     """Pay ahead, touching no data: a run begins. The state moves on in the same transaction.
 
     Privacy: charges both budgets before anything that `cost` pays for.
-    >>> begin.__name__
-    'begin'
     """
     versions = _checked(session, plan, None)
     return _charge(session, plan, versions, cost, label, details or {}, state)
@@ -227,8 +190,6 @@ def perform(
     before. `versions` pins the program to a state of the data.
     Privacy: the program's cost, for the unit and relation of its table; a failure after the
     charge keeps it.
-    >>> perform.__name__
-    'perform'
     """
     made = program.plan
     now = _checked(session, made, versions)

@@ -49,9 +49,6 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
 
     And the ways in which quantiles are picked, where they are not the usual one; and a mark where
     an earlier version would have answered by the wrong groups, so that its answer is not given.
-    Privacy: none (touches no data).
-    >>> release_key.__name__
-    'release_key'
     """
     versions = tuple(table.version for table in plan.tables)
     parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
@@ -63,12 +60,7 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
 
 
 def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Receipt:
-    """The citable receipt of a charged answer.
-
-    Privacy: none (touches no data).
-    >>> receipt_of.__name__
-    'receipt_of'
-    """
+    """The citable receipt of a charged answer."""
     chosen = () if plan.selection is None else (plan.selection,)
     return Receipt(
         id=charge.id,
@@ -90,8 +82,6 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
     """A release as bytes, complete enough to rebuild its answer; of tables, public facts only.
 
     Privacy: post-processing: noisy integers, and the keys that were released.
-    >>> release_body.__name__
-    'release_body'
     """
     return json.dumps(_listed(released, data_versions)).encode()
 
@@ -101,8 +91,6 @@ def public_facts(answer: Answer) -> dict[str, Any]:
 
     Privacy: post-processing. It is made from the answer, not from what is stored: bodies of
     earlier versions also say where the data lies.
-    >>> public_facts.__name__
-    'public_facts'
     """
     versions = [int(each) for each in answer.receipt.data_version.split(", ")]
     return _listed(answer._released, tuple(versions))
@@ -131,8 +119,6 @@ def recall(release: Release) -> Answer:
     """The answer of a stored release, flagged free.
 
     Privacy: post-processing [DR14, Prop. 2.1].
-    >>> recall.__name__
-    'recall'
     """
     return from_facts(json.loads(release.body), release.receipt)
 
@@ -141,8 +127,6 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     """The answer of what `public_facts` lists, or of a stored body of any version.
 
     Privacy: post-processing [DR14, Prop. 2.1].
-    >>> from_facts.__name__
-    'from_facts'
     """
     first, *others = (Table.from_json(schema).public for schema in body["schemas"])
     draft = Draft(

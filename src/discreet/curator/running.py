@@ -57,8 +57,6 @@ def answer(
 
     Privacy: the plan's cost for its table's unit and relation, charged before a row is read.
     A failure after the charge keeps it.
-    >>> answer.__name__
-    'answer'
     """
     return release_rows(
         plan.sql, engine, charge, lambda rows, fresh: noised(plan, rows, fresh), bits
@@ -76,8 +74,6 @@ def release_rows(
 
     Privacy: that of `release`, charged before a row is read. A failure after the charge keeps
     it. Exact integers live in this function and in `release` only.
-    >>> release_rows.__name__
-    'release_rows'
     """
     receipt = charge()  # durable before the engine runs
     return receipt, _released(sql, engine, release, bits)
@@ -134,8 +130,6 @@ def run_statement(
     the engine runs; nothing of the outcome is stored or told before. What is not ready by then is
     never seen. A failure is kept as what came of the charge.
     Privacy: as `release_rows`; how long the engine took does not show.
-    >>> run_statement.__name__
-    'run_statement'
     """
     paid: list[Charge | None] = []
     watched = _Watched()
@@ -215,12 +209,7 @@ def _on_time(
 
 
 def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Table, str]]:
-    """The tables a question reads, each with what stands after FROM.
-
-    Privacy: none (touches no data).
-    >>> read_tables.__name__
-    'read_tables'
-    """
+    """The tables a question reads, each with what stands after FROM."""
     relations = warehouse.relations(names)
     tables = warehouse.tables()
     return [(tables[name], relations[name]) for name in names]
@@ -229,7 +218,6 @@ def read_tables(warehouse: Warehouse, names: tuple[str, ...]) -> list[tuple[Tabl
 def paying(tables: Iterable[Table]) -> Table:
     """The table whose population pays; all private tables of one question share it.
 
-    Privacy: none (touches no data).
     >>> paying([Table("codes", kind="public"), Table("visits")]).name
     'visits'
     """
@@ -237,12 +225,7 @@ def paying(tables: Iterable[Table]) -> Table:
 
 
 def data_versions(warehouse: Warehouse, plan: Plan) -> tuple[int, ...]:
-    """The states of the plan's tables; refused if one has another schema than the plan knows.
-
-    Privacy: none (touches no data).
-    >>> data_versions.__name__
-    'data_versions'
-    """
+    """The states of the plan's tables; refused if one has another schema than the plan knows."""
     known = [warehouse.current(table.name) for table in plan.tables]
     for each, table in zip(known, plan.tables, strict=True):
         if each.schema_version != table.version:
@@ -269,8 +252,6 @@ def run_plan(
     a question that is being asked already is waited for, and what came of it is given again.
     `paid` is an earlier charge for this plan of which nothing has come: it is not charged again.
     Privacy: the plan's cost; a stored release is post-processing [DR14, Prop. 2.1].
-    >>> run_plan.__name__
-    'run_plan'
     """
     vault.ledger.check()  # a record that was tampered with answers nothing
     versions = data_versions(warehouse, plan)

@@ -64,8 +64,6 @@ class Session:
     """One analyst's conversation with the curator.
 
     Privacy: every answer is charged to the analyst's and the population's budget.
-    >>> Session.__name__
-    'Session'
     """
 
     __slots__ = ("_grid", "_grid_seconds", "_most_groups", "_vault", "_warehouse", "name")
@@ -89,12 +87,7 @@ class Session:
 
     @property
     def remaining(self) -> Remaining:
-        """What the analyst's own budget still admits.
-
-        Privacy: none (touches no data).
-        >>> Session.remaining.fget is not None
-        True
-        """
+        """What the analyst's own budget still admits."""
         return self._vault.ledger.remaining(Holder.ANALYST, self.name)
 
     @property
@@ -102,8 +95,6 @@ class Session:
         """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
 
         Privacy: none (touches no data): public facts and accounts.
-        >>> Session.tables.fget is not None
-        True
         """
         return tables_of(self._vault.ledger, self._warehouse.tables().values(), self.name)
 
@@ -127,9 +118,6 @@ class Session:
         accounts keep for such steps by default; `max_groups_contributed` and
         `max_rows_contributed` use fewer groups and rows of one unit than the schema allows, for
         less noise: the same as OPTIONS in the question.
-        Privacy: none (touches no data).
-        >>> Session.explain.__name__
-        'explain'
         """
         sql = with_limits(
             sql,
@@ -239,8 +227,6 @@ class Session:
         empty to tell; nearly empty groups show their own wide intervals.
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
-        >>> Session.sql.__name__
-        'sql'
         """
         sql = with_limits(
             sql,
@@ -447,8 +433,6 @@ class Session:
         """Estimate the bounds of a number column from a noisy histogram of powers of two.
 
         Privacy: the histogram's, one charged question; the bounds are post-processing.
-        >>> Session.bounds.__name__
-        'bounds'
         """
         buckets = Buckets.of(self._warehouse.tables(), table, column)
         return buckets.bounds(self.sql(buckets.question, epsilon=epsilon, rho=rho))
@@ -457,8 +441,6 @@ class Session:
         """Run a plan: the stored release if this was asked before, else charge, run, noise.
 
         Privacy: the plan's cost; a stored release is post-processing.
-        >>> Session.run.__name__
-        'run'
         """
         given: object = plan
         if not isinstance(given, Plan):
@@ -514,8 +496,6 @@ class Session:
 
         From the record itself: their losses add up to what the analyst has spent.
         Privacy: public parameters only.
-        >>> Session.history.__name__
-        'history'
         """
         return self._vault.history.after(after, analyst=self.name, limit=limit)
 
@@ -525,8 +505,6 @@ class Session:
 
         As long as `history`: a service, a release or a failure is there by its charge.
         Privacy: post-processing.
-        >>> Session.transcript.fget is not None
-        True
         """
         answers = {each.receipt.id: each for each in self._answers()}
         return [answers.get(each.receipt.id, each) for each in self.history()]

@@ -21,8 +21,6 @@ def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> T
     """Tables with what is left of their populations' budgets, and of an analyst's.
 
     Privacy: none (touches no data): public facts and accounts.
-    >>> tables_of.__name__
-    'tables_of'
     """
     accounts = {(each.holder, each.name): each for each in ledger.accounts()}
     own = None if analyst is None else accounts.get((Holder.ANALYST, analyst))

@@ -92,7 +92,6 @@ ORDER BY day, patient_id, visit
 def write_clinic(path: Path, *, patients: Number = PATIENTS, seed: str = "discreet") -> None:
     """Write the visits of the made-up clinic to a parquet file.
 
-    Privacy: none: nobody in it exists.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_clinic(Path(folder) / "visits.parquet", patients=10)

@@ -32,7 +32,6 @@ _BUDGET = 1
 class Question:
     """What the tour asks: in words, in SQL, at a price or for an error.
 
-    Privacy: none (touches no data).
     >>> Question(words="How many?", sql="SELECT COUNT(*) FROM visits", error=100).price
     'an error of at most 100'
     """
@@ -47,7 +46,6 @@ class Question:
     def price(self) -> str:
         """What is offered, in words.
 
-        Privacy: none (touches no data).
         >>> Question(words="How many?", sql="SELECT 1", epsilon=Fraction(1, 10)).price
         'epsilon 0.1'
         """
@@ -123,13 +121,7 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
 
 
 def open_clinic(folder: Path, *, patients: int = PATIENTS) -> Curator:
-    """The clinic's vault in a folder, made if needed.
-
-    Privacy: none: nobody in it exists.
-    >>> import contextlib, io, tempfile
-    >>> with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
-    ...     open_clinic(Path(name), patients=50).close()
-    """
+    """The clinic's vault in a folder, made if needed."""
     console = Console(highlight=False, emoji=False)
     folder.mkdir(parents=True, exist_ok=True)
     _clinic(folder, patients, console)

@@ -91,7 +91,6 @@ def bars(title: str, found: Sequence[Bar]) -> Markup:
 def curve(title: str, points: Sequence[tuple[float, float]], chosen: tuple[float, float]) -> Markup:
     """The error against epsilon, both by powers, with the chosen point.
 
-    Privacy: none (touches no data).
     >>> "<polyline" in curve("error", [(0.1, 10.0), (1.0, 1.0)], (0.5, 2.0))
     True
     """
@@ -128,7 +127,6 @@ def curve(title: str, points: Sequence[tuple[float, float]], chosen: tuple[float
 def steps(title: str, left: Sequence[float], total: float) -> Markup:
     """What is left of a budget after each charge.
 
-    Privacy: none (touches no data).
     >>> "<polyline" in steps("left of ana", [1.0, 0.5, 0.25], 1.0)
     True
     """

@@ -30,7 +30,6 @@ class Origin:
 
     `copy` is a file that the source was rewritten to for one reading, and is read in its place.
 
-    Privacy: none (touches no data).
     >>> Origin.of("spark:clinic.visits").dialect, Origin.of("visits.csv").dialect
     ('spark', 'duckdb')
     """
@@ -44,7 +43,6 @@ class Origin:
     def of(cls, source: str, given: Format = PLAIN) -> "Origin":
         """The origin that a schema's source names.
 
-        Privacy: none (touches no data).
         >>> Origin.of("postgresql://db.example/clinic#visits").dialect
         'postgresql'
         """
@@ -57,7 +55,6 @@ class Origin:
     def read(self) -> str:
         """What is read for the source: its copy, where it has one.
 
-        Privacy: none (touches no data).
         >>> Origin.of("visits.csv").read
         'visits.csv'
         """
@@ -69,7 +66,6 @@ class Origin:
 
         A pattern of several files stays a pattern.
 
-        Privacy: none (touches no data).
         >>> Origin.of("visits.csv").file
         PosixPath('visits.csv')
         """
@@ -83,7 +79,6 @@ class Origin:
     def files(self) -> tuple[Path, ...]:
         """All files of a DuckDB source: one, or those of a pattern, in the order of their names.
 
-        Privacy: none (touches no data).
         >>> Origin.of("visits.csv").files
         (PosixPath('visits.csv'),)
         """
@@ -94,11 +89,7 @@ class Origin:
         return tuple(map(Path, source_files(self.source).paths))
 
     def check(self) -> None:
-        """Refuse an origin that the curator should not be connected to.
-
-        Privacy: none (touches no data).
-        >>> Origin.of("visits.csv").check()
-        """
+        """Refuse an origin that the curator should not be connected to."""
         if self.dialect == "postgresql":
             PostgreSQLSource.read(self.source).check()
 
@@ -106,8 +97,6 @@ class Origin:
         """Column names and types; a CSV file is read as text, whatever its rows look like.
 
         Privacy: none: column names and types only.
-        >>> Origin.types.__name__
-        'types'
         """
         if self.dialect == "postgresql":
             return dict(PostgreSQLSource.read(self.source).describe())
@@ -152,7 +141,6 @@ class Origin:
     def place(self) -> Path:
         """One path for one origin, however it was written: what a population is tied to.
 
-        Privacy: none (touches no data).
         >>> Origin.of("spark:clinic.visits").place()
         PosixPath('/spark/clinic.visits')
         """
@@ -167,7 +155,6 @@ class Origin:
     def places(self) -> tuple[str, ...]:
         """All that is read, each by one name however it was written: files, a table of a server.
 
-        Privacy: none (touches no data).
         >>> Origin.of("/data/../data/visits.csv").places()
         ('/data/visits.csv',)
         """
@@ -209,7 +196,6 @@ class Origin:
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.
 
-        Privacy: none (touches no data).
         >>> Origin.of("visits.csv").relation("source")
         'source'
         """

@@ -48,8 +48,6 @@ class Engine(Protocol):
         """All rows of the statement; `Unavailable` with a fixed message if there are none to give.
 
         Privacy: none: rows are exact.
-        >>> callable(Engine.rows)
-        True
         """
 
     def ready(self) -> bool:
@@ -57,25 +55,13 @@ class Engine(Protocol):
 
         What fails here fails again in `rows`, which says so.
         Privacy: none: reads no row of a prepared table, and of a source names and types.
-        >>> callable(Engine.ready)
-        True
         """
 
     def stop(self) -> None:
-        """End the statement that another thread waits for; that thread is told that it failed.
-
-        Privacy: none (touches no data).
-        >>> callable(Engine.stop)
-        True
-        """
+        """End the statement that another thread waits for; that thread is told that it failed."""
 
     def close(self) -> None:
-        """Let go of processes and connections; the next statement makes new ones.
-
-        Privacy: none (touches no data).
-        >>> callable(Engine.close)
-        True
-        """
+        """Let go of processes and connections; the next statement makes new ones."""
 
 
 def cause_of(reason: str) -> str:
@@ -100,7 +86,6 @@ def cause_of(reason: str) -> str:
 def is_key(column: str) -> bool:
     """Whether a result column holds keys, which may be texts; all others are integers.
 
-    Privacy: none (touches no data).
     >>> is_key("$k0"), is_key("$s0")
     (True, False)
     """
@@ -110,7 +95,6 @@ def is_key(column: str) -> bool:
 def is_query(sql: str) -> bool:
     """Whether a statement begins as emitted ones do.
 
-    Privacy: none (touches no data).
     >>> is_query("DROP TABLE t")
     False
     """

@@ -53,8 +53,6 @@ def sample_and_aggregate(
     how long a release takes depends on the data.
     Privacy: the summary's loss for the table's unit and relation, if the function leaves nothing
     behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
-    >>> sample_and_aggregate.__name__
-    'sample_and_aggregate'
     """
     known = _table(curator, table, columns)
     table = known.name

@@ -38,7 +38,6 @@ class Axis:
     """The public lattice of a column: code c stands for c * unit + shift.
 
     Wide columns are read in buckets of a power of two steps, which then are the lattice.
-    Privacy: none (touches no data).
     >>> Axis(name="age", lower=0, upper=110, unit=Fraction(1), shift=Fraction(0)).value(7)
     Fraction(7, 1)
     """
@@ -52,7 +51,6 @@ class Axis:
     def value(self, code: Fraction | int) -> Fraction:
         """What a code, or a number between two codes, stands for.
 
-        Privacy: none (touches no data).
         >>> Axis(name="x", lower=0, upper=9, unit=Fraction(2), shift=Fraction(1)).value(3)
         Fraction(7, 1)
         """
@@ -61,44 +59,24 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A planned count of rows by the values of columns, and how many rows a unit may have.
-
-    Privacy: none (touches no data).
-    >>> Values.__slots__
-    ('plan', 'axes')
-    """
+    """A planned count of rows by the values of columns, and how many rows a unit may have."""
 
     plan: Plan
     axes: tuple[Axis, ...]
 
     @property
     def relation(self) -> Relation:
-        """Which tables are neighbours.
-
-        Privacy: none (touches no data).
-        >>> Values.relation.fget is not None
-        True
-        """
+        """Which tables are neighbours."""
         return self.plan.contribution.relation
 
     @property
     def rows_per_unit(self) -> int:
-        """How many rows one unit has at most.
-
-        Privacy: none (touches no data).
-        >>> Values.rows_per_unit.fget is not None
-        True
-        """
+        """How many rows one unit has at most."""
         return self.plan.contribution.rows_per_unit
 
 
 def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
-    """The lattice that a number column is read on, and the key of its statement.
-
-    Privacy: none (touches no data).
-    >>> axis_of.__name__
-    'axis_of'
-    """
+    """The lattice that a number column is read on, and the key of its statement."""
     if column.kind not in _ORDERED:
         raise UnsafeQuery(
             f"{column.name} is {with_article(column.kind)}; a robust estimate needs numbers "
@@ -119,12 +97,7 @@ def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
 
 
 def values_of(session: Session, table: str, columns: tuple[str, ...], where: str) -> Values:
-    """Plan a count of rows by the values of one or two number columns.
-
-    Privacy: none (touches no data).
-    >>> values_of.__name__
-    'values_of'
-    """
+    """Plan a count of rows by the values of one or two number columns."""
     made = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
     plan = _counted(session, table, [key for _, key in made], where)
     axes = tuple(axis for axis, _ in made)
@@ -135,23 +108,13 @@ def values_of(session: Session, table: str, columns: tuple[str, ...], where: str
 
 
 def counts_of(session: Session, table: str, column: str, where: str) -> Values:
-    """Plan a count of rows by the public keys of one column, of whatever kind.
-
-    Privacy: none (touches no data).
-    >>> counts_of.__name__
-    'counts_of'
-    """
+    """Plan a count of rows by the public keys of one column, of whatever kind."""
     plan = _counted(session, table, [sql_name(column_of(session, table, column).name)], where)
     return Values(plan, ())
 
 
 def column_of(session: Session, table: str, name: str) -> Column:
-    """What is publicly known about a column.
-
-    Privacy: none (touches no data).
-    >>> column_of.__name__
-    'column_of'
-    """
+    """What is publicly known about a column."""
     known = table_named(session._warehouse.tables(), table)
     try:
         return known.column(name)
@@ -176,7 +139,6 @@ def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
 def another_question(where: str) -> UnsafeQuery:
     """The refusal of a condition that asks for more than a condition may.
 
-    Privacy: none (touches no data).
     >>> another_question("x > 1 GROUP BY y").args[0][:40]
     "the condition 'x > 1 GROUP BY y' changes"
     """
@@ -190,8 +152,6 @@ def rows_of(values: Values, exact: Exact) -> NDArray[np.int64]:
     """One code for each row, or one pair of codes; in order, so nothing of the engine shows.
 
     Privacy: NONE; for a program's release only.
-    >>> rows_of.__name__
-    'rows_of'
     """
     places, (counts,) = exact.cells()
     starts = np.array([axis.lower for axis in values.axes], dtype=np.int64)

@@ -42,8 +42,6 @@ def median(
     would err clearly less on so many evenly spread rows. The answer says which it was.
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
     [NRS07, Sec. 2].
-    >>> median.__name__
-    'median'
     """
     ways = (Way.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
@@ -63,8 +61,6 @@ def smooth_median(
     """The median, or another quantile, by smooth sensitivity whatever public facts prefer.
 
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
-    >>> smooth_median.__name__
-    'smooth_median'
     """
     text = _question(session, table, column, where, fraction)
     return _asked(session, text, where, (Way.SMOOTH,), None, epsilon=epsilon, rho=rho)
@@ -125,8 +121,6 @@ def proposed_median(
 
     `within` proposes how far one unit can move the median, in the column's own terms.
     Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
-    >>> proposed_median.__name__
-    'proposed_median'
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]

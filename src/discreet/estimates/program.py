@@ -63,8 +63,6 @@ def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | 
     """The terms of a release of these values.
 
     Privacy: none (touches no data); refused under a pure budget.
-    >>> terms.__name__
-    'terms'
     """
     return {
         "epsilon": epsilon,
@@ -87,8 +85,6 @@ def performed(
     """Charge and run one program over counted values; `of` says of which columns.
 
     Privacy: `release` must cost at most `cost`; it is charged before the engine runs.
-    >>> performed.__name__
-    'performed'
     """
     program = Program(
         plan=values.plan,
@@ -127,8 +123,6 @@ def proposed(
     """Propose-test-release of a query on the rows; `value` says what a number of steps stands for.
 
     Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
-    >>> proposed.__name__
-    'proposed'
     """
     test = ProposeTestRelease(bound=bound, **terms(session, values, epsilon=epsilon, delta=delta))
 
@@ -144,8 +138,6 @@ def delta_for(session: Session, values: Values, *, delta: Number | None) -> Frac
     """What a test may cost in delta; a tenth of what the accounts keep for such steps by default.
 
     Privacy: none (touches no data); refused under a pure budget.
-    >>> delta_for.__name__
-    'delta_for'
     """
     found = session._draft(values.plan.question, delta)[0].delta
     if found is None:

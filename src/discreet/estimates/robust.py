@@ -33,8 +33,6 @@ def spread(
     """The interquartile range up to a factor of about two, or a refusal.
 
     Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
-    >>> spread.__name__
-    'spread'
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
@@ -69,8 +67,6 @@ def slope(
 
     `bound` proposes by how many steps one unit can move the slope.
     Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
-    >>> slope.__name__
-    'slope'
     """
     values = values_of(session, table, (x, y), where)
     across, up = values.axes
@@ -105,8 +101,6 @@ def location(
     """The mean and the variance of a bell-shaped column, without use of its bounds.
 
     Privacy: (epsilon, delta)-DP for the table's unit and relation [KV18].
-    >>> location.__name__
-    'location'
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
@@ -142,8 +136,6 @@ def clustered(
     """How many rows lie outside the best so many intervals of this width; works in pure accounts.
 
     Privacy: epsilon-DP for the table's unit and relation [DMNS06, Sec. 3.2].
-    >>> clustered.__name__
-    'clustered'
     """
     values = values_of(session, table, (column,), where)
     steps = int(rational(width) / values.axes[0].unit)
@@ -178,8 +170,6 @@ def mode(
     """The most frequent key of a column with public keys, exactly, or a refusal.
 
     Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Sec. 3.3].
-    >>> mode.__name__
-    'mode'
     """
     values = counts_of(session, table, column, where)
     mechanism = StableValue(**terms(session, values, epsilon=epsilon, delta=delta))

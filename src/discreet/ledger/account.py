@@ -27,7 +27,6 @@ _EPSILON_DIGITS = 12
 class Holder(StrEnum):
     """Whose budget it is: the people in the data, or the one who asks.
 
-    Privacy: none (touches no data).
     >>> Holder("population").value
     'population'
     """
@@ -39,7 +38,6 @@ class Holder(StrEnum):
 def account_name(name: str) -> str:
     """Check the name of an account and hand it back.
 
-    Privacy: none (touches no data).
     >>> account_name("ana@example.org")
     'ana@example.org'
     """
@@ -59,7 +57,6 @@ def account_name(name: str) -> str:
 def folded(name: str) -> str:
     """What two names share that a reader takes for one: capitals and forms of letters aside.
 
-    Privacy: none (touches no data).
     >>> folded("ANA") == folded("ana"), folded("Straße") == folded("STRASSE")
     (True, True)
     """
@@ -73,7 +70,6 @@ class Remaining:
 
     `epsilon` is the largest single further query; `delta` is left for delta-priced steps; `rho`
     is what the zCDP filter has left, None in a pure account, where epsilon simply adds up.
-    Privacy: none (touches no data).
     >>> Remaining(epsilon=Fraction(1), delta=Fraction(0), rho=None).epsilon
     Fraction(1, 1)
     """
@@ -132,7 +128,6 @@ class Account:
     def open(cls, holder: Holder, name: str, budget: Budget) -> "Account":
         """A fresh account with the largest limit that its budget allows.
 
-        Privacy: none (touches no data).
         >>> Account.open(Holder.POPULATION, "patients", Budget(epsilon=1, delta=2e-6)).limit
         Fraction(243559703595383, 10000000000000000)
         """
@@ -151,7 +146,6 @@ class Account:
     def pure(self) -> bool:
         """Whether the account allows no delta, so that epsilon adds up.
 
-        Privacy: none (touches no data).
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).pure
         True
         """
@@ -161,7 +155,6 @@ class Account:
     def budget(self) -> Budget:
         """The budget the account was opened with.
 
-        Privacy: none (touches no data).
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).budget.epsilon
         Fraction(1, 1)
         """
@@ -174,7 +167,6 @@ class Account:
     def remaining(self) -> Remaining:
         """What can still be admitted, rounded down.
 
-        Privacy: none (touches no data).
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1, delta=1e-6)).remaining.epsilon
         Fraction(1, 1)
         """
@@ -231,7 +223,6 @@ run or charged.
     def share(self, loss: Loss) -> Fraction:
         """What part of the whole limit a loss is, in the account's own terms.
 
-        Privacy: none (touches no data).
         >>> from discreet.loss import Pure
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=2)).share(Pure(epsilon=1))
         Fraction(1, 2)
@@ -279,7 +270,6 @@ def jointly(population: Account, analyst: Account) -> Remaining:
 
     Between a pure and another account a query must be pure, and costs the other epsilon^2/2;
     otherwise epsilon is converted at the analyst's conversion delta.
-    Privacy: none (touches no data).
     >>> people = Account.open(Holder.POPULATION, "people", Budget(epsilon=3, delta=1e-6))
     >>> jointly(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
     Fraction(1, 10)

@@ -223,7 +223,6 @@ write population = "patients". The same people have one budget. Nothing was chan
     def table(self, name: str) -> Registration:
         """A table by its name; an unknown one is refused with the nearest.
 
-        Privacy: none (touches no data).
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -237,7 +236,6 @@ write population = "patients". The same people have one budget. Nothing was chan
     def tables(self) -> tuple[Registration, ...]:
         """All tables by name.
 
-        Privacy: none (touches no data).
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -53,8 +53,6 @@ class Causes:
         """Write down why a run failed; called when its outcome can be seen, not before.
 
         Privacy: for the custodian alone.
-        >>> Causes.add.__name__
-        'add'
         """
         now = datetime.now(UTC).strftime(MOMENT)
 
@@ -73,8 +71,6 @@ class Causes:
         """The last so many failed runs, newest first.
 
         Privacy: for the custodian alone.
-        >>> Causes.newest.__name__
-        'newest'
         """
         query = f"SELECT {_COLUMNS} FROM causes ORDER BY number DESC LIMIT ?"
         with self._store.reading() as connection:

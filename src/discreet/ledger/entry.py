@@ -50,7 +50,6 @@ _KINDS: Mapping[type[Loss], str] = {
 class Act(StrEnum):
     """What an entry records.
 
-    Privacy: none (touches no data).
     >>> Act("charge").value
     'charge'
     """
@@ -64,7 +63,6 @@ class Act(StrEnum):
 def canonical(value: object) -> str:
     """JSON with sorted keys, ASCII only and no spaces: one text for one value.
 
-    Privacy: none (touches no data).
     >>> canonical({"b": "x", "a": ["1/10"]})
     '{"a":["1/10"],"b":"x"}'
     """
@@ -74,7 +72,6 @@ def canonical(value: object) -> str:
 def memo_text(memo: Mapping[str, str]) -> str:
     """The canonical text of a memo: what was asked and how, public facts only.
 
-    Privacy: none (touches no data).
     >>> memo_text({"sql": "SELECT 1"})
     '{"sql":"SELECT 1"}'
     """
@@ -92,7 +89,6 @@ def memo_text(memo: Mapping[str, str]) -> str:
 def describe_loss(loss: Loss) -> str:
     """The canonical text of a loss, with exact fractions.
 
-    Privacy: none (touches no data).
     >>> describe_loss(Pure(epsilon=0.1))
     '{"epsilon":"1/10","loss":"pure"}'
     """
@@ -104,7 +100,6 @@ def describe_loss(loss: Loss) -> str:
 def loss_of(text: str) -> Loss:
     """The loss that `describe_loss` wrote.
 
-    Privacy: none (touches no data).
     >>> loss_of('{"epsilon":"1/10","loss":"pure"}')
     Pure(epsilon=Fraction(1, 10))
     """
@@ -120,7 +115,6 @@ def loss_of(text: str) -> Loss:
 def describe_account(account: Account) -> str:
     """The canonical text of a budget and the limit computed from it; totals are left out.
 
-    Privacy: none (touches no data).
     >>> from discreet.schema import Budget
     >>> describe_account(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
     '{"conversion_delta":"0","delta":"0","epsilon":"1","limit":"1"}'
@@ -132,7 +126,6 @@ def describe_account(account: Account) -> str:
 def account_of(entry: "Entry") -> Account:
     """The account that an entry opens or amends, with nothing spent.
 
-    Privacy: none (touches no data).
     >>> text = '{"conversion_delta":"0","delta":"0","epsilon":"1","limit":"1"}'
     >>> account_of(Entry(1, "", Act.OPEN, None, "ana", text, "{}", FIRST)).limit
     Fraction(1, 1)
@@ -145,7 +138,6 @@ def account_of(entry: "Entry") -> Account:
 def describe_adoption(accounts: Iterable[Account]) -> str:
     """The canonical text of accounts as an adoption finds them, totals included.
 
-    Privacy: none (touches no data).
     >>> from discreet.schema import Budget
     >>> describe_adoption([Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))])
     '{"analyst:ana":"1 0 0 1 0 0"}'
@@ -163,7 +155,6 @@ def describe_adoption(accounts: Iterable[Account]) -> str:
 def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
     """The accounts that an adoption wrote down.
 
-    Privacy: none (touches no data).
     >>> entry = Entry(1, "", Act.ADOPT, None, None, '{"analyst:ana":"1 0 0 1 1/2 0"}', "{}", FIRST)
     >>> adopted_accounts(entry)[0].spent
     Fraction(1, 2)
@@ -208,7 +199,6 @@ class Entry:
     def hash(self) -> str:
         """SHA-256 of everything in the entry, the previous hash included.
 
-        Privacy: none (touches no data).
         >>> len(Entry(1, "", Act.OPEN, None, "ana", "{}", "{}", FIRST).hash)
         64
         """
@@ -230,7 +220,6 @@ class Entry:
     def loss(self) -> Loss:
         """What a charge cost.
 
-        Privacy: none (touches no data).
         >>> text = describe_loss(Pure(epsilon=1))
         >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).loss
         Pure(epsilon=Fraction(1, 1))
@@ -241,7 +230,6 @@ class Entry:
     def said(self) -> dict[str, str]:
         """The memo read; empty for an adopted entry whose text another hand has changed.
 
-        Privacy: none (touches no data).
         >>> Entry(1, "", Act.OPEN, None, "ana", "{}", '{"why":"asked"}', FIRST).said
         {'why': 'asked'}
         >>> Entry(1, "", Act.OPEN, None, "ana", "{}", "x", FIRST).said
@@ -275,7 +263,6 @@ class Entry:
     def receipt(self) -> "Receipt":
         """What the one who was charged may keep and cite.
 
-        Privacy: none (touches no data).
         >>> text = describe_loss(Pure(epsilon=1))
         >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).receipt.sequence
         2
@@ -285,7 +272,6 @@ class Entry:
     def receipt_for(self, seal: str, loss: Loss, memo: Mapping[str, str]) -> "Receipt":
         """The same receipt by one who has its hash, loss and memo at hand.
 
-        Privacy: none (touches no data).
         >>> text = describe_loss(Pure(epsilon=1))
         >>> entry = Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST)
         >>> entry.receipt_for(entry.hash, entry.loss, {}) == entry.receipt
@@ -323,7 +309,6 @@ class Receipt:
     def question(self) -> str:
         """What was asked, as its memo says.
 
-        Privacy: none (touches no data).
         >>> memo = {"question": "SELECT 1"}
         >>> Receipt(1, "f2bc32a6", "", "people", "ana", Pure(epsilon=1), memo).question
         'SELECT 1'

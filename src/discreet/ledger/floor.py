@@ -24,7 +24,6 @@ class PriceFloor:
     """A charge takes at least this share of one of its accounts, in that account's own terms.
 
     The share of the smaller account is the larger one, so it is the smaller account that counts.
-    Privacy: none (touches no data).
     >>> from discreet.ledger.account import Holder
     >>> from discreet.schema.table import Budget
     >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=2))
@@ -45,7 +44,6 @@ class PriceFloor:
     def least(self, accounts: Iterable[Account], kind: type[Pure] | type[ZCDP]) -> Pure | ZCDP:
         """The least price of this kind that is admitted, rounded up.
 
-        Privacy: none (touches no data).
         >>> PriceFloor(share=0).least([], ZCDP)
         ZCDP(rho=Fraction(0, 1), delta=Fraction(0, 1))
         """
@@ -60,7 +58,6 @@ class PriceFloor:
     def admits(self, accounts: Iterable[Account], loss: Loss) -> bool:
         """Whether a loss takes enough; noise of the least price may cost a little less than it.
 
-        Privacy: none (touches no data).
         >>> NO_FLOOR.admits([], Pure(epsilon=1))
         True
         """
@@ -70,15 +67,14 @@ class PriceFloor:
     def check(self, accounts: Iterable[Account], loss: Loss, *, label: str) -> None:
         """Refuse a loss that takes less.
 
-        Privacy: none (touches no data).
         >>> from discreet.ledger.account import Holder
         >>> from discreet.schema.table import Budget
         >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))
         >>> DEFAULT_FLOOR.check([ana], Pure(epsilon=0.00001), label="COUNT(*)")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: COUNT(*) is below the least price, which is epsilon=0.0001: \
-0.01% of the budget of analyst 'ana'. Pay more; only a custodian can lower price_floor. Nothing \
-was run or charged.
+        0.01% of the budget of analyst 'ana'. Pay more; only a custodian can lower price_floor. Nothing \
+        was run or charged.
         """
         paying = tuple(accounts)
         shares = [account.share(loss) for account in paying]

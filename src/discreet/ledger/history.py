@@ -40,7 +40,6 @@ _KINDS = {  # how the label of a charge begins, and what it paid for
 def kind_of(label: str) -> str:
     """What a charge paid for, by its label.
 
-    Privacy: none (touches no data).
     >>> kind_of("Run 1 of the monitor fever"), kind_of("something of a later version")
     ('monitor', 'other')
     """
@@ -66,8 +65,6 @@ class Charged:
     """One charge in an analyst's history: its receipt, and what is kept of what came of it.
 
     Privacy: public parameters only.
-    >>> Charged.__slots__
-    ('receipt', 'outcome', 'visible_from')
     """
 
     receipt: Receipt
@@ -76,12 +73,7 @@ class Charged:
 
     @property
     def kind(self) -> str:
-        """What was paid for: question, monitor, counter, synopsis, release and so on.
-
-        Privacy: none (touches no data).
-        >>> Charged.kind.fget is not None
-        True
-        """
+        """What was paid for: question, monitor, counter, synopsis, release and so on."""
         return kind_of(self.receipt.memo.get("label", ""))
 
 
@@ -126,8 +118,6 @@ class History:
         """The first so many charges of an analyst after an entry, or all; oldest first.
 
         Privacy: public parameters only.
-        >>> History.after.__name__
-        'after'
         """
         most = _BEYOND if limit is None else limit
         part = "AND e.sequence > ? ORDER BY e.sequence LIMIT ?"
@@ -137,8 +127,6 @@ class History:
         """The last so many charges of an analyst before an entry, or of all; newest first.
 
         Privacy: public parameters only.
-        >>> History.before.__name__
-        'before'
         """
         first = _BEYOND if sequence is None else sequence
         part = "AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?"
@@ -148,8 +136,6 @@ class History:
         """What the newest adoption of the record took over for an analyst; None without one.
 
         Privacy: public parameters only.
-        >>> History.adopted.__name__
-        'adopted'
         """
         query = (
             "SELECT sequence, time, act, population, analyst, event, memo, previous "

@@ -73,7 +73,6 @@ class Ledger:
     def open(cls, path: str | Path) -> "Ledger":
         """Open the file, or make it.
 
-        Privacy: none (touches no data).
         >>> Ledger.open("")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the ledger's path is empty; name a file.
@@ -83,13 +82,7 @@ class Ledger:
         return cls(Store.file(Path(path).absolute()))
 
     def close(self) -> None:
-        """Close the file; what was charged stays.
-
-        Privacy: none (touches no data).
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").close()
-        """
+        """Close the file; what was charged stays."""
         self._store.close()
 
     def add_account(self, holder: Holder | str, name: str, budget: Budget) -> None:
@@ -205,7 +198,6 @@ Nothing was run or charged.
     def payers(self, *, population: str, analyst: str) -> tuple[Account, Account]:
         """The two accounts that a charge is taken from.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -223,7 +215,6 @@ Nothing was run or charged.
     def account(self, holder: Holder | str, name: str) -> Account:
         """An account as it stands now.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -237,7 +228,6 @@ Nothing was run or charged.
     def find(self, holder: Holder | str, name: str) -> Account | None:
         """An account as it stands now, or None if there is none of this name.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Ledger.open(f"{folder}/vault/vault.db").find("analyst", "ana") is None
@@ -249,7 +239,6 @@ Nothing was run or charged.
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, populations first, by name.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Ledger.open(f"{folder}/vault/vault.db").accounts()
@@ -261,7 +250,6 @@ Nothing was run or charged.
     def accounts_after(self, holder: Holder | str, name: str, *, limit: int) -> tuple[Account, ...]:
         """The first so many accounts after one, populations first, by name.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -275,7 +263,6 @@ Nothing was run or charged.
     def remaining(self, holder: Holder | str, name: str) -> Remaining:
         """What an account can still admit, rounded down.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -288,7 +275,6 @@ Nothing was run or charged.
     def available(self, *, population: str, analyst: str) -> Remaining:
         """What both accounts together can still admit from one query, rounded down.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -371,7 +357,6 @@ Nothing was run or charged.
     def verify(self) -> Verification:
         """Check the chain of hashes and recompute every account's totals from the entries.
 
-        Privacy: none (touches no data).
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Ledger.open(f"{folder}/vault/vault.db").verify().sound
@@ -405,12 +390,7 @@ Nothing was run or charged.
 
 
 def open_account(book: Book, account: Account) -> None:
-    """Inside a transaction: open the account unless it is there with the same budget.
-
-    Privacy: none (touches no data).
-    >>> callable(open_account)
-    True
-    """
+    """Inside a transaction: open the account unless it is there with the same budget."""
     known = book.find(account.holder, account.name)
     if known is None:
         if account.holder is Holder.ANALYST:

@@ -54,12 +54,7 @@ class Quota:
         self._used: Counter[str] = Counter()
 
     def used(self, analyst: str, reading: Callable[[], AbstractContextManager[Connection]]) -> int:
-        """The bytes that are stored for an analyst now.
-
-        Privacy: none (touches no data).
-        >>> Quota.used.__name__
-        'used'
-        """
+        """The bytes that are stored for an analyst now."""
         with self._lock, reading() as connection:
             for table, query in _ROWS.items():
                 known = (MARK,) * (table == "states") + (self._seen[table],)

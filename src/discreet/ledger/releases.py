@@ -32,8 +32,6 @@ class Listed:
     """A release in a list: its number in the order of all, and the charge that paid for it.
 
     Privacy: public parameters only.
-    >>> Listed.__slots__
-    ('number', 'receipt')
     """
 
     number: int
@@ -45,8 +43,6 @@ class Release:
     """A released answer with the charge that paid for it.
 
     Privacy: post-processing.
-    >>> Release.__slots__
-    ('key', 'body', 'receipt')
     """
 
     key: str
@@ -188,8 +184,6 @@ def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     """Inside a transaction: keep a release that a charge of this vault paid for.
 
     Privacy: post-processing: the body is noisy already.
-    >>> callable(keep)
-    True
     """
     query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
     found = book.connection.execute(query, (receipt.sequence,)).fetchone()

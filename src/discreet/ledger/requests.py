@@ -47,7 +47,6 @@ _KINDS = {  # what the record calls a failure, whatever its class is called
 class Request:
     """A key of the asker's own, and the question it stands for.
 
-    Privacy: none (touches no data).
     >>> Request.of("2025-07", "SELECT COUNT(*) FROM visits", {"epsilon": "1/10"}).key
     '2025-07'
     """
@@ -59,11 +58,10 @@ class Request:
     def of(cls, key: str, sql: str, options: Mapping[str, str]) -> "Request":
         """The request for a question as it was asked, with its price.
 
-        Privacy: none (touches no data).
         >>> Request.of("", "SELECT 1", {})
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the key '' cannot be used; write 1 to 128 visible ASCII \
-characters without spaces. Nothing was run or charged.
+        characters without spaces. Nothing was run or charged.
         """
         given: object = key
         if not isinstance(given, str) or not _KEY.fullmatch(given):
@@ -97,8 +95,6 @@ class Requests:
         receipt of a charge of which nothing has come yet.
 
         Privacy: post-processing; a failure after a charge is an output too.
-        >>> Requests.find.__name__
-        'find'
         """
         self._store.check()
         query = "SELECT question, entry FROM requests WHERE analyst = ? AND key = ?"
@@ -121,8 +117,6 @@ class Requests:
         """The seconds that the charge of a request recorded for its outcome, while there is none.
 
         Privacy: none (touches no data): public facts of the record.
-        >>> Requests.pending.__name__
-        'pending'
         """
         query = (
             "SELECT e.memo FROM requests q JOIN entries e ON e.sequence = q.entry "
@@ -136,12 +130,7 @@ class Requests:
         return None if row is None else float(json.loads(row[0]).get("answer_seconds", 0))
 
     def bind(self, analyst: str, request: Request, receipt: Receipt) -> None:
-        """Tie a request to an answer that was paid for before.
-
-        Privacy: none (touches no data).
-        >>> Requests.bind.__name__
-        'bind'
-        """
+        """Tie a request to an answer that was paid for before."""
         self._store.share(lambda book: bind(book, analyst, request, receipt.sequence))
 
     def settle(self, key: str, receipt: Receipt, body: bytes) -> Release | None:
@@ -150,8 +139,6 @@ class Requests:
         Where a failure was kept first, that is raised: of several who work on one charge, one is
         heard.
         Privacy: one charge pays for one release, whoever finishes it.
-        >>> Requests.settle.__name__
-        'settle'
         """
 
         def write(book: Book) -> tuple[bool, str | None]:
@@ -171,8 +158,6 @@ class Requests:
         before; the answer where one was.
 
         Privacy: post-processing: the words go out.
-        >>> Requests.fail.__name__
-        'fail'
         """
         row = (receipt.sequence, _KINDS.get(type(failure), "DiscreetError"), str(failure))
 
@@ -189,10 +174,6 @@ class Requests:
     def adopted_since(self, receipt: Receipt) -> bool:
         """Whether the custodian adopted the record after a charge: what came of it may be
         forgotten.
-
-        Privacy: none (touches no data).
-        >>> Requests.adopted_since.__name__
-        'adopted_since'
         """
         query = "SELECT 1 FROM entries WHERE sequence > ? AND act = 'adopt' LIMIT 1"
         with self._store.reading() as connection:
@@ -228,12 +209,7 @@ def unanswered_text(receipt: Receipt, message: str) -> str:
 
 
 def check_unbound(book: Book, analyst: str, request: Request) -> None:
-    """Inside a transaction: refuse a request that is tied to an entry already.
-
-    Privacy: none (touches no data).
-    >>> callable(check_unbound)
-    True
-    """
+    """Inside a transaction: refuse a request that is tied to an entry already."""
     query = "SELECT 1 FROM requests WHERE analyst = ? AND key = ?"
     if book.connection.execute(query, (analyst, request.key)).fetchone() is not None:
         raise Unavailable(
@@ -243,12 +219,7 @@ def check_unbound(book: Book, analyst: str, request: Request) -> None:
 
 
 def bind(book: Book, analyst: str, request: Request, entry: int) -> None:
-    """Inside a transaction: tie a request to an entry, unless it is tied already.
-
-    Privacy: none (touches no data).
-    >>> callable(bind)
-    True
-    """
+    """Inside a transaction: tie a request to an entry, unless it is tied already."""
     check_unbound(book, analyst, request)
     row = (analyst, request.key, request.question, entry)
     book.connection.execute("INSERT INTO requests VALUES (?, ?, ?, ?)", row)

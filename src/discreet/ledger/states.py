@@ -42,7 +42,6 @@ class Change:
 def service_name(name: str) -> str:
     """Check that a service can be called so, and hand the name back.
 
-    Privacy: none (touches no data).
     >>> service_name("fièvre-2")
     'fièvre-2'
     """
@@ -81,7 +80,6 @@ class State:
     def next(self, body: bytes) -> Change:
         """The change that follows this state.
 
-        Privacy: none (touches no data).
         >>> State("ana", "fever", "monitor", 1, 7, b"").next(b"more").version
         2
         """
@@ -98,7 +96,6 @@ class State:
 class Begun:
     """A service in a list: the number of its first state, its name and its kind.
 
-    Privacy: none (touches no data).
     >>> Begun(7, "fever", "monitor").name
     'fever'
     """
@@ -130,8 +127,6 @@ class States:
         A state that was written before the custodian adopted the record is refused: what happened
         since may be forgotten.
         Privacy: for the service itself; the record is checked first.
-        >>> States.newest.__name__
-        'newest'
         """
         found, adopted = self._found(name, analyst)
         if found is not None and found.entry < adopted:
@@ -147,8 +142,6 @@ class States:
 
         For what can begin anew under its old name, because nothing it said can be replayed.
         Privacy: for the service itself; the record is checked first.
-        >>> States.standing.__name__
-        'standing'
         """
         found, adopted = self._found(name, analyst)
         if found is None:
@@ -170,32 +163,17 @@ class States:
         return None if row is None else _state(row), adopted
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
-        """The names of an analyst's services of a kind, oldest first.
-
-        Privacy: none (touches no data).
-        >>> States.names.__name__
-        'names'
-        """
+        """The names of an analyst's services of a kind, oldest first."""
         found = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
         return tuple(each.name for each in found)
 
     def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
-        """The first so many of an analyst's services of a kind after a number, oldest first.
-
-        Privacy: none (touches no data).
-        >>> States.begun_after.__name__
-        'begun_after'
-        """
+        """The first so many of an analyst's services of a kind after a number, oldest first."""
         query = f"{_BEGUN} AND kind = ? AND number > ? ORDER BY number LIMIT ?"
         return self._begun(query, (analyst, kind, number, limit))
 
     def begun_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
-        """The last so many of an analyst's services before a number, or of all, newest first.
-
-        Privacy: none (touches no data).
-        >>> States.begun_before.__name__
-        'begun_before'
-        """
+        """The last so many of an analyst's services before a number, or of all, newest first."""
         query = f"{_BEGUN} AND number < ? ORDER BY number DESC LIMIT ?"
         return self._begun(query, (analyst, _BEYOND if number is None else number, limit))
 
@@ -204,23 +182,13 @@ class States:
             return tuple(Begun(*row) for row in connection.execute(query, values).fetchall())
 
     def has(self, name: str, *, analyst: str, kind: str) -> bool:
-        """Whether an analyst has a service of this kind and name.
-
-        Privacy: none (touches no data).
-        >>> States.has.__name__
-        'has'
-        """
+        """Whether an analyst has a service of this kind and name."""
         query = "SELECT kind FROM states WHERE analyst = ? AND name = ? AND version = 1"
         with self._store.reading() as connection:
             return bool(connection.execute(query, (analyst, name)).fetchone() == (kind,))
 
     def holders(self, *, kind: str) -> tuple[str, ...]:
-        """Who has services of a kind, oldest first.
-
-        Privacy: none (touches no data).
-        >>> States.holders.__name__
-        'holders'
-        """
+        """Who has services of a kind, oldest first."""
         query = (
             "SELECT analyst, min(number) FROM states WHERE kind = ? AND version = 1 "
             "GROUP BY analyst ORDER BY 2"
@@ -229,21 +197,12 @@ class States:
             return tuple(row[0] for row in connection.execute(query, (kind,)).fetchall())
 
     def put(self, change: Change) -> State:
-        """Move a service on; durable on return. `Stale` if somebody else did so first.
-
-        Privacy: none (touches no data).
-        >>> States.put.__name__
-        'put'
-        """
+        """Move a service on; durable on return. `Stale` if somebody else did so first."""
         return self._store.share(lambda book: move(book, change))
 
     def introduce(self, change: Change) -> State:
         """The same for somebody who may be new here: refused where another's name differs in
         capitals or forms of letters only.
-
-        Privacy: none (touches no data).
-        >>> States.introduce.__name__
-        'introduce'
         """
 
         def write(book: Book) -> State:
@@ -257,9 +216,6 @@ def check_name(book: Book, name: str) -> None:
     """Inside a transaction: refuse a new name that a reader takes for one that is there.
 
     A name that is there already stays, whatever others are: vaults of old may have both.
-    Privacy: none (touches no data).
-    >>> callable(check_name)
-    True
     """
     budgets = "SELECT name FROM accounts WHERE holder = ?"
     known = {row[0] for row in book.connection.execute(budgets, (Holder.ANALYST.value,)).fetchall()}
@@ -276,12 +232,7 @@ def check_name(book: Book, name: str) -> None:
 
 
 def move(book: Book, change: Change) -> State:
-    """Inside a transaction: the next state of a service, or `Stale`.
-
-    Privacy: none (touches no data).
-    >>> callable(move)
-    True
-    """
+    """Inside a transaction: the next state of a service, or `Stale`."""
     connection = book.connection
     query = (
         "SELECT version, kind FROM states WHERE analyst = ? AND name = ? "

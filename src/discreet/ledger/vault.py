@@ -30,7 +30,6 @@ _VARIABLE = "DISCREET_VAULT"
 def is_vault(folder: Path) -> bool:
     """Whether a folder holds a ledger, or says on which server it is.
 
-    Privacy: none (touches no data).
     >>> is_vault(Path("no such folder"))
     False
     """
@@ -40,7 +39,6 @@ def is_vault(folder: Path) -> bool:
 def seal_beside(folder: Path) -> Path | None:
     """The folder with the seal of a vault that is, or was, in a folder; None if there is none.
 
-    Privacy: none (touches no data).
     >>> seal_beside(Path("no such folder")) is None
     True
     """
@@ -51,7 +49,6 @@ def seal_beside(folder: Path) -> Path | None:
 def vault_around(path: Path) -> Path | None:
     """The vault that a file or folder is in or is, links followed; None if there is none.
 
-    Privacy: none (touches no data).
     >>> vault_around(Path("no such folder")) is None
     True
     """
@@ -73,7 +70,6 @@ def _names_server(file: Path) -> bool:
 def folder_of(place: str | Path, folder: str | Path | None = None) -> Path:
     """The local folder of a vault; beside a server's URL it is named apart or by DISCREET_VAULT.
 
-    Privacy: none (touches no data).
     >>> folder_of("postgresql://db.example/ledger", "vault").name
     'vault'
     >>> folder_of("")
@@ -141,7 +137,6 @@ class Vault:
         A postgresql:// URL keeps the ledger on a server, for several curators; the folder, named
         apart, remembers it and can be opened by itself from then on.
 
-        Privacy: none (touches no data).
         >>> Vault.open("")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the vault's folder is empty; name one.
@@ -158,13 +153,7 @@ class Vault:
         return cls(where, Store.file(where / FILE), floor)
 
     def close(self) -> None:
-        """Close the connections; the vault can be opened again.
-
-        Privacy: none (touches no data).
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").close()
-        """
+        """Close the connections; the vault can be opened again."""
         self._store.close()
 
     def __enter__(self) -> "Vault":

@@ -24,7 +24,6 @@ class Verification:
     """What a check of the ledger found; `bad` is the first sequence number that is not sound.
 
     `head` is the newest hash: kept elsewhere, it shows later that nothing before it was rewritten.
-    Privacy: none (touches no data).
     >>> Verification(entries=0, head=FIRST, bad=None, problem=None).sound
     True
     """
@@ -38,7 +37,6 @@ class Verification:
     def sound(self) -> bool:
         """Whether nothing was found.
 
-        Privacy: none (touches no data).
         >>> Verification(entries=3, head="", bad=2, problem="entry 2 was changed.").sound
         False
         """
@@ -48,7 +46,6 @@ class Verification:
 class Broken(Exception):
     """The first thing found wrong, and where.
 
-    Privacy: none (touches no data).
     >>> Broken(5, "entry 5 is missing.").bad
     5
     """
@@ -102,7 +99,6 @@ def _from_adopted(entry: Entry, fresh: Account) -> Account:
 class Replay:
     """The entries followed so far, and the accounts as these make them.
 
-    Privacy: none (touches no data).
     >>> Replay().count
     0
     """
@@ -117,7 +113,6 @@ class Replay:
     def find(self, holder: Holder, name: str) -> Account | None:
         """The account as the entries make it.
 
-        Privacy: none (touches no data).
         >>> Replay().find(Holder.ANALYST, "ana") is None
         True
         """
@@ -144,7 +139,6 @@ class Replay:
     def after(self, last: tuple[int, str, str], accounts: Iterable[Account]) -> "Replay":
         """This replay moved on by entries that the ledger itself has just written.
 
-        Privacy: none (touches no data).
         >>> Replay().after((2, "2025", "ab"), []).count
         2
         """
@@ -158,7 +152,6 @@ class Replay:
     def skip(self, sequence: int, time: str, seal: str) -> None:
         """Pass over an entry that was adopted as it stands.
 
-        Privacy: none (touches no data).
         >>> made = Replay()
         >>> made.skip(3, "2025", "ab")
         >>> made.count
@@ -169,7 +162,6 @@ class Replay:
     def take(self, row: list[Any], written: str, history: Callable[[], Iterable[Any]]) -> None:
         """Check the next entry against the ones before and carry it out.
 
-        Privacy: none (touches no data).
         >>> Replay().take([2, "", "open", None, "ana", "{}", "{}", ""], "ab", list)
         Traceback (most recent call last):
         discreet.ledger.verification.Broken: entry 1 is missing.
@@ -181,11 +173,7 @@ class Replay:
         self.count, self.seal, self.time = entry.sequence, written, entry.time
 
     def check_head(self, head: tuple[int, str] | None) -> None:
-        """The newest entry must be the one that was written last.
-
-        Privacy: none (touches no data).
-        >>> Replay().check_head(None)
-        """
+        """The newest entry must be the one that was written last."""
         sequence, seal = head or (0, FIRST)
         if self.count < sequence:
             raise Broken(self.count + 1, f"entry {self.count + 1} is missing.")
@@ -193,11 +181,7 @@ class Replay:
             raise Broken(self.count, f"entry {self.count} is not the one that was written last.")
 
     def check_accounts(self, accounts: Iterable[Account]) -> None:
-        """The accounts must have the totals of their entries.
-
-        Privacy: none (touches no data).
-        >>> Replay().check_accounts([])
-        """
+        """The accounts must have the totals of their entries."""
         kept = {(account.holder, account.name): account for account in accounts}
         for key in sorted(self._found.keys() | kept.keys()):
             if self._settled(key) != kept.get(key):
@@ -231,7 +215,6 @@ def verify(
 ) -> Verification:
     """Check entry rows (with their hash last) against each other, the head and the accounts.
 
-    Privacy: none (touches no data).
     >>> verify([], (0, FIRST), [])
     Verification(entries=0, head='discreet ledger 1', bad=None, problem=None)
     """
@@ -250,7 +233,6 @@ def verify(
 def found_by(walk: Callable[[], None], made: Replay) -> Verification:
     """What a walk along the record found.
 
-    Privacy: none (touches no data).
     >>> found_by(lambda: None, Replay()).sound
     True
     """

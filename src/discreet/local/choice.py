@@ -26,7 +26,6 @@ __all__ = ["Candidate", "candidates", "choose", "choose_number"]
 class Candidate:
     """A randomizer with the variance of its estimated counts, per report.
 
-    Privacy: none (touches no data).
     >>> candidates(categories=2, epsilon=1)[0].randomizer
     KaryResponse(epsilon=Fraction(1, 1), categories=2)
     """
@@ -45,7 +44,6 @@ def candidates(
     """Every randomizer whose reports are short enough, the least variance first.
 
     The variance is the mean over the categories, which no distribution of answers changes.
-    Privacy: none (touches no data).
     >>> [type(c.randomizer).__name__ for c in candidates(categories=100, epsilon=1)][:2]
     ['SubsetSelection', 'UnaryEncoding']
     """

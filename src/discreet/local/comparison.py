@@ -16,7 +16,6 @@ __all__ = ["Comparison", "compare", "people_needed"]
 class Comparison:
     """The standard deviations of one count at the same epsilon, in people.
 
-    Privacy: none (touches no data).
     >>> compare(people=20_000, epsilon=1).ratio
     100.0
     """
@@ -30,7 +29,6 @@ class Comparison:
     def ratio(self) -> float:
         """How many times larger the local error is: sqrt(n/2) for a count.
 
-        Privacy: none (touches no data).
         >>> round(compare(people=200, epsilon=0.1).ratio, 9)
         10.0
         """
@@ -63,7 +61,6 @@ def compare(*, people: int, epsilon: Number) -> Comparison:
 def people_needed(*, error: Number, epsilon: Number) -> int:
     """How many people a local survey needs for a share with this standard error.
 
-    Privacy: none (touches no data).
     >>> people_needed(error=0.01, epsilon=1)
     9207
     """

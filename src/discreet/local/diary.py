@@ -100,7 +100,6 @@ class Diary:
         """The most it can come to if each question is answered at most so many times.
 
         Known before anyone answers.
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Diary({"smokes": KaryResponse(epsilon=0.5)}).limit({"smokes": 2})
         Pure(epsilon=Fraction(1, 1))

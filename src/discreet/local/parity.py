@@ -35,7 +35,6 @@ def parity_distance(*, width: int, epsilon: Number) -> Fraction:
     the cases apart with an advantage above n times it, while a curator answers the question with
     an error that does not depend on the width. A case of the bound for local mechanisms in
     [DMNS06, Sec. 4.1], which holds for every local randomizer and most parities.
-    Privacy: none (touches no data).
     >>> float(parity_distance(width=20, epsilon=1)) < 2e-6
     True
     """
@@ -50,7 +49,6 @@ def parity_information(*, width: int, epsilon: Number) -> Fraction:
     The chi-square divergence of a report on answers with that parity from one on uniform answers,
     averaged over the 2^width - 1 parities, is at most sinh(epsilon/2)^2/(2^width - 1), rounded up
     here; docs/proofs/local_parities.md has the proof, by Parseval. It sharpens [DMNS06, Lemma 4.3].
-    Privacy: none (touches no data).
     >>> round(float(parity_information(width=1, epsilon=1)), 4)
     0.2715
     """
@@ -67,7 +65,6 @@ def parity_people(*, width: int, epsilon: Number, right: Number = 0.9) -> int:
     of the parities, between answers that all have the parity and answers that all have not. Grows
     as 2^width; a curator who hears the question needs a number that does not grow at all. Sharper
     than the order 2^(width/3) of [DMNS06, Prop. 4.2].
-    Privacy: none (touches no data).
     >>> [parity_people(width=width, epsilon=1) for width in (4, 8, 16)]
     [6, 101, 25744]
     """

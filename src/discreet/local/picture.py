@@ -31,7 +31,6 @@ _OFTEN = 0.9
 class Measured:
     """Root mean square errors of one count, over repeated made-up surveys, in people.
 
-    Privacy: none (made-up people).
     >>> Measured(people=100, local=9.0, central=1.5).people
     100
     """
@@ -70,7 +69,6 @@ def comparison_chart(*, epsilon: Number = 1, measured: Sequence[Measured] = ()) 
     """The error of a count against the number of people: the root of n, and none at all.
 
     Lines are the closed forms of `compare`, points what was measured.
-    Privacy: none (touches no data).
     >>> len(comparison_chart(epsilon=1)["layer"])
     2
     """
@@ -100,7 +98,6 @@ def parity_need(
     """How many made-up people a survey, and a curator, needed to be right nine times in ten.
 
     By doubling from 2.
-    Privacy: none (made-up people).
     >>> survey, curator = parity_need(width=2, epsilon=2, trials=20)
     >>> survey >= 2 and curator >= 2
     True
@@ -123,7 +120,6 @@ def parity_chart(
     """The people needed for a parity of d bits: the bound for every local survey, and measured.
 
     `needed` has what `parity_need` found for some widths: of a survey, and of a curator.
-    Privacy: none (made-up people).
     >>> len(parity_chart(needed={2: (16, 4)})["layer"])
     2
     """

@@ -62,7 +62,6 @@ class PrefixExtension:
     def epsilon(self) -> Fraction:
         """The epsilon of one report.
 
-        Privacy: none (touches no data).
         >>> PrefixExtension(epsilon=1, width=32).epsilon
         Fraction(1, 1)
         """

@@ -30,7 +30,6 @@ class Randomizer(Protocol):
     def cells(self) -> int:
         """How many counts summarise any number of reports.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).cells
         4
@@ -40,7 +39,6 @@ class Randomizer(Protocol):
     def report_bits(self) -> int:
         """How many bits one report takes.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).report_bits
         2
@@ -49,7 +47,6 @@ class Randomizer(Protocol):
     def loss(self) -> Pure:
         """The cost of one report to the person who answers.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=0.5, categories=4).loss().epsilon
         Fraction(1, 2)
@@ -82,16 +79,12 @@ class CategoryRandomizer(Randomizer, Protocol):
     whichever the two are ("pure" in [WBLJ17, Sec. 3]): the counts of support, made unbiased, are
     the estimate.
     Privacy: as `loss` says, for each report.
-    >>> from discreet.local.randomizers.kary import KaryResponse
-    >>> isinstance(KaryResponse(epsilon=1, categories=4), CategoryRandomizer)
-    True
     """
 
     @property
     def categories(self) -> int:
         """The number k of possible answers.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> KaryResponse(epsilon=1, categories=4).categories
         4
@@ -100,7 +93,6 @@ class CategoryRandomizer(Randomizer, Protocol):
     def chances(self) -> tuple[Fraction, Fraction]:
         """The probabilities of support, for the person's category and for each other one.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> [round(float(chance), 3) for chance in KaryResponse(epsilon=1, categories=4).chances()]
         [0.475, 0.175]
@@ -121,16 +113,12 @@ class NumberRandomizer(Randomizer, Protocol):
     """A randomizer of numbers in a public range, on a public lattice.
 
     Privacy: as `loss` says, for each report.
-    >>> from discreet.local.randomizers.one_bit import OneBit
-    >>> isinstance(OneBit(epsilon=1, lower=0, upper=10, step=1), NumberRandomizer)
-    True
     """
 
     @property
     def lattice(self) -> Lattice:
         """The public range and step.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=0.5).lattice.step
         Fraction(1, 2)
@@ -139,7 +127,6 @@ class NumberRandomizer(Randomizer, Protocol):
     def decoded(self) -> NDArray[np.float64]:
         """The number that each cell stands for; its expectation is the answer on the lattice.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=1).decoded().round(3).tolist()
         [-2.164, 2.164]
@@ -158,7 +145,6 @@ class NumberRandomizer(Randomizer, Protocol):
     def rounding(self) -> Fraction:
         """The most by which an answer within the range differs from its place on the lattice.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.one_bit import OneBit
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=0.5).rounding
         Fraction(1, 4)

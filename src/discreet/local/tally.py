@@ -53,7 +53,6 @@ class Tally:
     def empty(cls, randomizer: Randomizer) -> "Tally":
         """The tally of no report.
 
-        Privacy: none (touches no data).
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.empty(KaryResponse(epsilon=1)).reports
         0

@@ -52,7 +52,6 @@ class HammingNoise:
     def flip_bounds(self, digits: int = 40) -> tuple[Fraction, Fraction]:
         """Rationals below and above the probability that a bit is flipped.
 
-        Privacy: none (touches no data).
         >>> low, high = HammingNoise(scale=1, dimension=1).flip_bounds()
         >>> low < high and round(float(low), 6)
         0.268941
@@ -80,7 +79,6 @@ class HammingNoise:
     def error(self, confidence: Number) -> float:
         """The smallest number of flipped bits that is not exceeded with this probability.
 
-        Privacy: none (touches no data).
         >>> HammingNoise(scale=1, dimension=100).error(0.95)
         34.0
         """

@@ -22,7 +22,6 @@ class Mechanism(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Loss:
         """The cost of one release of a query with this sensitivity.
 
-        Privacy: none (touches no data).
         >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> DiscreteLaplace(scale=1).loss(Sensitivity.single(3)).epsilon
         Fraction(3, 1)
@@ -32,15 +31,11 @@ class Mechanism(Protocol):
         """The noisy version of an exact value.
 
         Privacy: as `loss` says.
-        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-        >>> isinstance(DiscreteLaplace(scale=1).release(7), int)
-        True
         """
 
     def error(self, confidence: Number) -> float:
         """A half-width that holds with this probability, known before any release.
 
-        Privacy: none (touches no data).
         >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> DiscreteLaplace(scale=1).error(0.95)
         3.0

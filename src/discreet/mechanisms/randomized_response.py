@@ -95,7 +95,6 @@ class RandomizedResponse:
     def truth_bounds(self, digits: int = 40) -> tuple[Fraction, Fraction]:
         """Rationals below and above the probability of keeping the category.
 
-        Privacy: none (touches no data).
         >>> low, high = RandomizedResponse(epsilon=1).truth_bounds()
         >>> low < high and round(float(low), 6)
         0.731059
@@ -158,7 +157,6 @@ class RandomizedResponse:
     def error(self, confidence: Number, *, reports: int = 1) -> float:
         """The half-width of the estimated share of one category, by Hoeffding's inequality.
 
-        Privacy: none (touches no data).
         >>> round(RandomizedResponse.two_coins().error(0.95, reports=10_000), 4)
         0.0272
         """

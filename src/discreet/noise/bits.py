@@ -23,32 +23,20 @@ class BitSource(Protocol):
 
     Privacy: mechanisms are proved for perfect bits; AES-CTR under a secret key is
     indistinguishable from them if AES is a pseudorandom permutation.
-    >>> isinstance(system.bits(8), int)
-    True
     """
 
     def fill(self, buffer: NDArray[np.uint8]) -> None:
-        """Overwrite a contiguous byte array with uniform bytes.
-
-        Privacy: none (touches no data).
-        >>> system.fill(np.empty(4, dtype=np.uint8))
-        """
+        """Overwrite a contiguous byte array with uniform bytes."""
 
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits.
 
-        Privacy: none (touches no data).
         >>> 0 <= system.bits(3) < 8
         True
         """
 
     def fresh(self) -> "BitSource":
-        """A source for one release, which shares no key with what was drawn before.
-
-        Privacy: none (touches no data).
-        >>> isinstance(system.fresh().bits(8), int)
-        True
-        """
+        """A source for one release, which shares no key with what was drawn before."""
 
 
 class _Stream:
@@ -106,11 +94,7 @@ class SystemBits:
         raise InvalidValue("a SystemBits cannot be pickled or copied; make a new one.")
 
     def fill(self, buffer: NDArray[np.uint8]) -> None:
-        """Overwrite a contiguous byte array with uniform bytes.
-
-        Privacy: none (touches no data).
-        >>> SystemBits().fill(np.empty(4, dtype=np.uint8))
-        """
+        """Overwrite a contiguous byte array with uniform bytes."""
         with self._lock:
             done = 0
             while done < len(buffer):
@@ -126,7 +110,6 @@ class SystemBits:
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits.
 
-        Privacy: none (touches no data).
         >>> SystemBits().bits(0)
         0
         """
@@ -137,7 +120,6 @@ class SystemBits:
 
         Two machines resumed from one snapshot hold the same keys. The operating system learns of
         that from the hypervisor; this process does not, so no key outlives a release.
-        Privacy: none (touches no data).
         >>> SystemBits().fresh().bits(128) != SystemBits().fresh().bits(128)
         True
         """

@@ -113,7 +113,6 @@ def _drawn(law: Law, size: int | None, bits: BitSource) -> int | NDArray[Any]:
 def draw(law: Law, size: int, bits: BitSource, margin: Margin = PROVED) -> Integers:
     """`size` independent draws from a law whose spread is below 2**52.
 
-    Privacy: none (touches no data).
     >>> from fractions import Fraction
     >>> draw(Laplace(Fraction(1, 1000)), 2, system).tolist()
     [0, 0]

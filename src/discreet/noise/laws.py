@@ -18,7 +18,6 @@ Interval = tuple[int, int]  # lower and upper bound of a number in [0, 1], times
 class Weights:
     """Brackets of exp(-f(h * stride)) for h = 0, 1, ... and of the sum of all later ones.
 
-    Privacy: none (touches no data).
     >>> Laplace(Fraction(1)).weights(stride=1, precision=64, until=32).precision
     64
     """
@@ -32,7 +31,6 @@ class Weights:
 class Law(Protocol):
     """A law symmetric about 0 (`centre` 1: zero has one cell) or about -1/2 (`centre` 0).
 
-    Privacy: none (touches no data).
     >>> Laplace(Fraction(3)).spread
     3
     """
@@ -43,7 +41,6 @@ class Law(Protocol):
     def centre(self) -> int:
         """How far the magnitude of a negative value -1 - m lies beyond m.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(3)).centre
         0
         """
@@ -52,7 +49,6 @@ class Law(Protocol):
     def spread(self) -> int:
         """The scale, rounded down.
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(17)).spread
         4
         """
@@ -60,7 +56,6 @@ class Law(Protocol):
     def exponent(self, magnitude: int) -> Fraction:
         """f(magnitude), exactly.
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(2)).exponent(2)
         Fraction(1, 1)
         """
@@ -68,7 +63,6 @@ class Law(Protocol):
     def slope(self, stride: int) -> tuple[float, float]:
         """(a, b) near which f(x + y) - f(x) = y * (a + b * (2 * x + y)), to 2**-52 relative.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(2)).slope(1)
         (0.5, 0.0)
         """
@@ -76,7 +70,6 @@ class Law(Protocol):
     def weights(self, *, stride: int, precision: int, until: int) -> Weights:
         """Weights at multiples of `stride` until what is left is under 2**-until, or known well.
 
-        Privacy: none (touches no data).
         >>> len(Laplace(Fraction(1)).weights(stride=1, precision=64, until=32).lower)
         23
         """
@@ -115,7 +108,6 @@ def _collect(first: Interval, second: Interval, precision: int, until: int) -> W
 class Laplace:
     """P(x) proportional to exp(-|x| / scale).
 
-    Privacy: none (touches no data).
     >>> Laplace(Fraction(2)).exponent(3)
     Fraction(3, 2)
     """
@@ -126,7 +118,6 @@ class Laplace:
     def centre(self) -> int:
         """Zero has one cell of its own.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(2)).centre
         1
         """
@@ -136,7 +127,6 @@ class Laplace:
     def spread(self) -> int:
         """The scale, rounded down.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(5, 2)).spread
         2
         """
@@ -145,7 +135,6 @@ class Laplace:
     def exponent(self, magnitude: int) -> Fraction:
         """magnitude / scale.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(2)).exponent(1)
         Fraction(1, 2)
         """
@@ -154,7 +143,6 @@ class Laplace:
     def slope(self, stride: int) -> tuple[float, float]:
         """The exponent is linear.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(4)).slope(1)
         (0.25, 0.0)
         """
@@ -163,7 +151,6 @@ class Laplace:
     def weights(self, *, stride: int, precision: int, until: int) -> Weights:
         """A geometric series.
 
-        Privacy: none (touches no data).
         >>> Laplace(Fraction(1)).weights(stride=9, precision=64, until=32).rest[0] > 0
         True
         """
@@ -176,7 +163,6 @@ class Laplace:
 class Geometric:
     """P(x) proportional to exp(-m / scale), where m is x or -1 - x: fold it for a geometric.
 
-    Privacy: none (touches no data).
     >>> Geometric(Fraction(2)).exponent(3)
     Fraction(3, 2)
     """
@@ -187,7 +173,6 @@ class Geometric:
     def centre(self) -> int:
         """0 and -1 have equal weight.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(2)).centre
         0
         """
@@ -197,7 +182,6 @@ class Geometric:
     def spread(self) -> int:
         """The scale, rounded down.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(5, 2)).spread
         2
         """
@@ -206,7 +190,6 @@ class Geometric:
     def exponent(self, magnitude: int) -> Fraction:
         """magnitude / scale.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(2)).exponent(1)
         Fraction(1, 2)
         """
@@ -215,7 +198,6 @@ class Geometric:
     def slope(self, stride: int) -> tuple[float, float]:
         """As for the Laplace law.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(4)).slope(1)
         (0.25, 0.0)
         """
@@ -224,7 +206,6 @@ class Geometric:
     def weights(self, *, stride: int, precision: int, until: int) -> Weights:
         """As for the Laplace law.
 
-        Privacy: none (touches no data).
         >>> Geometric(Fraction(1)).weights(stride=1, precision=64, until=32).precision
         64
         """
@@ -235,7 +216,6 @@ class Geometric:
 class Gaussian:
     """P(x) proportional to exp(-x^2 / (2 variance)); the parameter, not the exact variance.
 
-    Privacy: none (touches no data).
     >>> Gaussian(Fraction(1)).exponent(2)
     Fraction(2, 1)
     """
@@ -246,7 +226,6 @@ class Gaussian:
     def centre(self) -> int:
         """Zero has one cell of its own.
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(1)).centre
         1
         """
@@ -256,7 +235,6 @@ class Gaussian:
     def spread(self) -> int:
         """The square root of the variance, rounded down.
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(10)).spread
         3
         """
@@ -265,7 +243,6 @@ class Gaussian:
     def exponent(self, magnitude: int) -> Fraction:
         """magnitude^2 / (2 variance).
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(2)).exponent(1)
         Fraction(1, 4)
         """
@@ -274,7 +251,6 @@ class Gaussian:
     def slope(self, stride: int) -> tuple[float, float]:
         """The exponent is quadratic.
 
-        Privacy: none (touches no data).
         >>> Gaussian(Fraction(2)).slope(1)
         (0.0, 0.25)
         """
@@ -283,7 +259,6 @@ class Gaussian:
     def weights(self, *, stride: int, precision: int, until: int) -> Weights:
         """Weights whose ratios form a geometric series.
 
-        Privacy: none (touches no data).
         >>> len(Gaussian(Fraction(1)).weights(stride=1, precision=64, until=32).lower)
         8
         """

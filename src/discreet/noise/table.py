@@ -25,7 +25,6 @@ class Table:
     Threshold i is floor(2**length * F(first + i)) for the distribution function F; the uniform u
     lies in cell first + (number of thresholds at or below it). A prefix equal to a threshold
     decides nothing. docs/proofs/noise.md proves it.
-    Privacy: none (touches no data).
     >>> from fractions import Fraction; from discreet.noise.laws import Laplace
     >>> table = tabulate(Laplace(Fraction(1)), stride=1, centre=1, length=32)
     >>> table.first, len(table.thresholds)
@@ -40,7 +39,6 @@ class Table:
     def array(self) -> NDArray[np.uint32]:
         """The thresholds of a table of at most 32 bits, and one that is never reached.
 
-        Privacy: none (touches no data).
         >>> from fractions import Fraction; from discreet.noise.laws import Laplace
         >>> int(tabulate(Laplace(Fraction(1)), stride=1, centre=1, length=32).array[0])
         0
@@ -51,7 +49,6 @@ class Table:
     def guide(self) -> "Guide":
         """The table indexed by the leading 16 bits, for large samples.
 
-        Privacy: none (touches no data).
         >>> from fractions import Fraction; from discreet.noise.laws import Laplace
         >>> len(tabulate(Laplace(Fraction(1)), stride=1, centre=1, length=32).guide.start)
         65536
@@ -71,7 +68,6 @@ def tabulate(law: Law, *, stride: int, centre: int, length: int) -> Table:
 
     With `centre` 1 (and stride 1) the cells are the integers themselves; with 0, cell h and
     cell -1 - h weigh the same.
-    Privacy: none (touches no data).
     >>> from fractions import Fraction; from discreet.noise.laws import Laplace
     >>> tabulate(Laplace(Fraction(1)), stride=1, centre=0, length=64).length
     64
@@ -91,7 +87,6 @@ def tabulate(law: Law, *, stride: int, centre: int, length: int) -> Table:
 class Guide:
     """For each 16-bit prefix the first threshold it may meet; negative where it meets several.
 
-    Privacy: none (touches no data).
     >>> Guide(np.zeros(2, np.int32), np.zeros(2, np.uint32)).start.tolist()
     [0, 0]
     """
@@ -128,7 +123,6 @@ def resolve(
 ) -> int:
     """The cell of a uniform whose first `length` bits are `prefix`, drawing more as needed.
 
-    Privacy: none (touches no data).
     >>> from fractions import Fraction; from discreet.noise.laws import Laplace
     >>> from discreet.noise.bits import system
     >>> resolve(Laplace(Fraction(1)), system, stride=1, centre=1, prefix=2**31, length=32)

@@ -77,24 +77,14 @@ class Plan:
 
     @property
     def error(self) -> dict[str, float | None]:
-        """The 95% half-width of every column; None where it depends on a secret count.
-
-        Privacy: none (touches no data).
-        >>> Plan.error.fget is not None
-        True
-        """
+        """The 95% half-width of every column; None where it depends on a secret count."""
         from discreet.plan.results.explain import error_of
 
         return error_of(self)
 
     @property
     def notes(self) -> "tuple[Note, ...]":
-        """What the answer will leave out and bound, and what its intervals will be about.
-
-        Privacy: none (touches no data).
-        >>> Plan.notes.fget is not None
-        True
-        """
+        """What the answer will leave out and bound, and what its intervals will be about."""
         from discreet.plan.results.notes import notes_of
 
         return notes_of(self)
@@ -104,8 +94,6 @@ class Plan:
         """Lower limits on what one unit contributes that would at least halve the noise.
 
         Privacy: none (touches no data): from the schema and the question alone.
-        >>> Plan.suggestions.fget is not None
-        True
         """
         from discreet.plan.results.suggest import suggestions
 
@@ -116,8 +104,6 @@ class Plan:
         """How long the engine and the noise may take, before it becomes whole steps of time.
 
         Privacy: none (touches no data): from the plan and declared facts.
-        >>> Plan.working_seconds.fget is not None
-        True
         """
         return working_seconds(self)
 
@@ -126,19 +112,12 @@ class Plan:
         """How long after the charge a remote answer can be seen, in whole steps of time.
 
         Privacy: none (touches no data): from the plan and declared facts.
-        >>> Plan.answer_seconds.fget is not None
-        True
         """
         return whole_steps(self.working_seconds, self.grid_seconds)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The engine codes of every public group, in order; none while keys are private.
-
-        Privacy: none (touches no data).
-        >>> Plan.groups.fget is not None
-        True
-        """
+        """The engine codes of every public group, in order; none while keys are private."""
         return groups(self.domains, limit=self.limit)
 
 
@@ -151,9 +130,6 @@ class Draft:
     tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
     `ways` are kept where they are proved; without them `supposed` rows of a group decide.
     `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
-    Privacy: none (touches no data).
-    >>> Draft.__name__
-    'Draft'
     """
 
     query: Query
@@ -191,20 +167,10 @@ class Draft:
 
     @property
     def counted(self) -> str:
-        """The engine's number of distinct units in a group.
-
-        Privacy: none (touches no data).
-        >>> Draft.counted.fget is not None
-        True
-        """
+        """The engine's number of distinct units in a group."""
         return "COUNT(*)" if self.table.unit is None else 'COUNT(DISTINCT "$unit")'
 
     @property
     def private(self) -> bool:
-        """Whether some keys are not known in advance.
-
-        Privacy: none (touches no data).
-        >>> Draft.private.fget is not None
-        True
-        """
+        """Whether some keys are not known in advance."""
         return any(domain.private for domain in self.domains)

@@ -61,12 +61,7 @@ Rule = Callable[[Draft], Draft]
 
 
 def read(draft: Draft) -> Draft:
-    """The rows that are aggregated: one table, or what joins and subqueries make of several.
-
-    Privacy: none (touches no data).
-    >>> read.__name__
-    'read'
-    """
+    """The rows that are aggregated: one table, or what joins and subqueries make of several."""
     tables = (draft.table, *(table for table, _ in draft.others))
     if tuple(each.name for each in tables) != draft.query.tables:  # the first private one pays
         raise UnsafeQuery("the tables are not those of the question. Nothing was run or charged.")
@@ -107,12 +102,7 @@ def read(draft: Draft) -> Draft:
 
 
 def resolve(draft: Draft) -> Draft:
-    """Keys become public domains; the condition is checked.
-
-    Privacy: none (touches no data).
-    >>> resolve.__name__
-    'resolve'
-    """
+    """Keys become public domains; the condition is checked."""
     columns = scope(draft.table, draft.dialect)
     domains = tuple(domain(key, columns, limit=draft.limit) for key in draft.query.keys)
     check_groups(domains, limit=draft.limit)
@@ -123,12 +113,7 @@ def resolve(draft: Draft) -> Draft:
 
 
 def bound_contribution(draft: Draft) -> Draft:
-    """How many rows and groups one unit can touch, from the schema and the question's options.
-
-    Privacy: none (touches no data).
-    >>> bound_contribution.__name__
-    'bound_contribution'
-    """
+    """How many rows and groups one unit can touch, from the schema and the question's options."""
     rows = draft.table.rows_per_unit
     most = draft.query.options.max_groups_contributed or rows
     in_all = prod(len(domain.codes) for domain in draft.domains)
@@ -145,8 +130,6 @@ def choose_groups(draft: Draft) -> Draft:
     """Whether the leading groups are chosen first, which leaves fewer groups to add noise to.
 
     Privacy: none (touches no data); public facts alone decide.
-    >>> choose_groups.__name__
-    'choose_groups'
     """
     assert draft.contribution is not None
     wanted = ordering(draft.query)
@@ -168,12 +151,7 @@ def choose_groups(draft: Draft) -> Draft:
 
 
 def measure(draft: Draft) -> Draft:
-    """The sums and counts that all aggregates together need, each of them once, and the picks.
-
-    Privacy: none (touches no data).
-    >>> measure.__name__
-    'measure'
-    """
+    """The sums and counts that all aggregates together need, each of them once, and the picks."""
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
     query = draft.query
@@ -225,12 +203,7 @@ def _picks(draft: Draft, aggregates: list[Aggregate]) -> list[tuple[tuple[Aggreg
 
 
 def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
-    """How the statistics of a question depend on the prices of its parts, and how many parts.
-
-    Privacy: none (touches no data).
-    >>> errors_at_price.__name__
-    'errors_at_price'
-    """
+    """How the statistics of a question depend on the prices of its parts, and how many parts."""
     count = len(draft.measures) + len(draft.picks)
     parts: list[dict[int, float]] = []
     for _, estimator in draft.estimators:
@@ -262,8 +235,6 @@ def choose_mechanism(draft: Draft) -> Draft:
 
     Privacy: `cost` is the sum of the losses of the chosen mechanisms [DR14, Cor. 3.15],
     [BS16, Lemma 1.7].
-    >>> choose_mechanism.__name__
-    'choose_mechanism'
     """
     price = draft.price
     if not isinstance(price, tuple):
@@ -304,12 +275,7 @@ def _selection(draft: Draft, price: Price) -> Selection | None:
 
 
 def emit(draft: Draft) -> Draft:
-    """The one statement that the engine will run.
-
-    Privacy: none (touches no data).
-    >>> emit.__name__
-    'emit'
-    """
+    """The one statement that the engine will run."""
     needed = [sql for each in draft.measures for _, sql in each.terms]
     if draft.selection is not None:
         needed.append(draft.selection.counted)
@@ -340,24 +306,14 @@ RULES: tuple[Rule, ...] = (
 
 
 def measured(draft: Draft) -> Draft:
-    """Apply the rules up to `measure`: what has to be released is known, its price is not.
-
-    Privacy: none (touches no data).
-    >>> measured.__name__
-    'measured'
-    """
+    """Apply the rules up to `measure`: what has to be released is known, its price is not."""
     for rule in RULES[: RULES.index(measure) + 1]:
         draft = rule(draft)
     return draft
 
 
 def plan(draft: Draft) -> Plan:
-    """Apply all rules.
-
-    Privacy: none (touches no data).
-    >>> plan.__name__
-    'plan'
-    """
+    """Apply all rules."""
     for rule in RULES:
         draft = rule(draft)
     return Plan(**{each.name: getattr(draft, each.name) for each in fields(Plan)})
@@ -379,8 +335,6 @@ def remade(
     """The plan that the same question at the same prices gives for its tables as they are now.
 
     Privacy: none (touches no data); what differs from it must not be run.
-    >>> remade.__name__
-    'remade'
     """
     return plan(
         Draft(

@@ -63,7 +63,6 @@ __all__ = [
 class Scan:
     """The rows of a registered table; `names` lists (column, new name) where a join renames.
 
-    Privacy: none (touches no data).
     >>> Scan("visits").names
     ()
     """
@@ -78,7 +77,6 @@ class Join:
 
     Two private sources are always joined on their unit as well, which is not in `on`. The right
     source of a "left" join is public; its columns are missing where nothing matches.
-    Privacy: none (touches no data).
     >>> Join("inner", Scan("visits"), Scan("codes"), (("code", "code"),)).kind
     'inner'
     """
@@ -93,7 +91,6 @@ class Join:
 class Rows:
     """A subquery without GROUP BY: rows that pass `where`, with these named columns.
 
-    Privacy: none (touches no data).
     >>> Rows(Scan("visits"), None, (("age", Field("age")),)).columns[0][0]
     'age'
     """
@@ -109,7 +106,6 @@ class PerUnit:
 
     `columns` are expressions over the aggregates count, sum, min and max of one unit's rows, and
     over keys by their names here.
-    Privacy: none (touches no data).
     >>> total = Aggregate(Statistic.SUM, Field("x"))
     >>> PerUnit(Scan("visits"), None, (), (("s", total),)).keys
     ()
@@ -129,7 +125,6 @@ Source = Scan | Join | Rows | PerUnit
 class Key:
     """One GROUP BY expression (never an aggregate) and its name in the result.
 
-    Privacy: none (touches no data).
     >>> Key("region", Field("region")).name
     'region'
     """
@@ -142,7 +137,6 @@ class Key:
 class Output:
     """One noisy result column: arithmetic over aggregates, or an interval end, with its name.
 
-    Privacy: none (touches no data).
     >>> Output("n", Aggregate(Statistic.ROWS, None)).name
     'n'
     """
@@ -170,7 +164,6 @@ class Options:
 
     `max_rows_contributed` is the most rows of one unit that are used of the whole source, so
     after its joins.
-    Privacy: none (touches no data).
     >>> Options().epsilon is None
     True
     """
@@ -187,7 +180,6 @@ class Query:
 
     `columns` gives the order of the result's columns: names of keys and outputs. In HAVING and
     ORDER BY, Field refers to a key or an output by its name in the result.
-    Privacy: none (touches no data).
     >>> count = Output("n", Aggregate(Statistic.ROWS, None))
     >>> Query(Scan("t"), None, (), (count,), ("n",)).tables
     ('t',)
@@ -207,7 +199,6 @@ class Query:
     def tables(self) -> tuple[str, ...]:
         """The tables the source reads, each once, from left to right.
 
-        Privacy: none (touches no data).
         >>> join = Join("inner", Scan("a"), Join("inner", Scan("b"), Scan("a"), ()), ())
         >>> Query(join, None, (), (), ()).tables
         ('a', 'b')

@@ -35,7 +35,6 @@ Value = Fraction | str | bool | date
 class Literal:
     """A constant; None is SQL's NULL. TRUE and 1 are different constants.
 
-    Privacy: none (touches no data).
     >>> Literal(Fraction(1, 2)).value
     Fraction(1, 2)
     """
@@ -55,7 +54,6 @@ class Literal:
 class Field:
     """A column of the table, by its name in the schema.
 
-    Privacy: none (touches no data).
     >>> Field("age").name
     'age'
     """
@@ -68,7 +66,6 @@ class Arithmetic:
     """left + right, left - right, left * right, or left / right.
 
     Over columns, division is by a non-zero constant only. Over aggregates it is the noisy ratio.
-    Privacy: none (touches no data).
     >>> Arithmetic("+", Field("a"), Literal(Fraction(1))).operator
     '+'
     """
@@ -82,7 +79,6 @@ class Arithmetic:
 class Floor:
     """The largest integer at most the operand.
 
-    Privacy: none (touches no data).
     >>> Floor(Field("age")).operand
     Field(name='age')
     """
@@ -94,7 +90,6 @@ class Floor:
 class Extreme:
     """The "least" or "greatest" of numbers; missing if any of them is, in every engine.
 
-    Privacy: none (touches no data).
     >>> Extreme("least", (Field("income"), Literal(Fraction(1000)))).side
     'least'
     """
@@ -107,7 +102,6 @@ class Extreme:
 class Compare:
     """left operator right, with =, <>, <, <=, > or >=.
 
-    Privacy: none (touches no data).
     >>> Compare(">", Field("age"), Literal(Fraction(40))).operator
     '>'
     """
@@ -121,7 +115,6 @@ class Compare:
 class Junction:
     """All ("and") or any ("or") of the parts.
 
-    Privacy: none (touches no data).
     >>> Junction("and", (Literal(True), Literal(False))).operator
     'and'
     """
@@ -134,7 +127,6 @@ class Junction:
 class Negation:
     """Not the operand.
 
-    Privacy: none (touches no data).
     >>> Negation(Literal(True)).operand
     Literal(value=True)
     """
@@ -146,7 +138,6 @@ class Negation:
 class Member:
     """Whether the operand equals one of the constants. LIKE on a category becomes this.
 
-    Privacy: none (touches no data).
     >>> len(Member(Field("region"), (Literal("north"), Literal("east"))).values)
     2
     """
@@ -159,7 +150,6 @@ class Member:
 class IsNull:
     """Whether the operand is missing.
 
-    Privacy: none (touches no data).
     >>> IsNull(Field("income")).operand
     Field(name='income')
     """
@@ -171,7 +161,6 @@ class IsNull:
 class Case:
     """The value of the first branch whose condition holds, else `otherwise`.
 
-    Privacy: none (touches no data).
     >>> Case(((Literal(True), Literal("a")),), Literal(None)).otherwise
     Literal(value=None)
     """
@@ -186,7 +175,6 @@ class DatePart:
 
     Of a datetime also hour, minute and second.
 
-    Privacy: none (touches no data).
     >>> DatePart("month", Field("day")).part
     'month'
     """
@@ -201,7 +189,6 @@ class DateTrunc:
 
     Of a datetime also the first second of its hour, minute or second.
 
-    Privacy: none (touches no data).
     >>> DateTrunc("month", Field("day")).unit
     'month'
     """
@@ -214,7 +201,6 @@ class DateTrunc:
 class Bucket:
     """WIDTH_BUCKET: 0 below lower, 1 to count in [lower, upper), count + 1 from upper on.
 
-    Privacy: none (touches no data).
     >>> Bucket(Field("age"), Fraction(0), Fraction(100), 10).count
     10
     """
@@ -228,7 +214,6 @@ class Bucket:
 class Statistic(StrEnum):
     """The aggregates that can be asked for.
 
-    Privacy: none (touches no data).
     >>> Statistic("avg")
     <Statistic.AVERAGE: 'avg'>
     """
@@ -259,7 +244,6 @@ class Aggregate:
 
     Covariance, correlation and regression take a second expression, as SQL does: y, then x.
     A quantile has its fraction, between 0 and 1.
-    Privacy: none (touches no data).
     >>> Aggregate(Statistic.ROWS, None).statistic
     <Statistic.ROWS: 'count(*)'>
     """

@@ -132,7 +132,6 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
     """Read one question about the tables, or refuse it with UnsafeQuery.
 
     Equal questions in other spacing, capitals, parentheses or table aliases give equal queries.
-    Privacy: none (touches no data).
     >>> from discreet.schema import Column
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> parse("select avg(v.age) from visits v where (age > 17)", {"visits": visits}).columns

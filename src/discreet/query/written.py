@@ -31,7 +31,6 @@ __all__ = ["conjunction", "written"]
 def written(expression: Expression) -> str:
     """The expression as SQL; columns stand by their own names, of one table.
 
-    Privacy: none (touches no data).
     >>> written(Compare(">", Field("select"), Literal(Fraction(-5, 2))))
     '"select" > -2.5'
     """
@@ -65,7 +64,6 @@ def written(expression: Expression) -> str:
 def conjunction(*conditions: str) -> str:
     """All of these conditions, as SQL; empty ones are left out.
 
-    Privacy: none (touches no data).
     >>> conjunction("", "a = 1 OR b = 1"), conjunction("a = 1", "b = 1 OR c = 1")
     ('a = 1 OR b = 1', '(a = 1) AND (b = 1 OR c = 1)')
     """

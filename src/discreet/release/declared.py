@@ -80,12 +80,7 @@ class Release:
             raise InvalidValue("two tables of the release have the same name; rename one.")
 
     def plan(self, session: Session) -> "ReleasePlan":
-        """Price every part and compute its error. Costs nothing.
-
-        Privacy: none (touches no data).
-        >>> Release.plan.__name__
-        'plan'
-        """
+        """Price every part and compute its error. Costs nothing."""
         columns: dict[str, str] = {}
         aggregates: list[str] = []
         for each in self.tables:
@@ -130,8 +125,6 @@ class ReleasePlan:
     """A priced release: its parts, what they cost together, how far off they will be.
 
     Privacy: `cost` for the table's unit and relation; parameters are fixed before it is run.
-    >>> ReleasePlan.__name__
-    'ReleasePlan'
     """
 
     release: Release
@@ -144,19 +137,12 @@ class ReleasePlan:
         """The losses of all mechanisms.
 
         Privacy: under the table's unit and relation.
-        >>> ReleasePlan.losses.fget is not None
-        True
         """
         return tuple(loss for part in self.parts for loss in part.losses)
 
     @property
     def label(self) -> str:
-        """What it is called in the record and in refusals.
-
-        Privacy: none (touches no data).
-        >>> ReleasePlan.label.fget is not None
-        True
-        """
+        """What it is called in the record and in refusals."""
         return f"The release {self.release.title!r:.100}"
 
     @property
@@ -164,19 +150,12 @@ class ReleasePlan:
         """What is charged: at most the price.
 
         Privacy: composition of all parts [DR14, Cor. 3.15], [BS16, Lemma 1.7].
-        >>> ReleasePlan.cost.fget is not None
-        True
         """
         return batch_cost([part.loss for part in self.parts], type(self.price))
 
     @property
     def delta(self) -> Fraction:
-        """The delta at which the release is said as (epsilon, delta).
-
-        Privacy: none (touches no data).
-        >>> ReleasePlan.delta.fget is not None
-        True
-        """
+        """The delta at which the release is said as (epsilon, delta)."""
         session = self.frame.session
         account = session._vault.ledger.account(Holder.ANALYST, session.name)
         return account.conversion_delta or _STATEMENT_DELTA
@@ -185,8 +164,6 @@ class ReleasePlan:
         """The cost and the (epsilon, delta) statement of the whole release, as text.
 
         Privacy: full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
-        >>> ReleasePlan.guarantee.__name__
-        'guarantee'
         """
         said, how = statement(self.losses, delta=self.delta)
         cost = self.cost
@@ -201,31 +178,16 @@ class ReleasePlan:
         }
 
     def preview(self) -> list[Preview]:
-        """Every table with its size and error.
-
-        Privacy: none (touches no data).
-        >>> ReleasePlan.preview.__name__
-        'preview'
-        """
+        """Every table with its size and error."""
         return [each for part in self.parts for each in part.preview()]
 
     @property
     def digest(self) -> str:
-        """A hash of all that was decided before data was read; it stands in the ledger.
-
-        Privacy: none (touches no data).
-        >>> ReleasePlan.digest.fget is not None
-        True
-        """
+        """A hash of all that was decided before data was read; it stands in the ledger."""
         return digest_of(self.facts())
 
     def facts(self) -> dict[str, Any]:
-        """Everything public that the manifest says about this release, without results.
-
-        Privacy: none (touches no data).
-        >>> ReleasePlan.facts.__name__
-        'facts'
-        """
+        """Everything public that the manifest says about this release, without results."""
         table = self.frame.plan.tables[0]
         contribution = self.frame.plan.contribution
         return {
@@ -258,8 +220,6 @@ class ReleasePlan:
         """Charge, read the table once, release every part.
 
         Privacy: `cost`, charged before a row is read.
-        >>> ReleasePlan.run.__name__
-        'run'
         """
         frame, parts = self.frame, self.parts
 
@@ -284,7 +244,6 @@ class ReleasePlan:
 def digest_of(facts: Mapping[str, Any]) -> str:
     """The hash of a release's facts.
 
-    Privacy: none (touches no data).
     >>> len(digest_of({}))
     64
     """

@@ -35,7 +35,6 @@ class Axis:
 
     `codes` are the lattice integers of the engine, in order; with `missing`, the first of them
     stands for rows in which the value is not known.
-    Privacy: none (touches no data).
     >>> Axis("age", "age", (0, 1), (0, 1), Fraction(1), missing=False).cells
     2
     """
@@ -51,7 +50,6 @@ class Axis:
     def cells(self) -> int:
         """How many values it has.
 
-        Privacy: none (touches no data).
         >>> Axis("age", "age", (0,), (0,), Fraction(1), missing=False).cells
         1
         """
@@ -61,7 +59,6 @@ class Axis:
     def known(self) -> "Axis":
         """The axis without the place of rows whose value is not known.
 
-        Privacy: none (touches no data).
         >>> Axis("age", "age", (-1, 0), ("missing", 0), Fraction(1), missing=True).known.labels
         (0,)
         """
@@ -75,8 +72,6 @@ class Cells:
     """The exact cells of a release, for its parts only.
 
     Privacy: NONE; nothing of it may leave a program.
-    >>> Cells.__name__
-    'Cells'
     """
 
     frame: "Frame" = field(repr=False)
@@ -88,8 +83,6 @@ class Cells:
         """Read what the engine found.
 
         Privacy: NONE; the result is exact.
-        >>> Cells.of.__name__
-        'of'
         """
         places, measures = exact.cells()
         return cls(frame, places, measures)
@@ -99,8 +92,6 @@ class Cells:
         """How many rows each cell has.
 
         Privacy: NONE; the result is exact.
-        >>> Cells.counts.fget is not None
-        True
         """
         return self.measure(((1, "COUNT(*)"),))
 
@@ -108,8 +99,6 @@ class Cells:
         """The exact measure with these terms, by cell.
 
         Privacy: NONE; the result is exact.
-        >>> Cells.measure.__name__
-        'measure'
         """
         return self._measures[self.frame.measure_place(terms)]
 
@@ -117,8 +106,6 @@ class Cells:
         """For each cell its place along an axis.
 
         Privacy: NONE; the result is exact.
-        >>> Cells.places.__name__
-        'places'
         """
         return self._places[:, self.frame.place(name)]
 
@@ -127,8 +114,6 @@ class Cells:
         is not known, such rows are left out.
 
         Privacy: NONE; the result is exact.
-        >>> Cells.table.__name__
-        'table'
         """
         exact_counts = self.counts
         places = [
@@ -145,12 +130,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A table as a release reads it: one statement that groups by every axis.
-
-    Privacy: none (touches no data).
-    >>> Frame.__name__
-    'Frame'
-    """
+    """A table as a release reads it: one statement that groups by every axis."""
 
     session: Session = field(repr=False, compare=False)
     table: str
@@ -168,12 +148,7 @@ class Frame:
         where: str = "",
         aggregates: Sequence[str] = (),
     ) -> "Frame":
-        """Plan the statement for these columns, each a name and its SQL expression.
-
-        Privacy: none (touches no data).
-        >>> Frame.of.__name__
-        'of'
-        """
+        """Plan the statement for these columns, each a name and its SQL expression."""
         texts = Texts(session, table)
         for name, sql in columns.items():
             _planned(session, texts, {name: sql}, where, (), most=_MOST_KEYS)
@@ -195,22 +170,12 @@ class Frame:
 
     @property
     def unit(self) -> Unit:
-        """What one unit may contribute to the statement.
-
-        Privacy: none (touches no data).
-        >>> Frame.unit.fget is not None
-        True
-        """
+        """What one unit may contribute to the statement."""
         contribution = self.plan.contribution
         return Unit(rows=contribution.rows_per_unit, relation=contribution.relation)
 
     def place(self, name: str) -> int:
-        """The position of an axis.
-
-        Privacy: none (touches no data).
-        >>> Frame.place.__name__
-        'place'
-        """
+        """The position of an axis."""
         for place, axis in enumerate(self.axes):
             if axis.name == name:
                 return place
@@ -218,21 +183,11 @@ class Frame:
         raise InvalidValue(f"the release has no column {name!r}. {nearest(name, known)}")
 
     def axis(self, name: str) -> Axis:
-        """The axis of that name.
-
-        Privacy: none (touches no data).
-        >>> Frame.axis.__name__
-        'axis'
-        """
+        """The axis of that name."""
         return self.axes[self.place(name)]
 
     def measure_place(self, terms: tuple[tuple[int, str], ...]) -> int:
-        """The position of the measure with these terms.
-
-        Privacy: none (touches no data).
-        >>> Frame.measure_place.__name__
-        'measure_place'
-        """
+        """The position of the measure with these terms."""
         for place, measure in enumerate(self.plan.measures):
             if measure.terms == terms:
                 return place

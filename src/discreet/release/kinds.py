@@ -33,7 +33,6 @@ _MOST_SETS = 1 << 13
 class Kind:
     """How declarations of one kind are read.
 
-    Privacy: none (touches no data).
     >>> sorted(KINDS["ranges"].options)
     ['columns', 'finish', 'method', 'workload']
     """
@@ -47,7 +46,6 @@ class Kind:
 class Declared:
     """One declared table, or family of tables, and how much of the price it gets.
 
-    Privacy: none (touches no data).
     >>> Declared("marginals", "by_region", {"columns": ["region"]}).weight
     Fraction(1, 1)
     """
@@ -72,19 +70,13 @@ class Declared:
     def needs(self) -> tuple[list[str], list[str]]:
         """The columns it groups by and the aggregates it reads.
 
-        Privacy: none (touches no data).
         >>> Declared("marginals", "by_region", {"columns": ["region"]}).needs()
         (['region'], [])
         """
         return KINDS[self.kind].needs(self.options)
 
     def part(self, frame: Frame, price: Pure | ZCDP) -> Part:
-        """The part it becomes at a price.
-
-        Privacy: none (touches no data).
-        >>> Declared.part.__name__
-        'part'
-        """
+        """The part it becomes at a price."""
         return KINDS[self.kind].part(frame, self.name, self.options, price)
 
 

@@ -35,11 +35,10 @@ figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 def citation(manifest: Mapping[str, Any]) -> str:
     """How a release is cited.
 
-    Privacy: none (touches no data).
     >>> citation({"title": "Visits", "receipt": {"id": "7", "time": "2026-01-01T"},
     ...     "software": "discreet 0", "guarantee": {"epsilon": "1", "delta": "1e-06"}})
     'Visits. Released 2026-01-01 with differential privacy (epsilon 1, delta 1e-06), receipt 7. \
-Made with discreet 0.'
+    Made with discreet 0.'
     """
     said = manifest["guarantee"]
     who = f"{manifest['publisher']}: " if manifest.get("publisher") else ""
@@ -54,8 +53,6 @@ def page_of(manifest: Mapping[str, Any], sheets: Sequence[Sheet]) -> str:
     """The page as HTML text.
 
     Privacy: post-processing.
-    >>> page_of.__name__
-    'page_of'
     """
     title = str(manifest["title"])
     body = [f"<h1>{escape(title)}</h1>"]

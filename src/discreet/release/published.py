@@ -30,7 +30,6 @@ PAGE = "index.html"
 def empty_folder(folder: Path) -> Path:
     """A folder a release can be written to: new, or empty. Checked before anything is paid for.
 
-    Privacy: none (touches no data).
     >>> empty_folder(Path(__file__))
     Traceback (most recent call last):
     discreet.errors.InvalidValue: published.py is a file; name a folder. Nothing was charged.
@@ -100,8 +99,6 @@ class Published:
 
         CSV always; Parquet where pyarrow is there; charts where the plots extra is.
         Privacy: post-processing.
-        >>> Published.write.__name__
-        'write'
         """
         place = empty_folder(Path(folder))
         (place / "tables").mkdir()
@@ -127,8 +124,6 @@ def hash_of(path: Path) -> str:
     """The SHA-256 of a file.
 
     Privacy: none (of released files).
-    >>> hash_of.__name__
-    'hash_of'
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -33,7 +33,6 @@ Column = Sequence[Any] | NDArray[Any]
 class Preview:
     """What a table of a release will be, before anything is paid for.
 
-    Privacy: none (touches no data).
     >>> Preview("by_region", 4, "standard error", 1.5).cells
     4
     """
@@ -74,7 +73,6 @@ class Sheet:
     def rows(self) -> int:
         """How many rows it has.
 
-        Privacy: none (touches no data).
         >>> Sheet("t", "", {"n": [1, 2]}, (), "n").rows
         2
         """
@@ -110,8 +108,6 @@ class Sheet:
         """Write it as comma-separated values with a header.
 
         Privacy: post-processing.
-        >>> Sheet.write_csv.__name__
-        'write_csv'
         """
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -127,8 +123,6 @@ class Sheet:
         """Write it as Parquet; pyarrow has to be there.
 
         Privacy: post-processing.
-        >>> Sheet.write_parquet.__name__
-        'write_parquet'
         """
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         columns = {name: _alike(values) for name, values in self.columns.items()}
@@ -210,26 +204,17 @@ class Part(Protocol):
     """A priced part of a release.
 
     Privacy: its `loss`, under the unit and relation of its frame.
-    >>> Part.__name__
-    'Part'
     """
 
     @property
     def name(self) -> str:
-        """The name its tables begin with.
-
-        Privacy: none (touches no data).
-        >>> Part.name.fget is not None
-        True
-        """
+        """The name its tables begin with."""
 
     @property
     def loss(self) -> Pure | ZCDP:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.
-        >>> Part.loss.fget is not None
-        True
         """
 
     @property
@@ -237,30 +222,16 @@ class Part(Protocol):
         """The losses of its mechanisms one by one, for composition by their distributions.
 
         Privacy: under the unit and relation of its frame.
-        >>> Part.losses.fget is not None
-        True
         """
 
     def facts(self) -> dict[str, Any]:
-        """Mechanisms, scales and references for the manifest.
-
-        Privacy: none (touches no data).
-        >>> Part.facts.__name__
-        'facts'
-        """
+        """Mechanisms, scales and references for the manifest."""
 
     def preview(self) -> list[Preview]:
-        """Its tables and their errors, before it is run.
-
-        Privacy: none (touches no data).
-        >>> Part.preview.__name__
-        'preview'
-        """
+        """Its tables and their errors, before it is run."""
 
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Its tables.
 
         Privacy: `loss`.
-        >>> Part.release.__name__
-        'release'
         """

@@ -22,7 +22,6 @@ _FACTS = ("description", "epsilon", "publisher", "rho", "table", "title", "where
 def read_release(source: str | Path | Mapping[str, Any]) -> Release:
     """Read a release from a TOML file, by its path, or from a mapping of the same shape.
 
-    Privacy: none (touches no data).
     >>> read_release({"release": {"table": "visits", "epsilon": 1},
     ...     "tables": [{"kind": "marginals", "name": "n", "columns": ["region"]}]}).title
     'visits'

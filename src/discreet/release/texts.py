@@ -23,7 +23,6 @@ _DIGITS = 18
 def fraction_text(value: Number, what: str) -> str:
     """A fraction between 0 and 1 as SQL writes it; numbers only, never a text.
 
-    Privacy: none (touches no data).
     >>> fraction_text(0.25, "a fraction"), fraction_text(1, "a fraction")
     ('0.25', '1')
     """
@@ -35,12 +34,7 @@ def fraction_text(value: Number, what: str) -> str:
 
 
 class Texts:
-    """Reads the texts about one table, each by itself.
-
-    Privacy: none (touches no data).
-    >>> Texts.__name__
-    'Texts'
-    """
+    """Reads the texts about one table, each by itself."""
 
     __slots__ = ("_session", "_source", "_table")
 
@@ -50,12 +44,7 @@ class Texts:
         self._source = self._read(f"SELECT COUNT(*) AS {_COUNTED} FROM {self._table}").source
 
     def condition(self, text: str) -> Expression | None:
-        """What a WHERE says; None where it is empty.
-
-        Privacy: none (touches no data).
-        >>> Texts.condition.__name__
-        'condition'
-        """
+        """What a WHERE says; None where it is empty."""
         if not text:
             return None
         _plain(text, "where")
@@ -65,12 +54,7 @@ class Texts:
         return self._same(made, found, "where", text).where
 
     def key(self, name: str, text: str) -> Key:
-        """A column of the release, by its name and its expression.
-
-        Privacy: none (touches no data).
-        >>> Texts.key.__name__
-        'key'
-        """
+        """A column of the release, by its name and its expression."""
         any_name(name, "a column of a release")
         _plain(text, name)
         count = f"COUNT(*) AS {_COUNTED}"
@@ -83,12 +67,7 @@ class Texts:
         return self._same(made, found, name, text).keys[0]
 
     def output(self, name: str, text: str) -> Output:
-        """A statistic, by its name and its expression.
-
-        Privacy: none (touches no data).
-        >>> Texts.output.__name__
-        'output'
-        """
+        """A statistic, by its name and its expression."""
         identifier(name, "a statistic")
         _plain(text, "a statistic")
         made = self._read(f"SELECT {text} AS {sql_name(name)} FROM {self._table}")
@@ -102,9 +81,6 @@ class Texts:
         """The statement of these texts, and what it has to mean: each of them as read alone.
 
         Who plans the statement compares its query with this one, by `agreed`.
-        Privacy: none (touches no data).
-        >>> Texts.question.__name__
-        'question'
         """
         found = Query(
             source=self._source,
@@ -132,12 +108,7 @@ class Texts:
 
     @staticmethod
     def agreed(made: Query, found: Query, name: str) -> None:
-        """Refuse a statement that does not mean what its texts mean alone.
-
-        Privacy: none (touches no data).
-        >>> from discreet.query.algebra import Scan
-        >>> Texts.agreed(*[Query(Scan("t"), None, (), (), ())] * 2, "n")
-        """
+        """Refuse a statement that does not mean what its texts mean alone."""
         if made != found:
             raise InvalidValue(
                 f"{name}: the texts of the specification mean something else together than each of "

@@ -44,8 +44,6 @@ def check_folder(folder: str | Path) -> list[str]:
     """What is wrong with a folder: missing, changed or unknown files, tables that do not fit.
 
     Privacy: post-processing.
-    >>> check_folder.__name__
-    'check_folder'
     """
     place, manifest = Path(folder), read_manifest(folder)
     problems = [f"the manifest has no {name}" for name in _FACTS if name not in manifest]

@@ -45,8 +45,6 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     quantile or a mode has there how many ranks or rows it may be off, and the bucket for which
     that holds if it was chosen from buckets.
     Privacy: post-processing.
-    >>> answer_table.__name__
-    'answer_table'
     """
     columns = answer.shown()
     noisy = {column.name for column in columns if column.noisy}
@@ -85,22 +83,12 @@ def _labelled(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def notes_table(answer: Answer) -> Grid:
-    """What an answer leaves out and bounds, and what its intervals are about.
-
-    Privacy: none (touches no data).
-    >>> notes_table.__name__
-    'notes_table'
-    """
+    """What an answer leaves out and bounds, and what its intervals are about."""
     return _pairs(_labelled("note", map(str, answer.notes)))
 
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
-    """What a question will cost and how far off its answers will be.
-
-    Privacy: none (touches no data).
-    >>> plan_table.__name__
-    'plan_table'
-    """
+    """What a question will cost and how far off its answers will be."""
     facts = explained(plan, count)
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
@@ -148,7 +136,6 @@ def _error(error: float | None, count: int | None) -> str:
 def account_table(accounts: Iterable[Account]) -> Grid:
     """Every account with its budget and what is left.
 
-    Privacy: none (touches no data).
     >>> account_table([]).title
     'Budgets'
     """

@@ -43,8 +43,6 @@ def answer_values(answer: Answer) -> dict[str, Any]:
     where the column is in `buckets`, one value of which is off by at most so many ranks.
     `notes` say what is left out and bounded; `ask` is a question for how much, or null.
     Privacy: post-processing.
-    >>> answer_values.__name__
-    'answer_values'
     """
     return {
         "columns": list(answer.columns),
@@ -71,7 +69,6 @@ def answer_values(answer: Answer) -> dict[str, Any]:
 def note_values(notes: Iterable[Note]) -> list[dict[str, str | None]]:
     """The notes of an answer or a service; `ask` is null where there is nothing to ask.
 
-    Privacy: none (touches no data).
     >>> note_values([Note("At most 2 rows count.")])
     [{'text': 'At most 2 rows count.', 'ask': None}]
     """
@@ -81,7 +78,6 @@ def note_values(notes: Iterable[Note]) -> list[dict[str, str | None]]:
 def account_values(account: Account) -> dict[str, Any]:
     """An account: its budget and what it still admits, with exact fractions beside the floats.
 
-    Privacy: none (touches no data).
     >>> from discreet.ledger.account import Holder
     >>> from discreet.schema.table import Budget
     >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))
@@ -129,7 +125,6 @@ def entry_values(entry: Entry) -> dict[str, Any]:
 def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
     """What an adoption of the record took over; None without one.
 
-    Privacy: none (touches no data).
     >>> adopted_values(None) is None
     True
     """
@@ -145,7 +140,6 @@ def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
 def loss_values(loss: Loss) -> dict[str, str]:
     """What was charged, by the names of its parameters, in at most ten digits where it has few.
 
-    Privacy: none (touches no data).
     >>> loss_values(Pure(epsilon=0.5))
     {'epsilon': '0.5'}
     """

@@ -38,7 +38,6 @@ def _down(value: Fraction) -> str:
 def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
     """What a charge costs; rho is also said as the epsilon it would be alone.
 
-    Privacy: none (touches no data).
     >>> cost_text(ZCDP(rho=0.005), Fraction(1, 10**7))
     'rho 0.005 (alone: epsilon 0.4789 at delta 1e-07)'
     >>> cost_text(ZCDP(rho=0.005, delta=Fraction(1, 10**7)), Fraction(1, 10**7))
@@ -57,7 +56,6 @@ def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
 def left_text(account: Account) -> str:
     """What an account still admits, of what it had.
 
-    Privacy: none (touches no data).
     >>> from discreet.ledger.account import Holder
     >>> from discreet.schema.table import Budget
     >>> left_text(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
@@ -77,7 +75,6 @@ def left_text(account: Account) -> str:
 def spent_text(account: Account) -> str:
     """What an account has spent so far, in the terms in which its charges add up.
 
-    Privacy: none (touches no data).
     >>> from discreet.ledger.account import Holder
     >>> from discreet.loss import Pure
     >>> from discreet.schema.table import Budget
@@ -91,13 +88,12 @@ def spent_text(account: Account) -> str:
 def refusal_of(loss: Loss, *accounts: Account) -> str | None:
     """Why these accounts would refuse a charge now, or None.
 
-    Privacy: none (touches no data).
     >>> from discreet.ledger.account import Holder
     >>> from discreet.loss import Pure
     >>> from discreet.schema.table import Budget
     >>> refusal_of(Pure(epsilon=2), Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
     "It would bring the epsilon of analyst 'ana' to 2; the budget is 1. Ask at a lower price, or \
-ask the custodian for a larger budget."
+    ask the custodian for a larger budget."
     """
     for account in accounts:
         try:
@@ -110,7 +106,6 @@ ask the custodian for a larger budget."
 def refusal_text(refusal: DiscreetError) -> str:
     """A refusal as an analyst reads it; a question that is not safe has cost nothing.
 
-    Privacy: none (touches no data).
     >>> from discreet.errors import UnsafeQuery
     >>> refusal_text(UnsafeQuery("MEDIAN is not supported here."))
     'MEDIAN is not supported here. Nothing was run or charged.'
@@ -122,7 +117,6 @@ def respelt(text: str, names: Mapping[str, str]) -> str:
     """Advice in the spelling of another surface: for a name as Python has it, what stands there
     instead, with `{}` for its value. A name in a call or in OPTIONS stays.
 
-    Privacy: none (touches no data).
     >>> respelt('Suppose one with count=, or use method="mwem".',
     ...         {"count": "--count {}", "method": "--method {}"})
     'Suppose one with --count, or use --method mwem.'
@@ -143,7 +137,6 @@ def respelt(text: str, names: Mapping[str, str]) -> str:
 def sensitivity_text(l1: float, l2: float) -> str:
     """How far one unit can move a measure.
 
-    Privacy: none (touches no data).
     >>> sensitivity_text(10.0, 10.0)
     'l1 10, l2 10'
     """

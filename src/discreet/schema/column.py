@@ -60,7 +60,6 @@ def nearest(
     """A hint that ends a message: the known word nearest to an unknown one, or all of them.
 
     `spelt` says how a word is written where the hint is followed.
-    Privacy: none (touches no data).
     >>> nearest("regoin", ["age", "region"])
     "Did you mean 'region'?"
     >>> print(nearest("slect", ["select"], spelt='"{}"'.format))
@@ -78,7 +77,6 @@ def identifier(name: str, what: str) -> str:
     """Check that a name is made of letters, digits and underscores, and hand it back.
 
     Letters of every script are; such a name can also be that of a file.
-    Privacy: none (touches no data).
     >>> identifier("patient_id", "unit"), identifier("Größe", "unit")
     ('patient_id', 'Größe')
     """
@@ -95,7 +93,6 @@ def identifier(name: str, what: str) -> str:
 def described(text: str, what: str) -> str:
     """Check that a description is one line of text, and hand it back.
 
-    Privacy: none (touches no data).
     >>> described("age in years", "visits.age: description")
     'age in years'
     """
@@ -110,7 +107,6 @@ def described(text: str, what: str) -> str:
 def whole(value: int, what: str, least: int, most: int) -> int:
     """Check that a value is an integer between two limits, and hand it back.
 
-    Privacy: none (touches no data).
     >>> whole(10, "rows_per_unit", 1, 100)
     10
     """
@@ -131,7 +127,6 @@ class Column:
     error, or the k that replaces NULL; `nan` the same for NaN, or null to follow that rule;
     `infinity` is clamp, drop or error. `source_name` is what the source calls the column, where
     that is another name; `description` says what it means.
-    Privacy: none (touches no data).
     >>> Column("income", "number", step=Fraction(1, 2), lower=0, upper=400).decode(3)
     1.5
     """
@@ -245,7 +240,6 @@ class Column:
     def decode(self, k: int) -> int | float | str | bool | date:
         """The public value of a lattice integer: what a result's key or bound shows.
 
-        Privacy: none (touches no data).
         >>> Column("region", "category", upper=1, keys=("north", "south")).decode(1)
         'south'
         >>> Column("day", "date", lower=19723, upper=20453).decode(19723)
@@ -277,7 +271,6 @@ class Column:
     def nullable(self) -> bool:
         """Whether a value on the lattice can be missing, by the rules and whatever the data.
 
-        Privacy: none (touches no data).
         >>> Column("age", "integer", null=0).nullable
         False
         >>> Column("age", "integer", null=0, nan="drop").nullable
@@ -293,7 +286,6 @@ class Column:
     def accepted(self) -> "Column":
         """The same column as a source that was accepted has it: what a rule refuses is not there.
 
-        Privacy: none (touches no data).
         >>> Column("age", "integer", null="error").accepted.nullable
         False
         >>> Column("age", "integer", null="error", nan="drop").accepted.nullable

@@ -31,7 +31,6 @@ _USES = MappingProxyType(
 def protected_text(table: Table) -> str:
     """Whom an answer protects, in words.
 
-    Privacy: none (touches no data).
     >>> from discreet.loss import Relation
     >>> protected_text(Table("visits", None, "visits", "id", 3, Relation.ADD_REMOVE, (), None))
     'everything one id contributed (at most 3 rows are used), neighbours: add-remove'
@@ -135,7 +134,6 @@ def _listed(names: list[str]) -> str:
 def examples_of(tables: Iterable[Table]) -> list[str]:
     """Questions that schemas suggest.
 
-    Privacy: none (touches no data).
     >>> examples_of([Table("visits")])
     ['SELECT COUNT(*) AS n FROM visits']
     """
@@ -161,7 +159,6 @@ def examples_of(tables: Iterable[Table]) -> list[str]:
 class Described(Mapping[str, Any]):
     """The public facts of one table: its values by name, shown as text or in a notebook.
 
-    Privacy: none (touches no data).
     >>> Described(table_values(Table("visits")))["unit"] is None
     True
     """
@@ -184,7 +181,6 @@ class Described(Mapping[str, Any]):
     def heading(self) -> list[str]:
         """What is said of the table before its columns, line by line.
 
-        Privacy: none (touches no data).
         >>> Described(table_values(Table("visits", description="All visits."))).heading[0]
         'visits: All visits.'
         """
@@ -200,7 +196,6 @@ class Described(Mapping[str, Any]):
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Name, type, values, what is missing becomes, and meaning of every column.
 
-        Privacy: none (touches no data).
         >>> age = Column("age", "integer", upper=110, description="in years")
         >>> Described(table_values(Table("visits", columns=(age,)))).rows
         [('age', 'integer', '0 to 110', 'drop', 'in years')]
@@ -214,7 +209,6 @@ class Described(Mapping[str, Any]):
     def uses(self) -> dict[str, str]:
         """What may be asked, and of which columns.
 
-        Privacy: none (touches no data).
         >>> flags = (Column("ill", "boolean"), Column("old", "boolean"))
         >>> Described(table_values(Table("visits", columns=flags))).uses
         {'GROUP BY; WHERE': 'ill, old'}
@@ -257,7 +251,6 @@ class Tables(Mapping[str, Described]):
     """The public facts of several tables by name, shown as text or in a notebook.
 
     Capitals in a name do not count, as in SQL.
-    Privacy: none (touches no data).
     >>> Tables([table_values(Table("visits", unit="id", rows_per_unit=3))])
     visits  0 columns; protects each id, at most 3 rows
     >>> Tables([table_values(Table("visits"))])["vists"]
@@ -289,7 +282,6 @@ class Tables(Mapping[str, Described]):
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, what it is, and meaning of every table.
 
-        Privacy: none (touches no data).
         >>> Tables([table_values(Table("codes", kind="public"))]).rows
         [('codes', '0 columns; public', '')]
         """

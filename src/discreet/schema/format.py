@@ -49,7 +49,6 @@ class Format:
     `first_line`, below titles and comments, with the names of its columns; without a `header`
     it begins with its first row, and the `columns`, as many as declared, are called column_1,
     column_2 and so on: no row decides how others are read.
-    Privacy: none (touches no data).
     >>> Format(decimal=",", thousands=".").decimal
     ','
     >>> Format(decimal=",", thousands=",")
@@ -143,7 +142,6 @@ class Format:
     def is_plain(self) -> bool:
         """Whether cells need no other reading than they had before there were formats.
 
-        Privacy: none (touches no data).
         >>> Format(delimiter=";").is_plain, Format(missing=("n/a",)).is_plain
         (True, False)
         """
@@ -153,7 +151,6 @@ class Format:
     def facts(self) -> dict[str, Any]:
         """What differs from the usual, as JSON holds it.
 
-        Privacy: none (touches no data).
         >>> Format(decimal=",", date=("%d.%m.%Y",)).facts()
         {'decimal': ',', 'date': ['%d.%m.%Y']}
         """

@@ -35,7 +35,6 @@ def any_name(name: str, what: str) -> str:
     """Check that a table, a column or a unit can be called so in every engine, and hand it back.
 
     Letters of every script, spaces and signs are fine; SQL writes such a name in double quotes.
-    Privacy: none (touches no data).
     >>> any_name("Net income (€)", "a column's name")
     'Net income (€)'
     """
@@ -69,7 +68,6 @@ def _can_be_quoted(name: str) -> bool:
 def of_words(name: str, signs: str = "_") -> bool:
     """Whether a name has letters and digits of any script, with their marks, and these signs.
 
-    Privacy: none (touches no data).
     >>> of_words("größe_2"), of_words("नाम"), of_words("a/b"), of_words("a.b", "_.")
     (True, True, False, True)
     """
@@ -87,7 +85,6 @@ def _is_invisible(sign: str) -> bool:
 def folded(name: str) -> str:
     """A name as the engines compare it: two names that one of them takes for the same are equal.
 
-    Privacy: none (touches no data).
     >>> folded("Straße") == folded("STRASSE"), folded("ıd") == folded("ID")
     (True, True)
     """
@@ -98,7 +95,6 @@ def folded(name: str) -> str:
 def spelt_as(name: str, known: Iterable[str]) -> str | None:
     """Which of the known names is meant: this very one, else one of other capitals; else None.
 
-    Privacy: none (touches no data).
     >>> spelt_as("Kg", ["kg"]), spelt_as("Kg", ["kg", "Kg"]), spelt_as("g", ["kg"])
     ('kg', 'Kg', None)
     """
@@ -111,7 +107,6 @@ def spelt_as(name: str, known: Iterable[str]) -> str | None:
 def population_name(name: str) -> str:
     """The population that a table has if none is named: its own name, as an account is written.
 
-    Privacy: none (touches no data).
     >>> population_name("visits"), population_name("Umsätze 2024?")
     ('visits', 'Umsätze_2024_')
     """
@@ -122,7 +117,6 @@ def population_name(name: str) -> str:
 def sql_name(name: str) -> str:
     """A name as a question writes it: in double quotes where SQL would not take it without.
 
-    Privacy: none (touches no data).
     >>> sql_name("age"), sql_name("select"), sql_name("Net income")
     ('age', '"select"', '"Net income"')
     """
@@ -149,7 +143,6 @@ def _stands_alone(name: str) -> bool:
 def text_literal(value: str) -> str:
     """Text as a TOML basic string; JSON's escapes are TOML's, but for DEL.
 
-    Privacy: none (touches no data).
     >>> print(text_literal('a "b"'))
     "a \\"b\\""
     """
@@ -159,7 +152,6 @@ def text_literal(value: str) -> str:
 def toml_key(name: str) -> str:
     """A name as the key of an entry in a schema file.
 
-    Privacy: none (touches no data).
     >>> toml_key("age"), toml_key("Größe")
     ('age', '"Größe"')
     """
@@ -170,7 +162,6 @@ def proposed_names(headings: Sequence[str]) -> list[str]:
     """Names for the columns of a source, all different: its headings, where words can stand for
     them, and words made from them otherwise.
 
-    Privacy: none (touches no data).
     >>> proposed_names(["age", "Net income (€)", "2024", "net_income", "%"])
     ['age', 'Net_income_2', 'c_2024', 'net_income', 'column_5']
     """

@@ -41,7 +41,6 @@ _TYPES = {
 class Imported:
     """One table of the metadata: its name, its schema file to complete, what was left behind.
 
-    Privacy: none (touches no data).
     >>> Imported("visits", "[table]", ("rows: not needed.",)).name
     'visits'
     """
@@ -54,11 +53,10 @@ class Imported:
 def read_metadata(path: Path) -> tuple[Imported, ...]:
     """Read a SmartNoise metadata file; needs PyYAML, the extra `smartnoise`.
 
-    Privacy: none (touches no data).
     >>> read_metadata(Path("absent.yaml"))
     Traceback (most recent call last):
     discreet.errors.SchemaError: absent.yaml: the metadata cannot be read (No such file or \
-directory).
+    directory).
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -86,7 +84,6 @@ def import_metadata(document: Mapping[str, Any]) -> tuple[Imported, ...]:
     """The schema files that SmartNoise metadata, read as a mapping, stands for.
 
     Tables of one collection are put into one population, so that they share one budget.
-    Privacy: none (touches no data).
     >>> age = {"type": "int", "lower": 0, "upper": 110}
     >>> people = {"row_privacy": True, "age": age}
     >>> (table,) = import_metadata({"": {"census": {"people": people}}})

@@ -40,7 +40,6 @@ class Budget:
 
     `delta_for_conversion` is the share of delta kept for turning rho into epsilon; `sharing`
     makes a release free for every analyst.
-    Privacy: none (touches no data).
     >>> Budget(epsilon=0.3, delta=1e-7).epsilon
     Fraction(3, 10)
     """
@@ -97,7 +96,6 @@ class Table:
     `description` tells analysts what the table is about.
     `format` says how the source's texts are written; a source of which more than
     `unreadable_share` of a column's cells, or of its rows, cannot be read is refused.
-    Privacy: none (touches no data).
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> visits.population, visits.column("AGE").upper
     ('visits', 110)
@@ -252,7 +250,6 @@ class Table:
         """A hash of all that gives answers their meaning: not of source, budget, patience and
         descriptions.
 
-        Privacy: none (touches no data).
         >>> Table("t").version == Table("t", source="t.csv").version != Table("u").version
         True
         """
@@ -261,7 +258,6 @@ class Table:
     def to_json(self) -> str:
         """The whole schema as JSON text, the same for equal schemas; `from_json` reads it back.
 
-        Privacy: none (touches no data).
         >>> Table.from_json(Table("t").to_json()) == Table("t")
         True
         """
@@ -271,7 +267,6 @@ class Table:
     def from_json(text: str) -> "Table":
         """Read what `to_json` wrote, checking everything again.
 
-        Privacy: none (touches no data).
         >>> Table.from_json(Table("t", population="p").to_json()).population
         'p'
         """
@@ -322,7 +317,6 @@ class Table:
     def unit_column(self) -> str | None:
         """What the source calls the column that tells people apart; None if each row is one.
 
-        Privacy: none (touches no data).
         >>> Table("visits", unit="patient", unit_source_name="Patient No.").unit_column
         'Patient No.'
         """
@@ -331,7 +325,6 @@ class Table:
     def column(self, name: str) -> Column:
         """The column of that name; capitals do not count.
 
-        Privacy: none (touches no data).
         >>> Table("t", columns=(Column("age", "integer", upper=110),)).column("agee")
         Traceback (most recent call last):
         discreet.errors.SchemaError: t has no column 'agee'. Did you mean 'age'?
@@ -346,13 +339,12 @@ class Table:
 def table_named(tables: Mapping[str, Table], name: str) -> Table:
     """The table of that name; capitals do not count, as in SQL.
 
-    Privacy: none (touches no data).
     >>> table_named({"kg": Table("kg")}, "Kg").name
     'kg'
     >>> table_named({"visits": Table("visits")}, "visit")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: there is no table 'visit'. Did you mean 'visits'? Nothing was \
-run or charged.
+    run or charged.
     """
     known = spelt_as(str(name), tables)
     if known is None:

@@ -18,7 +18,6 @@ _HUGE = 10**36  # above LARGEST times the largest step; printing far longer inte
 def exact_number(value: Any, what: str) -> Fraction:
     """The rational that was written.
 
-    Privacy: none (touches no data).
     >>> exact_number(0.1, "step")
     Fraction(1, 10)
     """
@@ -38,7 +37,6 @@ def exact_number(value: Any, what: str) -> Fraction:
 def steps(value: Any, step: Fraction, what: str) -> int:
     """How many steps from zero the number is that was written.
 
-    Privacy: none (touches no data).
     >>> steps(1.5, Fraction(1, 2), "upper")
     3
     """
@@ -56,7 +54,6 @@ def steps(value: Any, step: Fraction, what: str) -> int:
 def days(value: Any, what: str) -> int:
     """How many days after 1970-01-01 the date is that was written.
 
-    Privacy: none (touches no data).
     >>> days(date(1970, 1, 2), "upper")
     1
     """
@@ -73,7 +70,6 @@ def days(value: Any, what: str) -> int:
 def seconds(value: Any, step: Fraction, what: str) -> int:
     """How many steps of whole seconds after 1970-01-01T00:00:00 the time is that was written.
 
-    Privacy: none (touches no data).
     >>> seconds(datetime(1970, 1, 1, 2), Fraction(3600), "upper")
     2
     """

@@ -39,7 +39,6 @@ _UNKNOWN = (  # what is read where there is no account: about as long as one wit
 class Role(StrEnum):
     """What an account may do.
 
-    Privacy: none (touches no data).
     >>> Role("analyst").value
     'analyst'
     """
@@ -52,7 +51,6 @@ class Role(StrEnum):
 class Identity:
     """An account that has shown a valid token.
 
-    Privacy: none (touches no data).
     >>> Identity("ana", Role.ANALYST, "7f").name
     'ana'
     """
@@ -103,9 +101,6 @@ class Accounts:
         """A new token for an account, which is made if it is new; its role stays.
 
         A new name that differs from another in capitals only is refused.
-        Privacy: none (touches no data).
-        >>> Accounts.issue.__name__
-        'issue'
         """
         account_name(name)
         secret = _random(32)
@@ -137,8 +132,6 @@ class Accounts:
 
         Privacy: none (touches no data); compared in constant time, and a name that nobody has
         takes the same way as one with many tokens: a look, a hash, as many comparisons.
-        >>> Accounts.identify.__name__
-        'identify'
         """
         encoded, _, rest = text.partition(".")
         token, _, secret = rest.partition(".")
@@ -155,12 +148,7 @@ class Accounts:
         return Identity(name, Role(known["role"]), found["id"])
 
     def holds(self, identity: Identity, *, login: str, until: float) -> bool:
-        """Whether a login until then is not over, and the token behind it still valid.
-
-        Privacy: none (touches no data).
-        >>> Accounts.holds.__name__
-        'holds'
-        """
+        """Whether a login until then is not over, and the token behind it still valid."""
         known = self._read(identity.name)
         if login in known.get("ended", {}) or until <= known.get("ended_until", 0):
             return False
@@ -171,9 +159,6 @@ class Accounts:
         """End a login, for every process; a copy of its cookie is worthless from now on.
 
         Where very many are to be remembered, all of the account's that are no newer end with it.
-        Privacy: none (touches no data).
-        >>> Accounts.end.__name__
-        'end'
         """
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
@@ -189,12 +174,7 @@ class Accounts:
             self._change(identity.name, add)
 
     def revoke(self, name: str, token: str | None = None) -> None:
-        """Make a token, or all of an account, worthless at once.
-
-        Privacy: none (touches no data).
-        >>> Accounts.revoke.__name__
-        'revoke'
-        """
+        """Make a token, or all of an account, worthless at once."""
 
         def remove(known: dict[str, Any]) -> dict[str, Any]:
             kept = [each for each in known.get("tokens", []) if token not in (None, each["id"])]
@@ -206,12 +186,7 @@ class Accounts:
         self._change(name, remove)
 
     def listed(self) -> Iterator[dict[str, Any]]:
-        """All accounts with their valid tokens, without anything that would let one in.
-
-        Privacy: none (touches no data).
-        >>> Accounts.listed.__name__
-        'listed'
-        """
+        """All accounts with their valid tokens, without anything that would let one in."""
         for name in self._states.holders(kind=_KIND):
             known = self._read(name)
             tokens = [
@@ -226,9 +201,6 @@ class Accounts:
         """Whether a custodian has stopped all questions for now.
 
         After an adoption it is so until a custodian lets them go on, if it was ever used.
-        Privacy: none (touches no data).
-        >>> Accounts.paused.fget is not None
-        True
         """
         version, state = self._states.standing(_SWITCH, analyst=_SERVER)
         if state is None:
@@ -236,30 +208,15 @@ class Accounts:
         return bool(json.loads(state.body).get("paused"))
 
     def pause(self) -> None:
-        """Stop all questions, on every process of this vault.
-
-        Privacy: none (touches no data).
-        >>> Accounts.pause.__name__
-        'pause'
-        """
+        """Stop all questions, on every process of this vault."""
         self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": True}, self._states.put)
 
     def go_on(self) -> None:
-        """Let questions be answered again.
-
-        Privacy: none (touches no data).
-        >>> Accounts.go_on.__name__
-        'go_on'
-        """
+        """Let questions be answered again."""
         self._put(_SERVER, _SWITCH, "switch", lambda _: {"paused": False}, self._states.put)
 
     def key(self) -> bytes:
-        """The key that signs browser logins, the same for all processes of this vault.
-
-        Privacy: none (touches no data).
-        >>> Accounts.key.__name__
-        'key'
-        """
+        """The key that signs browser logins, the same for all processes of this vault."""
         known = self._read(_SERVER, "login-key")
         if not known:
             made = _random(32)

@@ -45,8 +45,6 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     """The application of one curator.
 
     Privacy: answers are charged by the curator; see `Desk`.
-    >>> callable(application)
-    True
     """
     desk = Desk(curator, settings or Settings())
     jobs, shelf = Jobs(), Shelf()

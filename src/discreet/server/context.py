@@ -59,8 +59,6 @@ class Desk:
     """One server's curator and everything around it.
 
     Privacy: none by itself; sessions charge and release.
-    >>> Desk.__name__
-    'Desk'
     """
 
     def __init__(self, curator: Curator, settings: Settings) -> None:
@@ -82,8 +80,6 @@ class Desk:
         """Count a request of an account, or refuse one too many in a minute.
 
         Privacy: none (touches no data): depends on the account's own requests.
-        >>> Desk.admit.__name__
-        'admit'
         """
         if self.requests.too_many(who.name):
             raise Problem(
@@ -101,8 +97,6 @@ class Desk:
 
         What a check leaves in the record takes room, as a question does.
         Privacy: none (touches no data); failed checks count too.
-        >>> Desk.admit_check.__name__
-        'admit_check'
         """
         self.curator.ledger.check_quota(who.name)
         if self.checks.too_many(who.name):
@@ -118,19 +112,12 @@ class Desk:
         """Count an event, for the metrics.
 
         Privacy: none (touches no data): requests and charges only.
-        >>> Desk.count.__name__
-        'count'
         """
         with self.lock:
             self.counts[name, label] += 1
 
     def session(self, identity: Identity) -> Session:
-        """The remote session of an analyst; refused while the custodian has paused questions.
-
-        Privacy: none (touches no data).
-        >>> Desk.session.__name__
-        'session'
-        """
+        """The remote session of an analyst; refused while the custodian has paused questions."""
         if self.accounts.paused:
             raise Problem("paused", "The custodian has paused all questions.", retry_seconds=60)
         self.watch.refuse_tampered()
@@ -140,8 +127,6 @@ class Desk:
         """A refusal in words for analysts; one that says where data or vault lie says less.
 
         Privacy: none (touches no data): what is the custodian's stays the custodian's.
-        >>> Desk.told.__name__
-        'told'
         """
         text = refusal_text(refusal)
         if isinstance(refusal, UnsafeQuery | UnprovableRequest | BudgetExceeded):
@@ -169,10 +154,6 @@ class Desk:
     def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
         """Everything public about a plan; its statement names tables as analysts know them, and
         `answer_seconds` are whole steps of time.
-
-        Privacy: none (touches no data).
-        >>> Desk.explained.__name__
-        'explained'
         """
         values = explained(made, count)
         values["suggestions"] = [each.values() for each in suggestions(made, count)]
@@ -187,8 +168,6 @@ class Desk:
         """Read a table's source again, if it is still at the place where it was added.
 
         Privacy: none; new data is not new budget.
-        >>> Desk.refresh.__name__
-        'refresh'
         """
         self._unmoved(name)
         self.curator.refresh(name)
@@ -197,8 +176,6 @@ class Desk:
         """What a table's bounds drop and clamp; reads the source, as `refresh` does.
 
         Privacy: NONE: exact, for the custodian, not for release.
-        >>> Desk.inspect.__name__
-        'inspect'
         """
         self._unmoved(name)
         return self.curator.inspect(name)
@@ -223,8 +200,6 @@ class Desk:
         """A release of this analyst's own; any other is not found.
 
         Privacy: post-processing.
-        >>> Desk.stored.__name__
-        'stored'
         """
         self.watch.refuse_tampered()
         found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
@@ -236,8 +211,6 @@ class Desk:
         """The first so many of an analyst's answers that are kept, after a number; oldest first.
 
         Privacy: post-processing, from receipts alone: no answer is made again.
-        >>> Desk.answers.__name__
-        'answers'
         """
         found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
         return [_listed(each) for each in found]
@@ -246,8 +219,6 @@ class Desk:
         """The first so many charges to an analyst after an entry, whatever they paid for.
 
         Privacy: public parameters only, from the record itself.
-        >>> Desk.history.__name__
-        'history'
         """
         found = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
         return self._charges(identity, found)
@@ -256,8 +227,6 @@ class Desk:
         """The last so many charges to an analyst before an entry; newest first.
 
         Privacy: public parameters only, from the record itself.
-        >>> Desk.newest.__name__
-        'newest'
         """
         found = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
         return self._charges(identity, found)
@@ -271,8 +240,6 @@ class Desk:
 
         An answer that another analyst paid for, where the custodian allows sharing, has none.
         Privacy: post-processing.
-        >>> Desk.shown.__name__
-        'shown'
         """
         released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
         bought = None if answer.bought is None else answer.bought.receipt.id
@@ -283,8 +250,6 @@ class Desk:
         """An old answer.
 
         Privacy: post-processing.
-        >>> Desk.recalled.__name__
-        'recalled'
         """
         return recall(self.stored(identity, receipt))
 
@@ -323,34 +288,19 @@ def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
 
 
 def desk_of(request: Request) -> Desk:
-    """The desk of the application that serves a request.
-
-    Privacy: none (touches no data).
-    >>> callable(desk_of)
-    True
-    """
+    """The desk of the application that serves a request."""
     desk: Desk = request.app.state.desk
     return desk
 
 
 def login_of(request: Request) -> Login | None:
-    """The login of a request's cookie.
-
-    Privacy: none (touches no data).
-    >>> callable(login_of)
-    True
-    """
+    """The login of a request's cookie."""
     cookie = request.cookies.get(COOKIE)
     return None if cookie is None else desk_of(request).logins.read(cookie)
 
 
 def signed_in(request: Request) -> Identity:
-    """Who is asking: by a bearer token, or by a cookie and, for changes, the form's own token.
-
-    Privacy: none (touches no data).
-    >>> callable(signed_in)
-    True
-    """
+    """Who is asking: by a bearer token, or by a cookie and, for changes, the form's own token."""
     desk = desk_of(request)
     address = request.client.host if request.client else "unknown"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -373,22 +323,12 @@ def signed_in(request: Request) -> Identity:
 
 
 def analyst(request: Request) -> Identity:
-    """An analyst; everyone else finds nothing here.
-
-    Privacy: none (touches no data).
-    >>> callable(analyst)
-    True
-    """
+    """An analyst; everyone else finds nothing here."""
     return _with_role(request, Role.ANALYST)
 
 
 def custodian(request: Request) -> Identity:
-    """A custodian; everyone else finds nothing here.
-
-    Privacy: none (touches no data).
-    >>> callable(custodian)
-    True
-    """
+    """A custodian; everyone else finds nothing here."""
     return _with_role(request, Role.CUSTODIAN)
 
 

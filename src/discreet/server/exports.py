@@ -23,8 +23,6 @@ def csv_of(answer: Answer) -> Response:
     """The rows with their 95% errors, and the notes in a last column of the first row.
 
     Privacy: post-processing.
-    >>> csv_of.__name__
-    'csv_of'
     """
     text = io.StringIO()
     writer = csv.writer(text)
@@ -51,8 +49,6 @@ def picture_of(answer: Answer, form: str) -> Response:
     """The chart with error bars, as SVG or PNG.
 
     Privacy: post-processing.
-    >>> picture_of.__name__
-    'picture_of'
     """
     kinds = {"svg": "image/svg+xml", "png": "image/png"}
     with tempfile.TemporaryDirectory() as folder:
@@ -67,8 +63,6 @@ def notebook_of(answer: Answer) -> Response:
     """A notebook that fetches this answer again and shows it; server and token are the reader's.
 
     Privacy: post-processing.
-    >>> notebook_of.__name__
-    'notebook_of'
     """
     receipt = answer.receipt
     lines = [
@@ -112,7 +106,6 @@ def _file(body: bytes, kind: str, answer: Answer, ending: str) -> Response:
 def attachment(name: str) -> dict[str, str]:
     """The header that gives a file its name; letters beyond ASCII as RFC 8187 writes them.
 
-    Privacy: none (touches no data).
     >>> attachment("größe.zip")
     {'Content-Disposition': "attachment; filename*=UTF-8''gr%C3%B6%C3%9Fe.zip"}
     """

@@ -48,7 +48,6 @@ class Workers:
     def submit(self, account: str, work: Callable[[], _Result]) -> "Future[_Result]":
         """Let work be done in its turn.
 
-        Privacy: none (touches no data).
         >>> Workers(most=1, most_of_one=1, name="job").submit("ana", lambda: 7).result()
         7
         """
@@ -61,7 +60,6 @@ class Workers:
     def inside(self, account: str | None = None) -> int:
         """How many of an account, or of all, are at work or wait.
 
-        Privacy: none (touches no data).
         >>> Workers(most=1, most_of_one=1, name="job").inside()
         0
         """
@@ -88,11 +86,7 @@ class Workers:
             task.future.set_result(done.result())
 
     def close(self) -> None:
-        """Finish what is at work, and drop what waits.
-
-        Privacy: none (touches no data).
-        >>> Workers(most=1, most_of_one=1, name="job").close()
-        """
+        """Finish what is at work, and drop what waits."""
         with self._lock:
             dropped = self._line.dismissed()
         for task in dropped:
@@ -121,7 +115,6 @@ class Gate:
     def inside(self) -> int:
         """How many are running or waiting.
 
-        Privacy: none (touches no data).
         >>> Gate(Settings()).inside
         0
         """
@@ -131,7 +124,6 @@ class Gate:
         """The result of `work`, or a problem: too many at once, or not done in time.
 
         What is not done in time goes on: a charge that was made stands, and its answer is kept.
-        Privacy: none (touches no data).
         >>> asyncio.run(Gate(Settings()).run("ana", lambda: 7))
         7
         """
@@ -162,18 +154,13 @@ class Gate:
             ) from None
 
     def close(self) -> None:
-        """Take nothing more; what runs is finished first.
-
-        Privacy: none (touches no data).
-        >>> Gate(Settings()).close()
-        """
+        """Take nothing more; what runs is finished first."""
         self._workers.close()
 
 
 class PerMinute:
     """How often somebody, by an address or a name, has done something in the last minute.
 
-    Privacy: none (touches no data).
     >>> guesses = PerMinute(most=1)
     >>> guesses.count("127.0.0.1")
     >>> guesses.too_many("127.0.0.1"), guesses.too_many("127.0.0.2")
@@ -189,11 +176,7 @@ class PerMinute:
         self._times: dict[str, deque[float]] = {}
 
     def count(self, name: str) -> None:
-        """Count once more.
-
-        Privacy: none (touches no data).
-        >>> PerMinute(most=5).count("127.0.0.1")
-        """
+        """Count once more."""
         with self._lock:
             if len(self._times) >= self._MOST_NAMES:
                 self._times.clear()
@@ -202,7 +185,6 @@ class PerMinute:
     def too_many(self, name: str) -> bool:
         """Whether this one has to wait.
 
-        Privacy: none (touches no data).
         >>> PerMinute(most=5).too_many("127.0.0.1")
         False
         """

@@ -24,7 +24,6 @@ COOKIE = "discreet_login"
 class Login:
     """Who is signed in by a cookie, and the token that the site's own forms carry.
 
-    Privacy: none (touches no data).
     >>> Login(Identity("ana", Role.ANALYST, "7f"), "c5").csrf
     'c5'
     """
@@ -37,8 +36,6 @@ class Logins:
     """Makes and reads the cookies of a vault.
 
     Privacy: none (touches no data); signed with a key that is in the vault.
-    >>> Logins.__name__
-    'Logins'
     """
 
     __slots__ = ("_accounts", "_clock", "_key", "_seconds")
@@ -52,12 +49,7 @@ class Logins:
         self._clock = clock
 
     def cookie(self, identity: Identity) -> str:
-        """The value of a new cookie.
-
-        Privacy: none (touches no data).
-        >>> Logins.cookie.__name__
-        'cookie'
-        """
+        """The value of a new cookie."""
         random = system.bits(128).to_bytes(16, "little").hex()
         until = int(self._clock()) + self._seconds
         body = json.dumps([identity.name, identity.role, identity.token, until, random])
@@ -65,12 +57,7 @@ class Logins:
         return f"{encoded}.{self._code('cookie', encoded)}"
 
     def read(self, cookie: str) -> Login | None:
-        """The login of a cookie; None if it is forged, too old, ended, or its token was revoked.
-
-        Privacy: none (touches no data).
-        >>> Logins.read.__name__
-        'read'
-        """
+        """The login of a cookie; None if it is forged, too old, ended, or its token was revoked."""
         found = self._opened(cookie)
         if found is None:
             return None
@@ -80,11 +67,8 @@ class Logins:
         return Login(identity, self._code("form", cookie.partition(".")[0]))
 
     def end(self, cookie: str) -> None:
-        """End the login of a cookie on the server: copies of it are worthless, here and elsewhere.
-
-        Privacy: none (touches no data).
-        >>> Logins.end.__name__
-        'end'
+        """End the login of a cookie on the server: copies of it are worthless, here and
+        elsewhere.
         """
         found = self._opened(cookie)
         if found is not None:

@@ -40,24 +40,14 @@ _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 
 class Shield:
-    """The outermost layer of the application.
-
-    Privacy: none (touches no data).
-    >>> Shield.__name__
-    'Shield'
-    """
+    """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, desk: Desk) -> None:
         self._app = app
         self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request.
-
-        Privacy: none (touches no data).
-        >>> Shield.__call__.__name__
-        '__call__'
-        """
+        """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -142,8 +132,6 @@ def metrics_text(desk: Desk) -> str:
     """Counts of requests and answers as Prometheus reads them.
 
     Privacy: none (touches no data): nothing by table, analyst or value.
-    >>> callable(metrics_text)
-    True
     """
     with desk.lock:
         counts: dict[tuple[str, str], Any] = dict(desk.counts)

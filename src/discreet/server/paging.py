@@ -28,7 +28,6 @@ def with_next(
 ) -> list[_Item]:
     """The first `limit` of what was found, with a link to the next ones if there are more.
 
-    Privacy: none (touches no data).
     >>> response = Response()
     >>> with_next(response, "/answers", ["a", "b"], [4, 5], 1)
     ['a']
@@ -44,7 +43,6 @@ def with_next(
 def number_in(text: str) -> int | None:
     """The number that a page's address carries, if it is one.
 
-    Privacy: none (touches no data).
     >>> number_in("12"), number_in("x"), number_in("9" * 30)
     (12, None, None)
     """

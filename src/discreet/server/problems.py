@@ -68,7 +68,6 @@ _OF_STATUS = {
 class Problem(Exception):
     """A refusal with one of the types of `KINDS`.
 
-    Privacy: none (touches no data).
     >>> Problem("not-found").status
     404
     """
@@ -81,12 +80,7 @@ class Problem(Exception):
 
 
 def answer_problem(request: Request, problem: Problem) -> Response:
-    """A refusal: a document for programs, a page for people.
-
-    Privacy: none (touches no data).
-    >>> callable(answer_problem)
-    True
-    """
+    """A refusal: a document for programs, a page for people."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return problem_response(problem)
     from discreet.server.pages.shared import problem_page
@@ -97,7 +91,6 @@ def answer_problem(request: Request, problem: Problem) -> Response:
 def problem_response(problem: Problem) -> Response:
     """The document of a problem.
 
-    Privacy: none (touches no data).
     >>> problem_response(Problem("not-found")).media_type
     'application/problem+json'
     """
@@ -121,8 +114,6 @@ def register_problems(app: Any) -> None:
     """Let an application answer every refusal with a problem document.
 
     Privacy: none (touches no data); a failure nobody foresaw says nothing about itself.
-    >>> callable(register_problems)
-    True
     """
     app.add_exception_handler(Problem, answer_problem)
     app.add_exception_handler(DiscreetError, _refused)

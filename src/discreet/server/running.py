@@ -25,8 +25,6 @@ def serve(curator: Curator, settings: Settings) -> None:
     """Serve until stopped; what runs then is finished first.
 
     Privacy: none (touches no data); see `application`.
-    >>> serve.__name__
-    'serve'
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -84,7 +82,6 @@ def _listener(settings: Settings) -> socket.socket:
 def without_traceback(record: logging.LogRecord) -> bool:
     """Take the exception out of a log line: its text may quote a question or a row.
 
-    Privacy: none (touches no data).
     >>> without_traceback(logging.makeLogRecord({"msg": "failed"}))
     True
     """

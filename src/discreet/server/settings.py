@@ -21,7 +21,6 @@ class Settings:
     `roots` are the folders from which custodians may register files, `databases` names for
     database URLs that they may use; both are empty unless the operator fills them. `guided` shows
     a first visitor what to do.
-    Privacy: none (touches no data).
     >>> Settings().most_running
     32
     """
@@ -78,11 +77,10 @@ class Settings:
 
         A database is written NAME#TABLE. Links that lead out of the roots, URLs, what lies in a
         vault and everything else are refused in the same words, whether something is there or not.
-        Privacy: none (touches no data).
         >>> Settings().source("/etc/passwd")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the source '/etc/passwd' is not a file under a configured \
-root, nor a configured database. Nothing was added.
+        root, nor a configured database. Nothing was added.
         """
         name, mark, table = text.partition("#")
         if mark and name in self.databases:

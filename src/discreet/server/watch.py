@@ -27,7 +27,6 @@ class Seen:
     """What the last finished check of everything found, and when.
 
     `good` is when one last found nothing wrong.
-    Privacy: none (touches no data).
     >>> Seen(Verification(3, "", None, None), "2025-01-01 10:00", "2025-01-01 10:00").found.sound
     True
     """
@@ -40,7 +39,6 @@ class Seen:
 class Watch:
     """The background check of one server.
 
-    Privacy: none (touches no data).
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     watch = Watch(Ledger.open(f"{folder}/vault/vault.db"))
@@ -61,21 +59,11 @@ class Watch:
 
     @property
     def seen(self) -> Seen | None:
-        """What the last check found; None before the first has finished.
-
-        Privacy: none (touches no data).
-        >>> Watch.seen.fget is not None
-        True
-        """
+        """What the last check found; None before the first has finished."""
         return self._seen
 
     def look(self) -> Seen:
-        """Check everything now, from the first entry on; others read and charge meanwhile.
-
-        Privacy: none (touches no data).
-        >>> Watch.look.__name__
-        'look'
-        """
+        """Check everything now, from the first entry on; others read and charge meanwhile."""
         with self._looking:
             when = self._now().strftime("%Y-%m-%d %H:%M")
             found = self._ledger.verify()
@@ -96,32 +84,17 @@ class Watch:
             raise Unavailable(_TAMPERED)
 
     def again(self) -> None:
-        """Check once more soon, rather than at the next time.
-
-        Privacy: none (touches no data).
-        >>> Watch.again.__name__
-        'again'
-        """
+        """Check once more soon, rather than at the next time."""
         self._wake.set()
 
     def start(self) -> None:
-        """Begin to check in a thread of its own.
-
-        Privacy: none (touches no data).
-        >>> Watch.start.__name__
-        'start'
-        """
+        """Begin to check in a thread of its own."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="verification", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Begin no further check; one under way is not waited for.
-
-        Privacy: none (touches no data).
-        >>> Watch.close.__name__
-        'close'
-        """
+        """Begin no further check; one under way is not waited for."""
         self._over.set()
         self._wake.set()
 

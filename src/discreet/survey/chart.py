@@ -93,7 +93,6 @@ def forecast_chart(survey: Survey) -> dict[str, Any]:
     """The error of each question against the number of people, beside a trusted curator's.
 
     Errors are of shares, and of means as a part of their range.
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> len(forecast_chart(read_survey_text(SKELETON))["data"]["values"])
     54

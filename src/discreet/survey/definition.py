@@ -129,7 +129,6 @@ class Survey:
     def recipes(self) -> list[dict[str, Any]]:
         """What browsers need to randomize: one recipe for each question, for JSON.
 
-        Privacy: none (touches no data).
         >>> [each["kind"] for each in read_survey_text(SKELETON).recipes]
         ['kary', 'kary', 'hybrid']
         """
@@ -143,7 +142,6 @@ class Survey:
 
         Reports of one fingerprint can be counted together, round by round; other words in a
         question change it, and so does another number of rounds.
-        Privacy: none (touches no data).
         >>> len(read_survey_text(SKELETON).fingerprint)
         32
         """
@@ -159,7 +157,6 @@ class Survey:
         """A short hash of the questions alone, however often they are asked.
 
         Earlier versions marked the reports of every round with it.
-        Privacy: none (touches no data).
         >>> often = read_survey_text(SKELETON.replace("title", "rounds = 3\\ntitle"))
         >>> often.wording == read_survey_text(SKELETON).wording != often.fingerprint
         True
@@ -174,7 +171,6 @@ class Survey:
     def question(self, name: str) -> Question:
         """The question of this name.
 
-        Privacy: none (touches no data).
         >>> read_survey_text(SKELETON).question("smokes").text
         'Do you smoke?'
         """
@@ -188,11 +184,10 @@ class Survey:
 def read_survey(path: Path | str) -> Survey:
     """Read a survey from its TOML file.
 
-    Privacy: none (touches no data).
     >>> read_survey("no-such-survey.toml")
     Traceback (most recent call last):
     discreet.errors.SchemaError: no-such-survey.toml: the survey cannot be read (No such file or \
-directory). `discreet survey new no-such-survey.toml` writes one to start from.
+    directory). `discreet survey new no-such-survey.toml` writes one to start from.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -209,7 +204,6 @@ directory). `discreet survey new no-such-survey.toml` writes one to start from.
 def read_survey_text(text: str) -> Survey:
     """Read a survey from TOML text.
 
-    Privacy: none (touches no data).
     >>> [question.name for question in read_survey_text(SKELETON).questions]
     ['smokes', 'diet', 'sleep']
     """

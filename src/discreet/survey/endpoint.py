@@ -49,8 +49,6 @@ class Endpoint:
 
     Refuses a round that the survey does not have, and rounds whose epsilons add up to too much.
     Privacy: post-processing: reports are randomized before they come here.
-    >>> Endpoint.__name__
-    'Endpoint'
     """
 
     __slots__ = ("_server", "_thread", "reports")
@@ -81,32 +79,17 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """Where respondents go.
-
-        Privacy: none (touches no data).
-        >>> type(Endpoint.address).__name__
-        'property'
-        """
+        """Where respondents go."""
         host, port = self._server.server_address[:2]
         name = host.decode() if isinstance(host, bytes) else str(host)
         return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
 
     def wait(self) -> None:
-        """Return when the endpoint is closed, or never.
-
-        Privacy: none (touches no data).
-        >>> Endpoint.wait.__name__
-        'wait'
-        """
+        """Return when the endpoint is closed, or never."""
         self._thread.join()
 
     def close(self) -> None:
-        """Stop answering; reports that were confirmed are kept.
-
-        Privacy: none (touches no data).
-        >>> Endpoint.close.__name__
-        'close'
-        """
+        """Stop answering; reports that were confirmed are kept."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

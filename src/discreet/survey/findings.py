@@ -54,7 +54,6 @@ class Finding:
     def is_share(self) -> bool:
         """Whether the rows are shares of the respondents, rather than means.
 
-        Privacy: none (touches no data).
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
         >>> Finding(question=asked, people=0, confidence=0.95, rows=()).is_share
         True

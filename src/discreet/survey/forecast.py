@@ -30,7 +30,6 @@ class Expected:
     `error` is the standard error of a share or mean, for the answers that make it largest;
     `half_width` that of the interval in the report; `central` the standard error of a curator who
     is trusted with the answers, at the same epsilon.
-    Privacy: none (touches no data).
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> Expected(question=asked, people=9, error=0.3, half_width=0.7, central=0.1).ratio
     3.0
@@ -46,7 +45,6 @@ class Expected:
     def ratio(self) -> float:
         """How many times larger the error is than a trusted curator's.
 
-        Privacy: none (touches no data).
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
         >>> Expected(question=asked, people=9, error=0.5, half_width=1, central=0.1).ratio
         5.0
@@ -56,7 +54,6 @@ class Expected:
     def to_dict(self) -> dict[str, Any]:
         """The errors as plain values, for JSON.
 
-        Privacy: none (touches no data).
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
         >>> made = Expected(question=asked, people=9, error=0.3, half_width=0.7, central=0.1)
         >>> made.to_dict()["of"]
@@ -80,7 +77,6 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
     """The errors to expect of every question when so many people answer.
 
     The variances are those of [WBLJ17, Thm. 2] and [WXYZ19, Sec. III].
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> found = forecast(read_survey_text(SKELETON), people=10_000)
     >>> [round(one.error, 4) for one in found]
@@ -95,7 +91,6 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
 def part_of_range(question: Question, error: float) -> float:
     """An error of a mean as a part of the question's range; one of a share as it is.
 
-    Privacy: none (touches no data).
     >>> from discreet.survey.question import Scale
     >>> part_of_range(Scale(name="n", text="?", lower=0, upper=24, epsilon=1), 6.0)
     0.25
@@ -107,7 +102,6 @@ def people_for(survey: Survey, *, error: Number) -> int:
     """How many people are needed for standard errors of shares no larger than this.
 
     Of means, no larger than this part of the range.
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> people_for(read_survey_text(SKELETON), error=0.01)
     27621

@@ -18,7 +18,6 @@ _MOST_BUTTONS = 12
 def form_values(survey: Survey, *, round_number: int = 1) -> dict[str, Any]:
     """What the page's script reads: recipes, the fingerprint, the round and what answers cost.
 
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> form_values(read_survey_text(SKELETON))["epsilons"]
     [1.0, 1.0, 1.0]
@@ -37,7 +36,6 @@ def form_page(survey: Survey) -> str:
     """The respondents' page as HTML text.
 
     There is no form element, so that no browser can submit an answer without the script.
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> "<form" in form_page(read_survey_text(SKELETON))
     False

@@ -18,7 +18,6 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 def invite(people: int) -> tuple[str, ...]:
     """New tokens, one for each person; nobody can guess one.
 
-    Privacy: none (touches no data).
     >>> len(set(invite(3)))
     3
     """
@@ -31,7 +30,6 @@ def invite(people: int) -> tuple[str, ...]:
 def invited(path: Path) -> frozenset[str]:
     """The tokens in a file of invitations: the last 32 digits of each line that is not empty.
 
-    Privacy: none (touches no data).
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = Path(folder) / "links.txt"
@@ -60,7 +58,6 @@ def round_token(invitation: str, *, fingerprint: str, round_number: int) -> str:
 
     Without the invitations nobody can tell which tokens of two rounds belong to one person. The
     page's script computes the same.
-    Privacy: none (touches no data).
     >>> round_token("0a" * 16, fingerprint="0" * 32, round_number=2)
     '6d1859e309f91bc1b226e16deb88cb61'
     """

@@ -100,7 +100,6 @@ class Choice:
     def loss(self) -> Fraction:
         """The epsilon of one report.
 
-        Privacy: none (touches no data).
         >>> Choice(name="a", text="?", options=("no", "yes"), epsilon=0.5).loss
         Fraction(1, 2)
         """
@@ -148,7 +147,6 @@ class Scale:
     def loss(self) -> Fraction:
         """The epsilon of one report.
 
-        Privacy: none (touches no data).
         >>> Scale(name="age", text="Your age?", lower=0, upper=110, epsilon=1).loss
         Fraction(1, 1)
         """

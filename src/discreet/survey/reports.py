@@ -37,7 +37,6 @@ CREATE TRIGGER IF NOT EXISTS reports_remain BEFORE DELETE ON reports
 class Arrival(enum.Enum):
     """What became of a report: the first under its token, the same again, another, uninvited.
 
-    Privacy: none (touches no data).
     >>> [arrival.value for arrival in Arrival]
     ['first', 'again', 'other', 'uninvited']
     """
@@ -117,8 +116,6 @@ collect` makes the file.
         The same bytes under the same token are kept once. Other bytes under a token that has
         reported are not kept: a respondent who could report twice could be asked twice.
         Privacy: post-processing.
-        >>> Reports.add.__name__
-        'add'
         """
         self.check_open()
         if not _TOKEN.fullmatch(token):
@@ -142,8 +139,6 @@ collect` makes the file.
         """All reports as arrays, by question; the n-th of each come from the same respondent.
 
         Privacy: post-processing.
-        >>> Reports.piles.__name__
-        'piles'
         """
         with self._lock, _said(self.path):
             rows = self._connection.execute("SELECT body FROM reports ORDER BY token")
@@ -152,22 +147,12 @@ collect` makes the file.
         return unpack(self.survey, bodies)
 
     def close(self) -> None:
-        """Close the file.
-
-        Privacy: none (touches no data).
-        >>> Reports.close.__name__
-        'close'
-        """
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
     def check_open(self) -> None:
-        """Refuse a file to which nothing may be added.
-
-        Privacy: none (touches no data).
-        >>> Reports.check_open.__name__
-        'check_open'
-        """
+        """Refuse a file to which nothing may be added."""
         if self.unmarked:
             raise InvalidValue(
                 f"{self.path}: these reports carry no round, so they come from an earlier version "

@@ -11,12 +11,7 @@ __all__ = ["caveats", "cost_words", "figure", "summary_page"]
 
 
 def cost_words(reports: Reports) -> str:
-    """What answering has cost each respondent, and what is not covered by it.
-
-    Privacy: none (touches no data).
-    >>> cost_words.__name__
-    'cost_words'
-    """
+    """What answering has cost each respondent, and what is not covered by it."""
     survey = reports.survey
     once = f"Each respondent answered once, at a total epsilon of {float(survey.epsilon):g}."
     if reports.unmarked:
@@ -38,7 +33,6 @@ def cost_words(reports: Reports) -> str:
 def caveats(people: int, *, cost: str) -> tuple[str, ...]:
     """What a reader of the numbers must know.
 
-    Privacy: none (touches no data).
     >>> caveats(12, cost="Each respondent answered once, at a total epsilon of 3.")[0]
     '12 respondents. Each respondent answered once, at a total epsilon of 3.'
     """
@@ -70,8 +64,6 @@ def summary_page(
 
     `cost` are the `cost_words` of the reports. Needs the plots extra.
     Privacy: post-processing.
-    >>> summary_page.__name__
-    'summary_page'
     """
     sections = [_finding(finding) for finding in found] + [_pairs(table) for table in joint]
     return page(survey.title, caveats(found[0].people, cost=cost), sections)

@@ -24,7 +24,6 @@ _ROWS = (UnaryEncoding, SubsetSelection, Rappor)
 def length(survey: Survey) -> int:
     """The bytes of a respondent's report on the whole survey, the same for everybody.
 
-    Privacy: none (touches no data).
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> length(read_survey_text(SKELETON))
     2

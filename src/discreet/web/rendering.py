@@ -46,7 +46,6 @@ def page(template: str, **values: Any) -> str:
 def static_file(name: str) -> tuple[bytes, str] | None:
     """The style or the script, with its type; None for any other name.
 
-    Privacy: none (touches no data).
     >>> static_file("../rendering.py") is None
     True
     """

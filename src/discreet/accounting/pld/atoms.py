@@ -19,7 +19,6 @@ _BLOCK = 64  # frequencies that share a row of the matrix product
 class Atoms:
     """`count` copies of one discrete privacy loss: `masses` at `losses`.
 
-    Privacy: none (touches no data).
     >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).weight
     8.0
     """
@@ -32,7 +31,6 @@ class Atoms:
     def size(self) -> int:
         """Terms evaluated per frequency; sixteen of a matrix product cost as much as one.
 
-        Privacy: none (touches no data).
         >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).size
         1
         """
@@ -42,7 +40,6 @@ class Atoms:
     def weight(self) -> float:
         """Rounding weight that does not depend on the frequency.
 
-        Privacy: none (touches no data).
         >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 1).weight
         4.0
         """
@@ -52,7 +49,6 @@ class Atoms:
     def spread(self) -> float:
         """Rounding weight per unit of frequency: the largest total absolute loss.
 
-        Privacy: none (touches no data).
         >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).spread
         2.0
         """
@@ -66,7 +62,6 @@ class Atoms:
     def cumulant(self, tilts: Array) -> Array:
         """The logarithm of E[exp(tilt * L)], for each tilt.
 
-        Privacy: none (touches no data).
         >>> one = Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 1)
         >>> bool(np.isclose(one.cumulant(np.array([1.0]))[0], np.log(np.cosh(1.0))))
         True
@@ -102,7 +97,6 @@ class Atoms:
     def transform(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
         """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
 
-        Privacy: none (touches no data).
         >>> one = Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 1)
         >>> bool(abs(one.transform(0.0, 1.0, np.array([1]))[0] - np.cos(1.0)) < 1e-15)
         True
@@ -116,7 +110,6 @@ class Atoms:
     def decay(self, tilt: float, low: Array, high: Array) -> Array:
         """The logarithm of a bound on |transform| over each interval [low, high].
 
-        Privacy: none (touches no data).
         >>> one = Atoms(np.array([-0.1, 0.1]), np.array([0.5, 0.5]), 1000)
         >>> bool(one.decay(0.0, np.array([4.0]), np.array([5.0]))[0] < -40)
         True
@@ -131,7 +124,6 @@ class Atoms:
     def roughness(self, tilt: float) -> float:
         """The sum of squared distances between neighbouring atoms, in expectation.
 
-        Privacy: none (touches no data).
         >>> Atoms(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 10).roughness(0.0)
         20.0
         """

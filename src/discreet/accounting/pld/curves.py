@@ -40,7 +40,6 @@ class Factor(Protocol):
 
     `size` terms are evaluated per frequency; a transform's rounding error is at most
     (`weight` + frequency * `spread`) units of 2**-47.
-    Privacy: none (touches no data).
     >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
     1
     """
@@ -49,7 +48,6 @@ class Factor(Protocol):
     def size(self) -> int:
         """Terms evaluated per frequency.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
         1
         """
@@ -58,7 +56,6 @@ class Factor(Protocol):
     def weight(self) -> float:
         """Rounding weight that does not depend on the frequency.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).weight
         2.0
         """
@@ -67,7 +64,6 @@ class Factor(Protocol):
     def spread(self) -> float:
         """Rounding weight per unit of frequency: the largest total absolute loss.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.5]), np.array([2]), np.zeros(1), pure_shares).spread
         3.0
         """
@@ -75,7 +71,6 @@ class Factor(Protocol):
     def cumulant(self, tilts: Array) -> Array:
         """The logarithm of E[exp(tilt * L)], for each tilt.
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
         >>> one.cumulant(np.array([0.0])).tolist()
         [0.0]
@@ -84,7 +79,6 @@ class Factor(Protocol):
     def transform(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
         """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
         >>> one.transform(1.0, 2.0, np.array([0])).tolist()
         [(1+0j)]
@@ -93,7 +87,6 @@ class Factor(Protocol):
     def decay(self, tilt: float, low: Array, high: Array) -> Array:
         """The logarithm of a bound on |transform| over each interval [low, high].
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
         >>> one.decay(1.0, np.array([0.0]), np.array([0.0])).tolist()
         [0.0]
@@ -102,7 +95,6 @@ class Factor(Protocol):
     def roughness(self, tilt: float) -> float:
         """The sum of squared cell widths that discretisation left, in expectation.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).roughness(1.0)
         0.0
         """
@@ -131,7 +123,6 @@ def pure_shares(point: Any) -> tuple[Any, Any]:
 def product(values: ComplexArray, counts: Indices) -> ComplexArray:
     """For each row, the product over columns of values ** counts, by repeated squaring.
 
-    Privacy: none (touches no data).
     >>> product(np.array([[2j, 3.0]]), np.array([2, 1])).tolist()
     [(-12+0j)]
     """
@@ -155,7 +146,6 @@ def reach(squares: Array, deviations: Array, low: Array, high: Array) -> Array:
 
     |transform|^2 = E cos(w D) with D the difference of two copies, so its derivative is at most
     E|D| <= sqrt(2) s and at most w E D^2 = 2 w s^2, where s is the deviation.
-    Privacy: none (touches no data).
     >>> interval = np.array([1.0]), np.array([3.0])
     >>> reach(np.array([[0.5]]), np.array([0.1]), *interval).round(3).tolist()
     [[0.56]]
@@ -183,7 +173,6 @@ class Ends:
     def size(self) -> int:
         """Terms evaluated per frequency.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
         1
         """
@@ -193,7 +182,6 @@ class Ends:
     def weight(self) -> float:
         """Rounding weight that does not depend on the frequency.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).weight
         2.0
         """
@@ -203,7 +191,6 @@ class Ends:
     def spread(self) -> float:
         """Rounding weight per unit of frequency: the largest total absolute loss.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).spread
         2.0
         """
@@ -212,7 +199,6 @@ class Ends:
     def cumulant(self, tilts: Array) -> Array:
         """The logarithm of E[exp(tilt * L)], for each tilt but -1/2.
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([1.0]), np.array([1]), np.zeros(1), laplace_shares)
         >>> bool(np.isclose(*one.cumulant(np.array([-3.0, 2.0]))))  # symmetric about -1/2
         True
@@ -236,7 +222,6 @@ class Ends:
     def transform(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
         """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([1.0]), np.array([1]), np.zeros(1), pure_shares)
         >>> bool(abs(one.transform(-0.5, 1.0, np.array([1]))[0].real - np.cos(1.0)) < 1e-15)
         True
@@ -252,7 +237,6 @@ class Ends:
     def decay(self, tilt: float, low: Array, high: Array) -> Array:
         """The logarithm of a bound on |transform| over each interval [low, high].
 
-        Privacy: none (touches no data).
         >>> one = Ends(np.array([0.1]), np.array([1000]), np.zeros(1), pure_shares)
         >>> bool(one.decay(0.0, np.array([4.0]), np.array([5.0]))[0] < -40)
         True
@@ -271,7 +255,6 @@ class Ends:
     def roughness(self, tilt: float) -> float:  # noqa: ARG002
         """The sum of squared cell widths: closed forms have none.
 
-        Privacy: none (touches no data).
         >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).roughness(1.0)
         0.0
         """

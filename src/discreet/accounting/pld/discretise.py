@@ -25,7 +25,6 @@ _REACH = 9.0  # standard deviations; a tail weighs less than 2e-19
 class Cells:
     """A pair (P, Q) cut at increasing losses; cells 0 and n are the tails beyond the n nodes.
 
-    Privacy: none (touches no data).
     >>> subsampled_remove(rate=0.1, sigma=1.0, cells=8).losses.shape
     (9,)
     """

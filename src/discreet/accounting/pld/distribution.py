@@ -53,7 +53,6 @@ class Bracket:
     def width(self) -> float:
         """The distance between the two bounds; 0 where both are infinite.
 
-        Privacy: none (touches no data).
         >>> Bracket(lower=2.0, upper=2.0).width
         0.0
         """

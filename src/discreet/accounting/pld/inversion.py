@@ -36,7 +36,6 @@ class Setting:
 
     `variance` is the sum of squared sensitivity-to-noise ratios of all Gaussian mechanisms;
     `smoothing` is the square root of what is added to it, 0 for none.
-    Privacy: none (touches no data).
     >>> Setting(tilt=2.0, smoothing=0.5, variance=1.0).total
     1.25
     """
@@ -49,7 +48,6 @@ class Setting:
     def total(self) -> float:
         """The Gaussian variance after smoothing.
 
-        Privacy: none (touches no data).
         >>> Setting(tilt=2.0, smoothing=0.0, variance=1.0).total
         1.0
         """
@@ -59,7 +57,6 @@ class Setting:
 def cumulants(factors: Sequence[Factor], variance: float, tilts: Array) -> Array:
     """The logarithm of E[exp(tilt L)] of the whole composition, for each tilt.
 
-    Privacy: none (touches no data).
     >>> cumulants((), 1.0, np.array([1.0])).tolist()
     [1.0]
     """
@@ -78,7 +75,6 @@ def _weights(factors: Sequence[Factor], variance: float, tilt: float) -> tuple[f
 def cumulant_error(factors: Sequence[Factor], variance: float, tilt: float) -> float:
     """A bound on the rounding error of `cumulants` at one tilt (section 5).
 
-    Privacy: none (touches no data).
     >>> cumulant_error((), 1.0, 1.0) < 1e-12
     True
     """
@@ -99,7 +95,6 @@ def chernoff(tilt: Array) -> Array:
 class Inversion:
     """Bounds on delta at any epsilon near the one it was made for.
 
-    Privacy: none (touches no data).
     >>> from discreet.accounting.pld.inversion import Setting, invert
     >>> inversion = invert((), Setting(tilt=4.0, smoothing=0.0, variance=1.0), 4.0)
     >>> low, high = inversion.bounds(epsilon=4.0)
@@ -137,7 +132,6 @@ class Inversion:
     def bounds(self, *, epsilon: float) -> tuple[float, float]:
         """Certified lower and upper bound on the finite part of delta at `epsilon`.
 
-        Privacy: none (touches no data).
         >>> from discreet.accounting.pld.inversion import Setting, invert
         >>> inversion = invert((), Setting(tilt=4.0, smoothing=0.0, variance=1.0), 4.0)
         >>> inversion.bounds(epsilon=4.5)[1] < inversion.bounds(epsilon=4.4)[0]
@@ -224,7 +218,6 @@ def _kernel_bound(setting: Setting, frequencies: Array) -> Array:
 def invert(factors: Sequence[Factor], setting: Setting, centre: float) -> Inversion:
     """Prepare the inversion around epsilon = `centre`; `setting.total` must be positive.
 
-    Privacy: none (touches no data).
     >>> invert((), Setting(tilt=4.0, smoothing=0.0, variance=1.0), 4.0).skipped < 1e-9
     True
     """

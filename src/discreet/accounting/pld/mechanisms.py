@@ -46,7 +46,6 @@ class Contribution:
     """What mechanisms of one family bring to a composition.
 
     `ceiling` and `failure` are their basic composition, None where the loss is unbounded.
-    Privacy: none (touches no data).
     >>> Contribution(variance=1.0).ceiling is None
     True
     """
@@ -63,7 +62,6 @@ class Contribution:
 class Mechanism(Protocol):
     """One mechanism, as a value.
 
-    Privacy: none (touches no data).
     >>> LaplaceNoise(epsilon=Fraction(1)).epsilon
     Fraction(1, 1)
     """
@@ -74,7 +72,6 @@ class Mechanism(Protocol):
     ) -> Contribution:
         """What these mechanisms, each with its number of copies, bring to a composition.
 
-        Privacy: none (touches no data).
         >>> LaplaceNoise.contribute([(LaplaceNoise(epsilon=Fraction(1)), 3)], "add", 1).ceiling
         Fraction(3, 1)
         """
@@ -124,7 +121,6 @@ class LaplaceNoise:
     ) -> Contribution:
         """In closed form; both directions are alike.
 
-        Privacy: none (touches no data).
         >>> LaplaceNoise.contribute([(LaplaceNoise(epsilon=Fraction(1)), 3)], "add", 1).ceiling
         Fraction(3, 1)
         """
@@ -155,7 +151,6 @@ class TwoPoint:
     ) -> Contribution:
         """In closed form; both directions are alike.
 
-        Privacy: none (touches no data).
         >>> pair = TwoPoint(epsilon=Fraction(1), delta=Fraction(1, 10))
         >>> round(math.exp(TwoPoint.contribute([(pair, 2)], "add", 1).finite), 12)
         0.81
@@ -195,7 +190,6 @@ class GaussianNoise:
     ) -> Contribution:
         """As one Gaussian; both directions are alike.
 
-        Privacy: none (touches no data).
         >>> GaussianNoise.contribute([(GaussianNoise(Fraction(1, 4)), 8)], "add", 1).variance
         2.0
         """
@@ -221,7 +215,6 @@ class SubsampledGaussianNoise:
     ) -> Contribution:
         """As atoms above and below, with the certificate's slack.
 
-        Privacy: none (touches no data).
         >>> one = SubsampledGaussianNoise(rate=Fraction(1, 100), sigma=Fraction(1))
         >>> SubsampledGaussianNoise.contribute([(one, 2)], "add", 100).slack < 1e-12
         True
@@ -243,7 +236,6 @@ class SubsampledGaussianNoise:
 def directions(kinds: Collection[type]) -> tuple[Direction, ...]:
     """The directions that must be looked at, the likely worse one first.
 
-    Privacy: none (touches no data).
     >>> directions({LaplaceNoise})
     ('remove',)
     """
@@ -257,7 +249,6 @@ def assemble(
 ) -> Composition:
     """One direction of the composition of everything in `items`, grouped by kind.
 
-    Privacy: none (touches no data).
     >>> assemble({LaplaceNoise: [(LaplaceNoise(epsilon=Fraction(1)), 3)]}, "remove", 1).ceiling
     3.0
     """

@@ -36,7 +36,6 @@ class Composition:
 
     `upper` dominates the mechanisms and `lower` is dominated by them; `infinite` brackets the
     probability of an infinite loss; `slack` bounds what discretisation may have missed.
-    Privacy: none (touches no data).
     >>> Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf).variance
     1.0
     """
@@ -209,7 +208,6 @@ def _finer(budget: float, goal: float, width: float) -> float:
 def epsilon_range(build: Build, *, delta: Fraction, tolerance: float) -> tuple[float, float]:
     """Certified lower and upper bound on epsilon at `delta`; wider than asked if need be.
 
-    Privacy: none (touches no data).
     >>> one = Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf)
     >>> low, high = epsilon_range(lambda cells: one, delta=Fraction(1, 10**6), tolerance=1e-4)
     >>> low <= 4.886554125 <= high
@@ -258,7 +256,6 @@ def delta_range(
     """Certified lower and upper bound on delta at `epsilon`; wider than asked if need be.
 
     Stops as soon as the upper bound is at most `known`.
-    Privacy: none (touches no data).
     >>> one = Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf)
     >>> low, high = delta_range(lambda cells: one, epsilon=1.0, tolerance=1e-4)
     >>> low <= 0.12693673750664397 <= high

@@ -27,7 +27,6 @@ def lower_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
 
     The largest p, up to a relative 1e-9, at which so many successes or more have probability at
     most `failure` [CP34].
-    Privacy: none (touches no data).
     >>> float(round(lower_bound(50, 100, failure=0.025), 4))
     0.3983
     >>> lower_bound(0, 100, failure=0.025)
@@ -43,7 +42,6 @@ def lower_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
 def upper_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
     """A number that falls below the success probability with probability at most `failure`.
 
-    Privacy: none (touches no data).
     >>> float(round(upper_bound(0, 100, failure=0.05), 4))
     0.0295
     """

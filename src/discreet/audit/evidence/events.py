@@ -26,7 +26,6 @@ _SHOWN = 3  # outputs quoted in a sentence
 class Direction(StrEnum):
     """Which input makes the event likely.
 
-    Privacy: none (made-up inputs).
     >>> Direction("right").value
     'right'
     """
@@ -39,7 +38,6 @@ class Direction(StrEnum):
 class Choice:
     """An event, the statement it speaks against, and how often it happened in the second half.
 
-    Privacy: none (made-up inputs).
     >>> Choice.__slots__[:2]
     ('direction', 'event')
     """
@@ -66,7 +64,6 @@ def choose(
 
     The table holds `samples` outputs of the left input, then as many of the right one. The first
     halves choose; the second halves are only counted.
-    Privacy: none (made-up inputs).
     >>> from discreet.audit.evidence.outputs import tabulate
     >>> table = tabulate([0] * 90 + [1] * 10 + [1] * 100)
     >>> claims = [Approximate(epsilon=1, delta=0)]

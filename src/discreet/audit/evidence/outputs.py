@@ -36,7 +36,6 @@ _WITHOUT_MANTISSA = 1100.0  # above the exponent of every float: zero is on ever
 class Table:
     """Outputs in columns: `numbers` by name, and `labels` by name.
 
-    Privacy: none (made-up inputs).
     >>> sorted(tabulate([(0, None), (1, 2.25)]).labels)
     ['the whole output', 'which parts are missing']
     """
@@ -48,7 +47,6 @@ class Table:
     def shown(self, place: int) -> str:
         """One output, short enough for a sentence.
 
-        Privacy: none (made-up inputs).
         >>> tabulate([1, 2]).shown(1)
         '2'
         """
@@ -62,7 +60,6 @@ def batched(mechanism: Callable[..., Any]) -> Batch:
 
     One that needs two positional arguments is taken to be such a function already; any other is
     called once for each output.
-    Privacy: none (made-up inputs).
     >>> batched(lambda exact: exact + 1)(1, 3)
     [2, 2, 2]
     >>> batched(lambda exact, count: [exact] * count)(1, 3)
@@ -89,7 +86,6 @@ def tabulate(outputs: Sequence[Any], first: Mask | None = None) -> Table:
 
     Which columns there are is decided by the outputs that `first` marks (all, by default), so
     that the others can serve as fresh evidence about whatever is chosen from these.
-    Privacy: none (made-up inputs).
     >>> tabulate([3, 4]).numbers["the output"].tolist()
     [3.0, 4.0]
     """

@@ -38,7 +38,6 @@ _ONE, _RHO, _SMALL = Fraction(1), Fraction(1, 2), Fraction(1, 5000)
 def curator_services(stack: ExitStack) -> tuple[Subject, ...]:
     """Questions in SQL and robust estimates, each with the bug planted beside it.
 
-    Privacy: none (made-up people).
     >>> with ExitStack() as stack:
     ...     [one.name for one in curator_services(stack)][0]
     "a curator's COUNT"

@@ -38,7 +38,6 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
 def release_services(stack: ExitStack) -> tuple[Subject, ...]:
     """A release of every kind of noise and both methods for synthetic data, and the bug beside.
 
-    Privacy: none (made-up people).
     >>> with ExitStack() as stack:
     ...     [one.name for one in release_services(stack)][0]
     'a release of marginals'

@@ -35,7 +35,6 @@ _BOLD = "far less noise than is charged for"
 def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
     """Monitors, joint questions, counters, holdouts and synopses, and the bug beside each.
 
-    Privacy: none (made-up people).
     >>> with ExitStack() as stack:
     ...     [one.name for one in stream_services(stack)][::2]
     ['Monitor', 'Joint', 'Counter', 'Holdout', 'Synopsis']

@@ -56,8 +56,6 @@ class House:
         """The auditor's session with one of the two.
 
         Privacy: what is asked there is charged there.
-        >>> House.session.__name__
-        'session'
         """
         if not self._sessions:
             self._sessions = [self._opened(rows) for rows in self._rows]
@@ -66,7 +64,6 @@ class House:
     def name(self) -> str:
         """A name that no service had before.
 
-        Privacy: none (touches no data).
         >>> with ExitStack() as stack:
         ...     house = visits(stack, delta=0)
         ...     house.name(), house.name()

@@ -28,7 +28,6 @@ _EVEN, _UNEVEN = (0, 0, 0, 2, 2, 2), (0, 0, 2, 2, 2, 2)
 def block_audits() -> tuple[Subject, ...]:
     """Sample and aggregate and its summaries, each followed by the bug planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in block_audits()][:2]
     ['SampleAndAggregate', 'SampleAndAggregate: rows dealt instead of units']
     """

@@ -31,7 +31,6 @@ _BOLD = 4  # times the epsilon that is claimed
 def local_audits() -> tuple[Subject, ...]:
     """Every randomizer and the diary, each followed by the bug planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in local_audits()][:2]
     ['KaryResponse', 'KaryResponse: four times the epsilon']
     """

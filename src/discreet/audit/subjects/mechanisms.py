@@ -41,7 +41,6 @@ _BITS = (([0, 0, 0], [1, 0, 0]),)
 def mechanism_audits() -> tuple[Subject, ...]:
     """Every mechanism, each followed by the bug planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in mechanism_audits()][:2]
     ['DiscreteLaplace', 'DiscreteLaplace: half the noise']
     """

@@ -35,7 +35,6 @@ _BLOCKS = ((3, 3, 3, 3), (4, 3, 3, 3))
 def release_audits() -> tuple[Subject, ...]:
     """Each followed by the bug planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in release_audits()][:2]
     ['Marginals', 'Marginals: a twentieth of the noise']
     """

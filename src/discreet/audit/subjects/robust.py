@@ -37,7 +37,6 @@ _SAMPLES = 2_000
 def robust_audits() -> tuple[Subject, ...]:
     """Each followed by the bug planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in robust_audits()][:2]
     ['ProposeTestRelease of a median', 'ProposeTestRelease of a median: no test']
     """

@@ -38,7 +38,6 @@ _BARE = "noise by local sensitivity"
 def smooth_audits() -> tuple[Subject, ...]:
     """Every smooth estimate and every graph statistic, each followed by the bug beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in smooth_audits()][:2]
     ['SmoothQuantile', 'SmoothQuantile: noise by local sensitivity']
     """

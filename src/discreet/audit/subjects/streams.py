@@ -39,7 +39,6 @@ _SHORT = ((-1, 0), (0, -1))
 def stream_audits() -> tuple[Subject, ...]:
     """Every mechanism of `discreet.streams`, each followed by the bugs planted beside it.
 
-    Privacy: none (made-up inputs).
     >>> [one.name for one in stream_audits()][:2]
     ['AboveThreshold', 'AboveThreshold: no query noise']
     """

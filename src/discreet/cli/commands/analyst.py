@@ -93,7 +93,6 @@ _MaxRows = Annotated[
 def register(app: typer.Typer) -> None:
     """Give the application the analyst's commands.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

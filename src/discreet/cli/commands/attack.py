@@ -35,7 +35,6 @@ _INTRODUCTION = (
 def register(app: typer.Typer) -> None:
     """Give the application the command that attacks.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]
@@ -49,12 +48,7 @@ def register(app: typer.Typer) -> None:
 
 @contextmanager
 def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error while something long runs; nothing where nobody looks.
-
-    Privacy: none (touches no data).
-    >>> with progress_bar("attacking") as step:
-    ...     step("differencing", 0.5)
-    """
+    """A bar on standard error while something long runs; nothing where nobody looks."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -26,7 +26,6 @@ _FEW = 3  # audits whose verdicts are printed in full
 def register(app: typer.Typer) -> None:
     """Give the application the command that audits.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -29,7 +29,6 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Give the application the command that estimates bounds.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -50,7 +50,6 @@ _TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name
 def register(app: typer.Typer) -> None:
     """Give the application the custodian's commands.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -14,7 +14,6 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Give the application the command that imports metadata.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -59,7 +59,6 @@ _Refresh = Annotated[
 def register(app: typer.Typer) -> None:
     """Give the application the commands of monitors.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [group.name for group in app.registered_groups]

@@ -37,7 +37,6 @@ _FAILURES = 20
 def register(app: typer.Typer) -> None:
     """Give the application the commands that read the record.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -25,7 +25,6 @@ _EXTRA = "the server needs the server extra; run: pip install 'discreet[server]'
 def register(app: typer.Typer) -> None:
     """Give the application the server's commands.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]
@@ -94,8 +93,6 @@ def serve_demo(folder: Path, port: int) -> None:
     """Serve the made-up clinic with one analyst and one custodian.
 
     Privacy: nobody in the clinic exists.
-    >>> serve_demo.__name__
-    'serve_demo'
     """
     try:
         from discreet.server.running import serve

@@ -38,7 +38,6 @@ _Confidence = Annotated[
 def register(app: typer.Typer) -> None:
     """Give the application the group of survey commands.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [group.name for group in app.registered_groups]

@@ -33,7 +33,6 @@ _Analyst = Annotated[
 def register(app: typer.Typer) -> None:
     """Give the application the commands of synopses.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [group.name for group in app.registered_groups]

@@ -69,7 +69,6 @@ _Target = Annotated[
 def register(app: typer.Typer) -> None:
     """Give the application the command of synthetic data.
 
-    Privacy: none (touches no data).
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.name for command in app.registered_commands]

@@ -20,12 +20,7 @@ Versions = tuple[int, ...]
 
 
 class Lane:
-    """An engine while it is one run's own.
-
-    Privacy: none (touches no data).
-    >>> Lane.__name__
-    'Lane'
-    """
+    """An engine while it is one run's own."""
 
     __slots__ = ("engine", "lost")
 
@@ -36,10 +31,6 @@ class Lane:
     def lose(self) -> None:
         """End the statement under way, which is late, without waiting for it; another engine
         takes this one's place.
-
-        Privacy: none (touches no data).
-        >>> Lane.lose.__name__
-        'lose'
         """
         self.lost = True
         threading.Thread(target=self._end, name="late", daemon=True).start()
@@ -70,8 +61,6 @@ class Lanes:
         """An engine over the tables in that state of their data, for this run alone.
 
         Privacy: none (touches no data); who waits depends on who asks, not on what is found.
-        >>> Lanes.taken.__name__
-        'taken'
         """
         self._enter(names, asker)
         lane = None
@@ -119,11 +108,7 @@ class Lanes:
         return None
 
     def close(self) -> None:
-        """End those that are idle now, and each other one when its run is over.
-
-        Privacy: none (touches no data).
-        >>> Lanes(lambda names: None).close()
-        """
+        """End those that are idle now, and each other one when its run is over."""
         with self._lock:
             self._closed = True
             idle = [engine for each in self._idle.values() for _, engine in each]

@@ -39,17 +39,12 @@ class Line(Generic[_Item]):
         self._waiting: list[tuple[str, _Item]] = []
 
     def join(self, asker: str, item: _Item) -> None:
-        """Wait at the end of one's own part of the line.
-
-        Privacy: none (touches no data).
-        >>> Line[int](places=1, places_of_one=1).join("ana", 7)
-        """
+        """Wait at the end of one's own part of the line."""
         self._waiting.append((asker, item))
 
     def admitted(self) -> list[_Item]:
         """Those whose turn it is now; each holds a place until its asker leaves one.
 
-        Privacy: none (touches no data).
         >>> Line[int](places=1, places_of_one=1).admitted()
         []
         """
@@ -73,7 +68,6 @@ class Line(Generic[_Item]):
     def leave(self, asker: str) -> None:
         """Give a place back.
 
-        Privacy: none (touches no data).
         >>> line = Line[int](places=1, places_of_one=1)
         >>> line.join("ana", 7)
         >>> line.admitted()
@@ -87,7 +81,6 @@ class Line(Generic[_Item]):
     def withdraw(self, item: _Item) -> bool:
         """Wait no more; whether it was still waiting.
 
-        Privacy: none (touches no data).
         >>> Line[int](places=1, places_of_one=1).withdraw(7)
         False
         """
@@ -99,7 +92,6 @@ class Line(Generic[_Item]):
     def dismissed(self) -> list[_Item]:
         """Those who waited; none of them does any more.
 
-        Privacy: none (touches no data).
         >>> Line[int](places=1, places_of_one=1).dismissed()
         []
         """
@@ -110,7 +102,6 @@ class Line(Generic[_Item]):
     def inside(self, asker: str | None = None) -> int:
         """How many of one asker, or of all, hold a place or wait for one.
 
-        Privacy: none (touches no data).
         >>> Line[int](places=1, places_of_one=1).inside()
         0
         """

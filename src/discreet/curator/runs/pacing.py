@@ -25,15 +25,12 @@ class Late(Exception):
     """Work was not done by its time.
 
     Privacy: none by itself; an analyst sees the same words as for every failure of an engine.
-    >>> issubclass(Late, Exception)
-    True
     """
 
 
 class Clock(Protocol):
     """Time as a grid sees it: the machine's, or in tests one that only they move.
 
-    Privacy: none (touches no data).
     >>> sorted(name for name in vars(Clock) if not name.startswith("_"))
     ['now', 'race', 'wait']
     """
@@ -41,17 +38,12 @@ class Clock(Protocol):
     def now(self) -> float:
         """Seconds since some moment; never goes back.
 
-        Privacy: none (touches no data).
         >>> SystemClock().now() <= SystemClock().now()
         True
         """
 
     def wait(self, until: float) -> None:
-        """Return at that time, not before.
-
-        Privacy: none (touches no data).
-        >>> SystemClock().wait(SystemClock().now())
-        """
+        """Return at that time, not before."""
 
     def race(self, work: Callable[[], _Result], until: float) -> _Result:
         """At that time, not before: what `work` returned or raised by then, or `Late`.
@@ -66,7 +58,6 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's own clock; work runs in a thread that nobody waits for when it is late.
 
-    Privacy: none (touches no data).
     >>> SystemClock().now() <= SystemClock().now()
     True
     """
@@ -76,18 +67,13 @@ class SystemClock:
     def now(self) -> float:
         """Seconds of the monotonic clock.
 
-        Privacy: none (touches no data).
         >>> SystemClock().now() > 0
         True
         """
         return time.monotonic()
 
     def wait(self, until: float) -> None:
-        """Sleep, again if woken early.
-
-        Privacy: none (touches no data).
-        >>> SystemClock().wait(0)
-        """
+        """Sleep, again if woken early."""
         while (left := until - self.now()) > 0:
             time.sleep(left)
 
@@ -144,7 +130,6 @@ class Grid:
     def deadline(self, seconds: Fraction) -> Fraction:
         """The whole steps that cover so many seconds; at least one.
 
-        Privacy: none (touches no data).
         >>> Grid(seconds=2).deadline(Fraction(1, 20))
         Fraction(2, 1)
         """
@@ -154,8 +139,6 @@ class Grid:
         """What came of `work`, at its deadline from now and not before; `Late` if nothing came.
 
         Privacy: see the class; a failure waits like a result.
-        >>> Grid.within.__name__
-        'within'
         """
         return self.clock.race(work, self.clock.now() + float(self.deadline(seconds)))
 

@@ -20,7 +20,6 @@ class Questions:
     """What analysts' texts mean, as long as no table changes.
 
     One analyst's texts do not make another's faster, so that time does not tell who asked what.
-    Privacy: none (touches no data).
     >>> Questions().read("SELECT COUNT(*) AS n FROM t", {"t": Table("t")}, analyst="ana").columns
     ('n',)
     """
@@ -34,7 +33,6 @@ class Questions:
     def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query:
         """The query of a text, read anew unless it was read lately about these very tables.
 
-        Privacy: none (touches no data).
         >>> Questions().read("SELECT COUNT(*) FROM t", {"t": Table("t")}, analyst="ana").keys
         ()
         """

@@ -27,8 +27,6 @@ def check_in_place(table: Table, intake: Intake, scratch: Path) -> None:
     """Evaluate every row once, so that a source the engine cannot read is refused now.
 
     Privacy: none; what is counted stays here.
-    >>> check_in_place.__name__
-    'check_in_place'
     """
     origin, types = intake.origin, intake.types
     check_missing(table, origin, types, scratch)
@@ -42,8 +40,6 @@ def check_missing(table: Table, origin: Origin, types: Mapping[str, str], scratc
     """Refuse values where a rule of the schema says "error"; also checks the columns.
 
     Privacy: whether there are such values is exact, for the custodian at registration only.
-    >>> check_missing.__name__
-    'check_missing'
     """
     counted = missing_count(table, origin.relation("source"), types, origin.dialect)
     if counted is None:
@@ -68,8 +64,6 @@ def advised_seconds(
     time; None where the usual time will do.
 
     Privacy: the time is measured, for the custodian alone, who declares a number or does not.
-    >>> advised_seconds.__name__
-    'advised_seconds'
     """
     engine.rows('SELECT COUNT(*) FROM "prepared"')  # starts it
     start = clock()

@@ -16,11 +16,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def refuse_readable(folder: Path) -> None:
-    """Refuse a vault that anybody but its owner can reach into.
-
-    Privacy: none (touches no data).
-    >>> refuse_readable(Path("no such folder"))
-    """
+    """Refuse a vault that anybody but its owner can reach into."""
     if not folder.is_dir():
         return
     for path in (folder, *folder.iterdir(), *(folder / "prepared").glob("*")):

@@ -24,8 +24,6 @@ class Engines:
     """The open engines by the tables they read.
 
     Privacy: none: an engine's rows are exact and stay with the curator.
-    >>> Engines.__name__
-    'Engines'
     """
 
     __slots__ = ("_busy", "_catalogue", "_folder", "_lock", "_open", "lanes", "opened")
@@ -42,12 +40,7 @@ class Engines:
         self.lanes = Lanes(opening)
 
     def shared(self, names: Names, data_versions: Versions | None) -> Engine:
-        """The engine of tables, one for each state of their data; another than asked is refused.
-
-        Privacy: none (touches no data).
-        >>> Engines.shared.__name__
-        'shared'
-        """
+        """The engine of tables, one for each state of their data; another than asked is refused."""
         versions = self._checked(names, data_versions)
         with self._lock:  # of several threads one opens it
             version, engine = self.opened.get(names, ((), None))
@@ -64,8 +57,6 @@ class Engines:
 
         So the statements of several threads run side by side, as far as the machine has cores.
         Privacy: none: an engine's rows are exact and stay with the curator.
-        >>> Engines.local.__name__
-        'local'
         """
         engine = self.shared(names, versions)
         with self._lock:
@@ -86,8 +77,6 @@ class Engines:
         """An engine of one remote run's own, started before the run is charged.
 
         Privacy: none (touches no data): starting takes whole steps of time.
-        >>> Engines.lane.__name__
-        'lane'
         """
         self._checked(names, versions)
         with self.lanes.taken(names, versions, asker) as lane:
@@ -107,12 +96,7 @@ class Engines:
         return versions
 
     def close(self) -> None:
-        """End all that no run holds.
-
-        Privacy: none (touches no data).
-        >>> Engines.close.__name__
-        'close'
-        """
+        """End all that no run holds."""
         self.lanes.close()
         for _, engine in self.opened.values():
             engine.close()

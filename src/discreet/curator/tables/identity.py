@@ -15,11 +15,7 @@ __all__ = ["frame_identity", "identity_of", "refuse_vaults"]
 
 
 def refuse_vaults(name: str, origin: Origin) -> None:
-    """Refuse a source that lies in a vault: its rows are known there, under another name.
-
-    Privacy: none (touches no data).
-    >>> refuse_vaults("visits", Origin.of("absent.csv"))
-    """
+    """Refuse a source that lies in a vault: its rows are known there, under another name."""
     for place in origin.places():
         folder = vault_around(Path(place))
         if folder is not None:
@@ -35,8 +31,6 @@ def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity
 
     A copy of a prepared file, outside of the vault, counts as the rows that it was made from.
     Privacy: keyed hashes of exact data, for the vault alone.
-    >>> identity_of.__name__
-    'identity_of'
     """
     places = origin.places()
     places += _links(places, vault.catalogue.tables())
@@ -55,8 +49,6 @@ def frame_identity(vault: Vault, origin: Origin, prepared: Path | None) -> Ident
     """The same for rows from memory, which were written to a file for a moment: it has no place.
 
     Privacy: keyed hashes of exact data, for the vault alone.
-    >>> frame_identity.__name__
-    'frame_identity'
     """
     return Identity(contents=_contents(vault, origin, prepared))
 

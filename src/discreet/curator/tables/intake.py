@@ -208,8 +208,6 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
 
     Refuses a source of which more than the declared share cannot be read.
     Privacy: none: exact, for the custodian alone.
-    >>> take_in.__name__
-    'take_in'
     """
     if origin.dialect != "duckdb":
         yield take_in_place(table, origin, folder)
@@ -238,8 +236,6 @@ def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
     """The same for a source that is read where it is, as it is.
 
     Privacy: none: exact, for the custodian alone.
-    >>> take_in_place.__name__
-    'take_in_place'
     """
     files = None
     if origin.dialect == "duckdb":

@@ -23,12 +23,7 @@ __all__ = ["Holding", "open_together", "relations_together"]
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A registered table and where its rows come from.
-
-    Privacy: none (touches no data).
-    >>> Holding.__name__
-    'Holding'
-    """
+    """A registered table and where its rows come from."""
 
     known: Registration
     source: str | None
@@ -36,12 +31,7 @@ class Holding:
 
     @property
     def reader(self) -> str:
-        """What has to read it: one engine, or one database of a server.
-
-        Privacy: none (touches no data).
-        >>> Holding.reader.fget is not None
-        True
-        """
+        """What has to read it: one engine, or one database of a server."""
         if self.known.prepared is not None or self.source is None:
             return "DuckDB"
         if Origin.of(self.source).dialect == "postgresql":
@@ -66,7 +56,6 @@ def relations_together(
 ) -> dict[str, str]:
     """What stands after FROM for each table; `in_place` gives it for rows read from a view.
 
-    Privacy: none (touches no data).
     >>> relations_together([], lambda known, view: "")
     {}
     """
@@ -84,8 +73,6 @@ def open_together(
     """One engine for all of the tables; `folder` holds the prepared files.
 
     Privacy: none: its rows are exact.
-    >>> open_together.__name__
-    'open_together'
     """
     views = _views(holdings)
     sources = {view: each.source for view, each in views.items() if each.known.prepared is None}

@@ -28,7 +28,6 @@ _INTEGERS = (
 def unit_mark(table: Table, types: Mapping[str, str]) -> str:
     """What the name of a prepared file says of the unit's type in the source.
 
-    Privacy: none (touches no data).
     >>> unit_mark(Table("t", unit="id"), {"ID": "BIGINT"})
     '-integers'
     """
@@ -45,9 +44,6 @@ def check_units(known: Registration, table: Table) -> None:
     """Refuse rows that an earlier version prepared with texts as units that it may have split.
 
     Of a text or a UUID in the source it split none.
-    Privacy: none (touches no data).
-    >>> check_units.__name__
-    'check_units'
     """
     if known.prepared is None or table.unit is None:
         return
@@ -65,12 +61,7 @@ def check_units(known: Registration, table: Table) -> None:
 
 
 def integer_units(warehouse: "Warehouse", names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of several tables whose unit their engine holds as an integer; none for one alone.
-
-    Privacy: none (touches no data).
-    >>> integer_units.__name__
-    'integer_units'
-    """
+    """Those of several tables whose unit their engine holds as an integer; none for one alone."""
     if len(names) == 1:
         return ()
     tables = warehouse.tables()

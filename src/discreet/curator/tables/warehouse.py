@@ -49,8 +49,6 @@ class Warehouse:
     """The tables of one vault and the engines that answer for them.
 
     Privacy: none: holds exact data inside the vault; only `Session` releases, with noise.
-    >>> Warehouse.__name__
-    'Warehouse'
     """
 
     def __init__(self, vault: Vault, *, time_limit_seconds: Number = 60) -> None:
@@ -79,8 +77,6 @@ class Warehouse:
         `on_report` gets what could not be read: exact, for the custodian alone.
 
         Privacy: none; the prepared rows stay in the vault.
-        >>> Warehouse.add.__name__
-        'add'
         """
         table = schema if isinstance(schema, Table) else read_schema(schema)
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -108,8 +104,6 @@ class Warehouse:
         `on_report` gets what could not be read: exact, for the custodian alone.
 
         Privacy: none; opens the population's budget.
-        >>> Warehouse.add_in_place.__name__
-        'add_in_place'
         """
         table = schema if isinstance(schema, Table) else read_schema(schema)
         origin = _origin(table)
@@ -140,8 +134,6 @@ class Warehouse:
         """What could not be read when this curator last added or refreshed a table.
 
         Privacy: NONE: exact, for the custodian alone; kept in memory only.
-        >>> Warehouse.report.__name__
-        'report'
         """
         return self._reports.get(name)
 
@@ -219,8 +211,6 @@ class Warehouse:
 
         `on_report` gets what could not be read: exact, for the custodian alone.
         Privacy: none; new data is not new budget.
-        >>> Warehouse.refresh.__name__
-        'refresh'
         """
         known = self._vault.catalogue.table(name)
         table = Table.from_json(known.schema)
@@ -276,8 +266,6 @@ class Warehouse:
         """Within it this thread sees the catalogue as it stands at the beginning, read once.
 
         Privacy: none (touches no data); what runs compares the states of the data once more.
-        >>> Warehouse.glance.__name__
-        'glance'
         """
         try:
             self._glance.seen = {known.name: known for known in self._vault.catalogue.tables()}
@@ -293,8 +281,6 @@ class Warehouse:
         """Every registered table by name.
 
         Privacy: none (touches no data); public facts.
-        >>> Warehouse.tables.__name__
-        'tables'
         """
         seen = getattr(self._glance, "seen", None)
         listed = seen.values() if seen is not None else self._vault.catalogue.tables()
@@ -309,8 +295,6 @@ class Warehouse:
         """A table's registration; refused while its source has changed.
 
         Privacy: none: looks at the source's size and time only.
-        >>> Warehouse.current.__name__
-        'current'
         """
         known = self._known(name)
         table = self._schema(known)
@@ -323,11 +307,8 @@ class Warehouse:
         return known
 
     def relation(self, name: str) -> str:
-        """What stands after FROM: the prepared table, or the lattice rows of the source in place.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.relation.__name__
-        'relation'
+        """What stands after FROM: the prepared table, or the lattice rows of the source in
+        place.
         """
         known = self._known(name)
         if known.prepared is not None:
@@ -339,12 +320,7 @@ class Warehouse:
         return self._relations[name][1]
 
     def kept(self, name: str) -> str:
-        """Which form of totals is kept beside a prepared table; empty if there are none.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.kept.__name__
-        'kept'
-        """
+        """Which form of totals is kept beside a prepared table; empty if there are none."""
         file = self._known(name).prepared
         return TOTALS if file is not None and file.endswith(_WITH_TOTALS) else ""
 
@@ -355,12 +331,7 @@ class Warehouse:
         return f"({rows}) AS prepared"
 
     def relations(self, names: tuple[str, ...]) -> dict[str, str]:
-        """What stands after FROM for each of several tables that one statement reads.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.relations.__name__
-        'relations'
-        """
+        """What stands after FROM for each of several tables that one statement reads."""
         if len(names) == 1:
             return {names[0]: self.relation(names[0])}
         return relations_together(self._holdings(names), self._in_place)
@@ -371,22 +342,12 @@ class Warehouse:
         return [Holding(each, table.source, table.format) for each, table in tables]
 
     def dialect(self, name: str) -> str:
-        """The dialect of a table's engine.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.dialect.__name__
-        'dialect'
-        """
+        """The dialect of a table's engine."""
         known = self._known(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
     def seconds(self, name: str) -> Fraction:
-        """What one reading of a table may take: as its schema declares, or by its engine.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.seconds.__name__
-        'seconds'
-        """
+        """What one reading of a table may take: as its schema declares, or by its engine."""
         declared = self._schema(self._known(name)).answer_seconds
         if declared is not None:
             return declared
@@ -399,8 +360,6 @@ class Warehouse:
         """The engine of tables, one for each state of their data; another than asked is refused.
 
         Privacy: none: an engine's rows are exact and stay with the curator.
-        >>> Warehouse.engine.__name__
-        'engine'
         """
         return self.engines.shared(names, data_versions)
 
@@ -426,8 +385,6 @@ class Warehouse:
         """How many rows and values the bounds drop or clamp: exact, for the custodian only.
 
         Privacy: NONE. Not for release; bounds chosen after looking depend on data.
-        >>> Warehouse.inspect.__name__
-        'inspect'
         """
         known = self.current(name)
         table = self._schema(known)
@@ -448,12 +405,7 @@ class Warehouse:
         }
 
     def close(self) -> None:
-        """End all engines.
-
-        Privacy: none (touches no data).
-        >>> Warehouse.close.__name__
-        'close'
-        """
+        """End all engines."""
         self.engines.close()
 
 

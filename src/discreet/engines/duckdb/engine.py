@@ -142,8 +142,6 @@ class DuckDB:
         """Refuse a sealed file that this seal does not open, before anything is charged.
 
         Privacy: none: reads no row.
-        >>> DuckDB.check.__name__
-        'check'
         """
         if not self._order.key:
             return
@@ -173,11 +171,7 @@ class DuckDB:
         raise InvalidValue("an engine cannot be pickled or copied; make a new one.")
 
     def warm(self) -> None:
-        """Start the child without waiting for it, so that the first statement finds it ready.
-
-        Privacy: none (touches no data).
-        >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).warm()
-        """
+        """Start the child without waiting for it, so that the first statement finds it ready."""
         holding = self._holding()
         with holding.lock:
             try:
@@ -203,11 +197,7 @@ class DuckDB:
             return holding.child is not known or known is None
 
     def stop(self) -> None:
-        """End the child, and with it the statement that another thread waits for.
-
-        Privacy: none (touches no data).
-        >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).stop()
-        """
+        """End the child, and with it the statement that another thread waits for."""
         child = self._holding().child  # without the lock, which that thread holds
         if child is not None:
             child.stop()
@@ -231,11 +221,7 @@ class DuckDB:
         return rows
 
     def close(self) -> None:
-        """End the child; the next statement starts a new one.
-
-        Privacy: none (touches no data).
-        >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).close()
-        """
+        """End the child; the next statement starts a new one."""
         holding = self._holding()
         with holding.lock:
             holding.drop()

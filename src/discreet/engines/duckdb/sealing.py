@@ -31,7 +31,6 @@ _MAKE_ONE = "Make one with `openssl rand -hex 32`"
 def is_sealed(path: Path) -> bool:
     """Whether a prepared file is encrypted.
 
-    Privacy: none (touches no data).
     >>> is_sealed(Path("visits-0a1b-sealed.kept.duckdb"))
     True
     """
@@ -70,7 +69,6 @@ class Seal:
     def read(cls, vault: Path, environment: Mapping[str, str] = os.environ) -> "Seal | None":
         """The custodian's key from DISCREET_DATA_KEY or the file DISCREET_DATA_KEY_FILE.
 
-        Privacy: none (touches no data).
         >>> Seal.read(Path("vault"), {}) is None
         True
         """
@@ -93,7 +91,6 @@ class Seal:
     def attach(path: str, name: str, access: str) -> str:
         """The statement that opens a sealed file, without the key; the child puts it in.
 
-        Privacy: none (touches no data).
         >>> Seal.attach("a.duckdb", "t0", "READ_ONLY").replace(KEY_MARK, "...")
         "ATTACH 'a.duckdb' AS t0 (TYPE duckdb, READ_ONLY, ENCRYPTION_KEY '...')"
         """
@@ -101,12 +98,7 @@ class Seal:
 
     @staticmethod
     def check_writable() -> None:
-        """Refuse to seal where DuckDB lacks random numbers fit for it.
-
-        Privacy: none (touches no data).
-        >>> Seal.check_writable.__name__
-        'check_writable'
-        """
+        """Refuse to seal where DuckDB lacks random numbers fit for it."""
         order = Order(database=":memory:", commands=("names",), statements=CRYPTO)
         ready = False
         try:
@@ -125,11 +117,10 @@ class Seal:
 def needed(seal: Seal | None) -> Seal:
     """The seal of a sealed file, or the refusal that says how to give it.
 
-    Privacy: none (touches no data).
     >>> needed(None)
     Traceback (most recent call last):
     discreet.errors.Unavailable: the prepared rows are encrypted and no key is set; the custodian \
-sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
+    sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
     """
     if seal is None:
         raise Unavailable(
@@ -140,11 +131,7 @@ sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
 
 
 def refuse_frame(seal: Seal | None, table: str) -> None:
-    """Refuse rows from memory where files are to be sealed.
-
-    Privacy: none (touches no data).
-    >>> refuse_frame(None, "visits")
-    """
+    """Refuse rows from memory where files are to be sealed."""
     if seal is not None:
         raise SchemaError(
             f"{table}: a data key is set, and rows from memory would pass through a file that is "

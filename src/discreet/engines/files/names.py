@@ -39,7 +39,6 @@ _SIGNS = "*?[]"
 class SourceFiles:
     """A source that exists: the text it was given as, real paths, the kind, the table in it.
 
-    Privacy: none (touches no data).
     >>> SourceFiles("a.csv", ("/data/a.csv",), "CSV", None).path
     '/data/a.csv'
     """
@@ -53,7 +52,6 @@ class SourceFiles:
     def path(self) -> str:
         """The only file, or the first of several.
 
-        Privacy: none (touches no data).
         >>> SourceFiles("*.csv", ("/a.csv", "/b.csv"), "CSV", None).path
         '/a.csv'
         """
@@ -62,7 +60,6 @@ class SourceFiles:
     def unreadable(self) -> SchemaError:
         """The error for files that are not what their names say.
 
-        Privacy: none (touches no data).
         >>> print(SourceFiles("a.csv", ("/data/a.csv",), "CSV", None).unreadable())
         source 'a.csv' cannot be read as a CSV file; check it.
         """
@@ -94,7 +91,6 @@ def _split(source: str) -> tuple[str, str | None]:
 def path_of(source: str) -> str:
     """A source without the table or the sheet that it names.
 
-    Privacy: none (touches no data).
     >>> path_of("clinic.duckdb#visits"), path_of("a#b.csv")
     ('clinic.duckdb', 'a#b.csv')
     """
@@ -104,14 +100,13 @@ def path_of(source: str) -> str:
 def source_files(source: str) -> SourceFiles:
     """The files of a source, those of a pattern in the order of their names.
 
-    Privacy: none (touches no data).
     >>> source_files("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
     >>> source_files("absent-*.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent-*.csv': no file has a name of this pattern; \
-check the path.
+    check the path.
     """
     name, table = _split(source)
     kind = _kind(name)

@@ -58,7 +58,6 @@ class Preview:
 def name_of(source: str) -> str:
     """A name for the table of a source: its file's without endings, or its folder's.
 
-    Privacy: none (touches no data).
     >>> name_of("data/visits.csv.gz"), name_of("data/visits-*.csv"), name_of("data/*.csv")
     ('visits', 'visits', 'data')
     """

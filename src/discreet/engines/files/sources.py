@@ -123,7 +123,6 @@ def numbered(source: str, given: Format = PLAIN) -> str:
     """The same with the columns $file and $line, which say where a row is.
 
     Of a CSV file and of others that were not rewritten, $line is the number of the record.
-    Privacy: none (touches no data).
     >>> numbered("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
@@ -143,7 +142,6 @@ def numbered(source: str, given: Format = PLAIN) -> str:
 def opening(source: str, given: Format = PLAIN) -> tuple[str, ...]:
     """The statements after which a child may read this source, and it alone, as `source`.
 
-    Privacy: none (touches no data).
     >>> opening("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
@@ -156,7 +154,6 @@ def openings(
 ) -> tuple[str, ...]:
     """The statements after which a child may read several sources, by the names of views.
 
-    Privacy: none (touches no data).
     >>> openings({"t0": "absent.csv"})
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.

@@ -175,7 +175,6 @@ class _Pieces(io.RawIOBase):
 def damaged(text: str, encoding: str) -> bool:
     """Whether bytes of a text could not be decoded.
 
-    Privacy: none (touches no data).
     >>> damaged("caf\\udce9", "utf-8"), damaged("caf\\u00e9", "utf-8")
     (True, False)
     """
@@ -476,11 +475,10 @@ def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
 def refuse_twins(names: tuple[str, ...], source: str) -> None:
     """Refuse two columns of one name.
 
-    Privacy: none (touches no data).
     >>> refuse_twins(("age", "Age"), "a.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename \
-one, or write header = false and columns = 2 in [format] if there are no names.
+    one, or write header = false and columns = 2 in [format] if there are no names.
     """
     seen: set[str] = set()
     for name in names:

@@ -104,8 +104,6 @@ def tidy(files: SourceFiles, given: Format, folder: Path, wanted: tuple[str, ...
     that there are, for a look before there is a schema.
 
     Privacy: none: the copy is exact.
-    >>> tidy.__name__
-    'tidy'
     """
     failed = None
     try:
@@ -275,8 +273,6 @@ def sheet_start(files: SourceFiles, most: int) -> list[tuple[int, list[str]]]:
     """The first rows of a sheet that are not empty, with their numbers.
 
     Privacy: none: exact.
-    >>> sheet_start.__name__
-    'sheet_start'
     """
     with _workbook(files) as book:
         rows = islice(_sheet(book, files).iter_rows(values_only=True), most)

@@ -59,12 +59,7 @@ class PostgreSQL:
         raise InvalidValue("an engine cannot be pickled or copied; make a new one.")
 
     def ready(self) -> bool:
-        """Make the connection unless there is one.
-
-        Privacy: none (touches no data).
-        >>> PostgreSQL.ready.__name__
-        'ready'
-        """
+        """Make the connection unless there is one."""
         with self._lock:
             known = self._connections.get(os.getpid())
             if known is not None and not (known.closed or known.broken):
@@ -76,11 +71,7 @@ class PostgreSQL:
             return True
 
     def stop(self) -> None:
-        """Tell the server to end the statement that another thread waits for, and cut the line.
-
-        Privacy: none (touches no data).
-        >>> PostgreSQL("postgresql://localhost/clinic#visits", time_limit_seconds=1).stop()
-        """
+        """Tell the server to end the statement that another thread waits for, and cut the line."""
         connection = self._connections.get(os.getpid())  # without the lock, which that thread holds
         if connection is not None:
             with contextlib.suppress(library().Error, OSError):
@@ -92,8 +83,6 @@ class PostgreSQL:
         """All rows of one SELECT; from several threads, one after the other.
 
         Privacy: none: rows are exact.
-        >>> PostgreSQL.rows.__name__
-        'rows'
         """
         with self._lock:
             rows = self._attempt(sql)
@@ -103,11 +92,7 @@ class PostgreSQL:
         return rows
 
     def close(self) -> None:
-        """Close the connection; the next statement makes a new one.
-
-        Privacy: none (touches no data).
-        >>> PostgreSQL("postgresql://localhost/clinic#visits", time_limit_seconds=1).close()
-        """
+        """Close the connection; the next statement makes a new one."""
         with self._lock:
             self._drop()
 

@@ -45,12 +45,7 @@ _OLDEST = 140000
 
 
 def library() -> Any:
-    """psycopg, or how to get it.
-
-    Privacy: none (touches no data).
-    >>> library().__name__
-    'psycopg'
-    """
+    """psycopg, or how to get it."""
     try:
         import psycopg
     except ImportError:
@@ -64,7 +59,6 @@ def library() -> Any:
 class PostgreSQLSource:
     """postgresql://user@host:port/database#schema.table, in its parts.
 
-    Privacy: none (touches no data).
     >>> PostgreSQLSource.read("postgresql://db.example/clinic#visits").relation
     '"public"."visits"'
     """
@@ -106,7 +100,6 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
     def relation(self) -> str:
         """What stands after FROM.
 
-        Privacy: none (touches no data).
         >>> PostgreSQLSource.read("postgresql:///clinic#ward.visits").relation
         '"ward"."visits"'
         """
@@ -117,8 +110,6 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
 
         A collation is named if it calls texts of different bytes equal.
         Privacy: none: column names and types only.
-        >>> PostgreSQLSource.describe.__name__
-        'describe'
         """
         found = self._ask(_COLUMNS)
         if not found:
@@ -129,19 +120,12 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
         """What tells this table from all others, however its server is called.
 
         Privacy: none: numbers of the server, the database and the table.
-        >>> PostgreSQLSource.identity.__name__
-        'identity'
         """
         ((system, database, table),) = self._ask(_IDENTITY)
         return f"postgresql {system} {database} {table}".encode()
 
     def check(self) -> None:
-        """Refuse a role that can change the table, and a server that is too old or not UTF-8.
-
-        Privacy: none (touches no data).
-        >>> PostgreSQLSource.check.__name__
-        'check'
-        """
+        """Refuse a role that can change the table, and a server that is too old or not UTF-8."""
         ((role, superuser, encoding, version, reads, writes),) = self._ask(_RIGHTS)
         if superuser or writes:
             can = "is a superuser" if superuser else f"can change {self.relation}"

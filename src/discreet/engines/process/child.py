@@ -41,15 +41,12 @@ class Failed(Exception):
     """The child gave a reason instead of a result, or died: for the custodian only.
 
     Privacy: the text may quote rows; it never leaves `discreet.engines`.
-    >>> issubclass(Failed, Exception)
-    True
     """
 
 
 def text(value: str) -> str:
     """A string literal of SQL.
 
-    Privacy: none (touches no data).
     >>> print(text("it's"))
     'it''s'
     """
@@ -59,7 +56,6 @@ def text(value: str) -> str:
 def quoted(name: str) -> str:
     """A quoted identifier of SQL.
 
-    Privacy: none (touches no data).
     >>> print(quoted('a "b"'))
     "a ""b"\""
     """
@@ -72,7 +68,6 @@ class Order:
 
     `statements` run before external access is switched off and the configuration locked; `key`
     stands for KEY_MARK in them.
-    Privacy: none (touches no data).
     >>> Order(database=":memory:", commands=("rows",)).read_only
     False
     """
@@ -87,7 +82,6 @@ class Order:
     def spilling(self, folder: Path) -> "Order":
         """The same order with a folder for rows that outgrow the memory limit.
 
-        Privacy: none (touches no data).
         >>> Order(database=":memory:", commands=()).spilling(Path("x")).settings["temp_directory"]
         'x'
         """
@@ -96,7 +90,6 @@ class Order:
     def message(self) -> dict[str, Any]:
         """The order as the child reads it.
 
-        Privacy: none (touches no data).
         >>> Order(database=":memory:", commands=("rows",)).message()["commands"]
         ['rows']
         """
@@ -180,7 +173,6 @@ class Child:
     def number(self) -> int:
         """The process number.
 
-        Privacy: none (touches no data).
         >>> with Child(Order(database=":memory:", commands=())) as child:
         ...     child.number > 1
         True
@@ -188,17 +180,12 @@ class Child:
         return self._process.pid
 
     def kill(self) -> None:
-        """End the child at once and wait until it is gone; harmless when repeated.
-
-        Privacy: none (touches no data).
-        >>> Child(Order(database=":memory:", commands=())).kill()
-        """
+        """End the child at once and wait until it is gone; harmless when repeated."""
         self._finalizer()
 
     def alive(self) -> bool:
         """Whether it can still be asked.
 
-        Privacy: none (touches no data).
         >>> child = Child(Order(database=":memory:", commands=()))
         >>> child.kill()
         >>> child.alive()
@@ -207,23 +194,12 @@ class Child:
         return self._finalizer.alive and self._process.poll() is None
 
     def stop(self) -> None:
-        """End the child from another thread than the one that asks it, which is told.
-
-        Privacy: none (touches no data).
-        >>> child = Child(Order(database=":memory:", commands=()))
-        >>> child.stop()
-        >>> child.kill()
-        """
+        """End the child from another thread than the one that asks it, which is told."""
         if self._finalizer.alive and os.getpid() == self.owner:
             self._process.kill()  # its pipes stay open for whoever reads them
 
     def ready(self) -> None:
-        """Wait until it has started; `Failed` with the reason otherwise.
-
-        Privacy: none (touches no data).
-        >>> with Child(Order(database=":memory:", commands=())) as child:
-        ...     child.ready()
-        """
+        """Wait until it has started; `Failed` with the reason otherwise."""
         if self._ready:
             return
         try:

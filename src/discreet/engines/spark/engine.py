@@ -66,8 +66,6 @@ class Spark:
         """Names and types of the columns of one of the sources.
 
         Privacy: none: column names and types only.
-        >>> Spark.describe.__name__
-        'describe'
         """
         source = self._sources[view]
         reason = ""
@@ -85,8 +83,6 @@ class Spark:
         """Open the session and its views unless they are open.
 
         Privacy: none: reads names and types.
-        >>> Spark.ready.__name__
-        'ready'
         """
         with self._lock:
             if self._session is not None:
@@ -98,11 +94,7 @@ class Spark:
             return True
 
     def stop(self) -> None:
-        """Cancel the statement that another thread waits for.
-
-        Privacy: none (touches no data).
-        >>> Spark({"source": "spark:clinic.visits"}, time_limit_seconds=30).stop()
-        """
+        """Cancel the statement that another thread waits for."""
         under_way = self._statement  # without the lock, which that thread holds
         if under_way is not None:
             under_way.cancel()
@@ -111,8 +103,6 @@ class Spark:
         """Where one of the sources lies: the full name of a table, and the files that are read.
 
         Privacy: none: names only.
-        >>> Spark.places.__name__
-        'places'
         """
         source = self._sources[view]
         with self._lock:
@@ -133,8 +123,6 @@ class Spark:
         """All rows of one SELECT; from several threads, one after the other.
 
         Privacy: none: rows are exact.
-        >>> Spark.rows.__name__
-        'rows'
         """
         with self._lock:
             rows = self._attempt(sql)
@@ -144,11 +132,7 @@ class Spark:
         return rows
 
     def close(self) -> None:
-        """Let the session go; Spark itself stays, for the next one.
-
-        Privacy: none (touches no data).
-        >>> Spark({"source": "spark:clinic.visits"}, time_limit_seconds=30).close()
-        """
+        """Let the session go; Spark itself stays, for the next one."""
         with self._lock:
             self._session = None
 

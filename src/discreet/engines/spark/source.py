@@ -21,7 +21,6 @@ _PREFIX = "spark:"
 class SparkSource:
     """spark:folder/ or spark:file.parquet, or spark:database.table.
 
-    Privacy: none (touches no data).
     >>> SparkSource.read("spark:clinic.visits").path is None
     True
     """
@@ -34,7 +33,6 @@ class SparkSource:
     def read(cls, source: str) -> "SparkSource":
         """The parts of a source: what has a slash or ends in .parquet is a path.
 
-        Privacy: none (touches no data).
         >>> SparkSource.read("spark:hdfs://cluster/visits").path
         'hdfs://cluster/visits'
         """
@@ -55,7 +53,6 @@ class SparkSource:
     def local(self) -> Path | None:
         """The path, if this machine's own files are meant.
 
-        Privacy: none (touches no data).
         >>> SparkSource.read("spark:clinic.visits").local is None
         True
         """
@@ -92,7 +89,6 @@ class SparkSource:
     def places(self) -> tuple[str, ...]:
         """A path as it is really called and all files under it, or one spelling of an address.
 
-        Privacy: none (touches no data).
         >>> SparkSource.read("spark:HDFS://Cluster//clinic/./visits/").places()
         ('/spark/hdfs://cluster/clinic/visits',)
         """
@@ -108,7 +104,6 @@ class SparkSource:
     def files(self) -> list[Path]:
         """This machine's own files that are read; none for what lies elsewhere.
 
-        Privacy: none (touches no data).
         >>> SparkSource.read("spark:clinic.visits").files()
         []
         """

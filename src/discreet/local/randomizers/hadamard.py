@@ -49,7 +49,6 @@ class HadamardResponse:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> HadamardResponse(epsilon=1, categories=5).cells
         5
         """
@@ -59,7 +58,6 @@ class HadamardResponse:
     def report_bits(self) -> int:
         """The bits of a column's number.
 
-        Privacy: none (touches no data).
         >>> HadamardResponse(epsilon=1, categories=5).report_bits
         3
         """
@@ -77,7 +75,6 @@ class HadamardResponse:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably the column is +1 in the true category's row, and in any other's.
 
-        Privacy: none (touches no data).
         >>> [round(float(c), 4) for c in HadamardResponse(epsilon=1, categories=5).chances()]
         [0.7311, 0.5]
         """

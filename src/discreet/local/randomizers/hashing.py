@@ -68,7 +68,6 @@ class LocalHashing:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> LocalHashing(epsilon=1, categories=50).cells
         50
         """
@@ -78,7 +77,6 @@ class LocalHashing:
     def report_bits(self) -> int:
         """The bits of the multipliers, the offset and the noisy hash.
 
-        Privacy: none (touches no data).
         >>> LocalHashing(epsilon=1, categories=50).report_bits
         64
         """
@@ -96,7 +94,6 @@ class LocalHashing:
     def family(self) -> dict[str, int]:
         """The numbers that its hash functions are made of: prime, limbs of an answer, their bits.
 
-        Privacy: none (touches no data).
         >>> LocalHashing(epsilon=1, categories=50).family()
         {'prime': 2147483647, 'limbs': 1, 'limb_bits': 30}
         """
@@ -105,7 +102,6 @@ class LocalHashing:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably the noisy hash is that of the true category, and that of another.
 
-        Privacy: none (touches no data).
         >>> [round(float(c), 4) for c in LocalHashing(epsilon=1, categories=50).chances()]
         [0.4754, 0.25]
         """

@@ -55,7 +55,6 @@ class Hybrid:
     def epsilon(self) -> Fraction:
         """The epsilon of both parts.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).epsilon
         Fraction(1, 1)
         """
@@ -65,7 +64,6 @@ class Hybrid:
     def lattice(self) -> Lattice:
         """The lattice of both parts.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).lattice.step
         Fraction(1, 1)
         """
@@ -75,7 +73,6 @@ class Hybrid:
     def cells(self) -> int:
         """The outputs of both parts.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).cells
         5
         """
@@ -85,7 +82,6 @@ class Hybrid:
     def report_bits(self) -> int:
         """The bits of an output's number.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).report_bits
         3
         """
@@ -95,7 +91,6 @@ class Hybrid:
     def share(self) -> Fraction:
         """How probably the piecewise part is used, to 40 digits; exact with `coin_bits`.
 
-        Privacy: none (touches no data).
         >>> round(float(Hybrid(epsilon=2, lower=0, upper=2, step=1).share), 4)
         0.6321
         """
@@ -105,7 +100,6 @@ class Hybrid:
     def rounding(self) -> Fraction:
         """Half a step.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).rounding
         Fraction(1, 2)
         """
@@ -150,7 +144,6 @@ class Hybrid:
     def decoded(self) -> NDArray[np.float64]:
         """The number each output stands for.
 
-        Privacy: none (touches no data).
         >>> Hybrid(epsilon=2, lower=-1, upper=1, step=1).decoded().round(2).tolist()
         [-1.47, 0.0, 1.47, -1.31, 1.31]
         """

@@ -49,7 +49,6 @@ class KaryResponse:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> KaryResponse(epsilon=1, categories=4).cells
         4
         """
@@ -59,7 +58,6 @@ class KaryResponse:
     def report_bits(self) -> int:
         """The bits of a category's number.
 
-        Privacy: none (touches no data).
         >>> KaryResponse(epsilon=1).report_bits
         1
         """
@@ -77,7 +75,6 @@ class KaryResponse:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably a report names the true category, and each other one.
 
-        Privacy: none (touches no data).
         >>> round(float(KaryResponse(epsilon=1).chances()[0]), 6)
         0.731059
         """

@@ -53,7 +53,6 @@ class OneBit:
     def cells(self) -> int:
         """Two counts: zeros and ones.
 
-        Privacy: none (touches no data).
         >>> OneBit(epsilon=1, lower=0, upper=10, step=1).cells
         2
         """
@@ -63,7 +62,6 @@ class OneBit:
     def report_bits(self) -> int:
         """One bit, whatever the range.
 
-        Privacy: none (touches no data).
         >>> OneBit(epsilon=1, lower=0, upper=10, step=1).report_bits  # always
         1
         """
@@ -73,7 +71,6 @@ class OneBit:
     def rounding(self) -> Fraction:
         """Half a step.
 
-        Privacy: none (touches no data).
         >>> OneBit(epsilon=1, lower=0, upper=10, step=1).rounding  # of a step of 1
         Fraction(1, 2)
         """
@@ -113,7 +110,6 @@ class OneBit:
     def decoded(self) -> NDArray[np.float64]:
         """What the two bits stand for: both lie outside the range.
 
-        Privacy: none (touches no data).
         >>> OneBit(epsilon=1, lower=-1, upper=1, step=1).decoded().round(3).tolist()
         [-2.164, 2.164]
         """

@@ -72,7 +72,6 @@ class Piecewise:
     def cells(self) -> int:
         """One count for each of the m + w outputs.
 
-        Privacy: none (touches no data).
         >>> Piecewise(epsilon=1, lower=0, upper=100, step=1).cells
         161
         """
@@ -82,7 +81,6 @@ class Piecewise:
     def report_bits(self) -> int:
         """The bits of an output's number.
 
-        Privacy: none (touches no data).
         >>> Piecewise(epsilon=1, lower=0, upper=100, step=1).report_bits
         8
         """
@@ -92,7 +90,6 @@ class Piecewise:
     def rounding(self) -> Fraction:
         """Half a step.
 
-        Privacy: none (touches no data).
         >>> Piecewise(epsilon=1, lower=0, upper=100, step=1).rounding
         Fraction(1, 2)
         """
@@ -135,7 +132,6 @@ class Piecewise:
     def decoded(self) -> NDArray[np.float64]:
         """The number each output stands for: its expectation is the answer.
 
-        Privacy: none (touches no data).
         >>> Piecewise(epsilon=2, lower=-1, upper=1, step=1).decoded().round(3).tolist()
         [-1.47, 0.0, 1.47]
         """

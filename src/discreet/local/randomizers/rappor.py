@@ -80,7 +80,6 @@ class Rappor:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> Rappor(categories=4, blur=0.5).cells
         4
         """
@@ -90,7 +89,6 @@ class Rappor:
     def report_bits(self) -> int:
         """One bit for each category.
 
-        Privacy: none (touches no data).
         >>> Rappor(categories=4, blur=0.5).report_bits
         4
         """
@@ -108,7 +106,6 @@ class Rappor:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably a report sets the true category's bit, and each other one's.
 
-        Privacy: none (touches no data).
         >>> Rappor(categories=4, blur=0.5, low=0.25, high=0.75).chances()
         (Fraction(5, 8), Fraction(3, 8))
         """

@@ -66,7 +66,6 @@ class SubsetSelection:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> SubsetSelection(epsilon=1, categories=5).cells
         5
         """
@@ -76,7 +75,6 @@ class SubsetSelection:
     def report_bits(self) -> int:
         """One bit for each category.
 
-        Privacy: none (touches no data).
         >>> SubsetSelection(epsilon=1, categories=5).report_bits
         5
         """
@@ -94,7 +92,6 @@ class SubsetSelection:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably the set holds the true category, and each other one.
 
-        Privacy: none (touches no data).
         >>> [round(float(c), 4) for c in SubsetSelection(epsilon=1, categories=11).chances()]
         [0.5048, 0.2495]
         """

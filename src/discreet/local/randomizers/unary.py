@@ -48,7 +48,6 @@ class UnaryEncoding:
     def cells(self) -> int:
         """One count for each category.
 
-        Privacy: none (touches no data).
         >>> UnaryEncoding(epsilon=1, categories=5).cells
         5
         """
@@ -58,7 +57,6 @@ class UnaryEncoding:
     def report_bits(self) -> int:
         """One bit for each category.
 
-        Privacy: none (touches no data).
         >>> UnaryEncoding(epsilon=1, categories=5).report_bits
         5
         """
@@ -76,7 +74,6 @@ class UnaryEncoding:
     def chances(self) -> tuple[Fraction, Fraction]:
         """How probably the true category's bit is set, and each other one's.
 
-        Privacy: none (touches no data).
         >>> [round(float(c), 4) for c in UnaryEncoding(epsilon=1, categories=5).chances()]
         [0.5, 0.2689]
         """

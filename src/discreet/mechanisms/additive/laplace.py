@@ -43,15 +43,12 @@ class DiscreteLaplace:
         Python integers, lists, uint64 and object arrays grow without limit; every other integer
         array becomes int64 and is held at the ends of that range (post-processing).
         Privacy: as `loss` says [DMNS06, Prop. 3.3].
-        >>> isinstance(DiscreteLaplace(scale=2).release(10**30), int)
-        True
         """
         return add(exact, lambda size: discrete_laplace(scale=self.scale, size=size, bits=bits))
 
     def error(self, confidence: Number) -> float:
         """The smallest half-width that holds with this probability.
 
-        Privacy: none (touches no data).
         >>> DiscreteLaplace(scale=1).error(0.95)
         3.0
         """
@@ -60,7 +57,6 @@ class DiscreteLaplace:
     def simultaneous_error(self, count: int, confidence: Number) -> float:
         """The smallest half-width that holds for `count` coordinates together.
 
-        Privacy: none (touches no data).
         >>> DiscreteLaplace(scale=1).simultaneous_error(100, 0.95)
         7.0
         """
@@ -71,7 +67,6 @@ class DiscreteLaplace:
 
         Integer noise can exceed the unrounded bound a little more often than stated; rounded up,
         the statement of [DR14, Thm. 3.8] holds: P(|X| > t) <= exp(-t/scale) at integers t.
-        Privacy: none (touches no data).
         >>> DiscreteLaplace(scale=1).accuracy_bound(100, 0.95)
         8.0
         """
@@ -83,7 +78,6 @@ class DiscreteLaplace:
     def variance(self) -> float:
         """The variance of the noise, 2p/(1-p)^2 with p = exp(-1/scale).
 
-        Privacy: none (touches no data).
         >>> round(DiscreteLaplace(scale=10).variance, 6)
         199.833417
         """
@@ -94,7 +88,6 @@ class DiscreteLaplace:
     def standard_deviation(self) -> float:
         """The standard deviation of the noise.
 
-        Privacy: none (touches no data).
         >>> round(DiscreteLaplace(scale=10).standard_deviation, 3)
         14.136
         """

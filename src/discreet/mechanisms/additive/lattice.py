@@ -28,7 +28,6 @@ class Lattice:
 
     Infinities clamp to the bounds like any large value; NaN counts as `missing` (the lower bound
     unless declared). A float is read as the decimal it prints as; ties round half to even.
-    Privacy: none (touches no data).
     >>> Lattice(step=0.01, lower=0, upper=100).steps(2.345)
     234
     """
@@ -98,7 +97,6 @@ class Lattice:
 
         Two values at most d steps apart round to integers at most floor(d) + 1 apart, and d when
         it is an even integer; each touched coordinate pays that once.
-        Privacy: none (touches no data).
         >>> Lattice(step=1, lower=0, upper=100).sensitivity(Sensitivity.single(0.1)).linf
         Fraction(1, 1)
         """
@@ -118,7 +116,6 @@ class Lattice:
         """The sensitivity in steps of a sum whose records are each rounded before they are added.
 
         Nothing is added for rounding: the rounded bounds are the bounds of the rounded values.
-        Privacy: none (touches no data).
         >>> Lattice(step=0.01, lower=0, upper=100).sum_sensitivity().linf
         Fraction(10000, 1)
         """
@@ -195,7 +192,6 @@ class Rounded:
     def error(self, confidence: Number) -> float:
         """The half-width around a value within the bounds: the noise and half a step of rounding.
 
-        Privacy: none (touches no data).
         >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> lattice = Lattice(step=0.5, lower=0, upper=100)
         >>> Rounded(mechanism=DiscreteLaplace(scale=1), lattice=lattice).error(0.95)

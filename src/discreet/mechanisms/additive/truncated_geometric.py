@@ -83,7 +83,6 @@ class TruncatedGeometric:
     def error(self, confidence: Number) -> float:
         """The half-width around a value within the bounds, never more than their distance.
 
-        Privacy: none (touches no data).
         >>> TruncatedGeometric(scale=100, lower=0, upper=9).error(0.95)
         9.0
         """

@@ -74,7 +74,6 @@ class Partition:
     def chance(self, units: int, digits: int = 40) -> tuple[Fraction, Fraction]:
         """Rationals below and above the chance that a key of this many units is shown.
 
-        Privacy: none (touches no data).
         >>> low, high = Partition(epsilon=1, delta=1e-3).chance(1)
         >>> low == high == Fraction(1, 1000)
         True
@@ -119,7 +118,6 @@ class Partition:
     def error(self, confidence: Number) -> float:
         """The smallest number of units whose key is shown with at least this probability.
 
-        Privacy: none (touches no data).
         >>> Partition(epsilon=1, delta=1e-6).error(0.95)
         16.0
         """

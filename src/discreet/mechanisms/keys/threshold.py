@@ -118,7 +118,6 @@ class Threshold:
     def error(self, confidence: Number) -> float:
         """The half-width of the noise on a number of units, before the threshold.
 
-        Privacy: none (touches no data).
         >>> Threshold(noise=DiscreteLaplace(scale=1), threshold=15).error(0.95)
         3.0
         """

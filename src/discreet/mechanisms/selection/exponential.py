@@ -76,7 +76,6 @@ class Exponential:
 
         It is scale * ln((n - 1) confidence/(1 - confidence)): all other scores equally far down
         are the worst case.
-        Privacy: none (touches no data).
         >>> round(Exponential(scale=1, candidates=100).error(0.95), 3)
         7.54
         """

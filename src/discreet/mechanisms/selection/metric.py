@@ -46,7 +46,6 @@ class MetricNoise:
     ) -> "MetricNoise":
         """The mechanism on these points with this distance; releases places in the sequence.
 
-        Privacy: none (touches no data).
         >>> MetricNoise.between("ace", lambda a, b: abs(ord(a) - ord(b)), scale=1).distances[0][2]
         Fraction(4, 1)
         """
@@ -80,7 +79,6 @@ class MetricNoise:
     def error(self, confidence: Number) -> float:
         """The smallest distance that holds with this probability, whatever the exact point.
 
-        Privacy: none (touches no data).
         >>> MetricNoise(distances=[[0, 1], [1, 0]], scale=1).error(0.95)
         1.0
         """

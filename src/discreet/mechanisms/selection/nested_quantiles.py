@@ -173,7 +173,6 @@ class NestedQuantiles:
     def error(self, confidence: Number) -> float:
         """How many rows any of the ranks may be off with this probability, whatever the data.
 
-        Privacy: none (touches no data).
         >>> round(NestedQuantiles(fractions=(0.5,), scale=2, candidates=100).error(0.95), 2)
         15.08
         """

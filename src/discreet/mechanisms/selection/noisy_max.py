@@ -36,7 +36,6 @@ _SUMMED_SCALE = 1 << 12  # up to this scale the worst case is summed, above it i
 class MaxNoise(StrEnum):
     """Which noise is added to each score before the largest is found.
 
-    Privacy: none (touches no data).
     >>> MaxNoise("laplace") is MaxNoise.LAPLACE
     True
     """
@@ -152,7 +151,6 @@ class NoisyMax:
         """How far below the best score the choice may be with this probability, at worst.
 
         With Laplace noise of a scale above 4096 it comes from a union bound, a little larger.
-        Privacy: none (touches no data).
         >>> NoisyMax(scale=1, candidates=100).error(0.95)
         8.0
         """

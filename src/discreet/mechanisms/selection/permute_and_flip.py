@@ -83,7 +83,6 @@ class PermuteAndFlip:
 
         The worst case is n - 1 candidates at one distance, accepted with probability y each; the
         best is then missed with probability 1 - (1 - (1-y)^n)/(n y) [MS20, Sec. 4].
-        Privacy: none (touches no data).
         >>> round(PermuteAndFlip(scale=1, candidates=100).error(0.95), 3)
         6.864
         """

@@ -129,7 +129,6 @@ class Quantiles:
 
         With that many rows beyond the target, all candidates outside the data together are chosen
         at most once in 20 times.
-        Privacy: none (touches no data).
         >>> Quantiles(fractions=(0, 1), scale=2).inward(100)
         16
         """
@@ -138,7 +137,6 @@ class Quantiles:
     def error(self, confidence: Number) -> float:
         """How many rows any of the ranks may be off with this probability, whatever the data.
 
-        Privacy: none (touches no data).
         >>> round(Quantiles(fractions=(0.5,), scale=2, candidates=100).error(0.95), 2)
         15.08
         """

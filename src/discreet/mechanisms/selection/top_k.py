@@ -90,7 +90,6 @@ class TopK:
     def error(self, confidence: Number) -> float:
         """How far below the i-th best score the i-th choice may be, for all i together.
 
-        Privacy: none (touches no data).
         >>> round(TopK(scale=1, count=5, candidates=100).error(0.95), 2)
         9.19
         """

@@ -21,7 +21,6 @@ class Combination:
 
     `measures` are factors of the plan's measures in lattice steps; `ratios` of aggregates that are
     made from several.
-    Privacy: none (touches no data).
     >>> Combination(Fraction(1)).measures
     {}
     """
@@ -33,7 +32,6 @@ class Combination:
     def plus(self, other: "Combination", factor: Fraction) -> "Combination":
         """This one and a multiple of another; what cancels is gone.
 
-        Privacy: none (touches no data).
         >>> one = Combination(Fraction(2), {0: Fraction(1)})
         >>> one.plus(one, Fraction(-1)).measures
         {}
@@ -53,9 +51,6 @@ class Combination:
         """The half-width of a sum of measures alone; None where other aggregates are in it.
 
         That of the law of the sum itself: the noises of measures are independent.
-        Privacy: none (touches no data).
-        >>> Combination.error.__name__
-        'error'
         """
         if self.ratios:
             return None
@@ -67,9 +62,6 @@ def combination(plan: Plan, expression: Expression) -> Combination | None:
     """The expression as a sum with known factors; None if it is not one.
 
     Products of noisy values, quotients by them and picked values are none.
-    Privacy: none (touches no data).
-    >>> combination.__name__
-    'combination'
     """
     match expression:
         case Literal(value) if isinstance(value, Fraction):

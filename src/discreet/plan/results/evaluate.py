@@ -80,12 +80,7 @@ class Bucket:
 
 
 def simple_measure(plan: Plan, expression: Expression) -> int | None:
-    """The measure that a column is, if it is just one; None for anything computed.
-
-    Privacy: none (touches no data).
-    >>> simple_measure.__name__
-    'simple_measure'
-    """
+    """The measure that a column is, if it is just one; None for anything computed."""
     if not isinstance(expression, Aggregate):
         return None
     estimator = dict(plan.estimators)[expression]
@@ -95,23 +90,13 @@ def simple_measure(plan: Plan, expression: Expression) -> int | None:
 
 
 def picked(plan: Plan, expression: Expression) -> Chosen | None:
-    """The picked value that a column is, if it is one.
-
-    Privacy: none (touches no data).
-    >>> picked.__name__
-    'picked'
-    """
+    """The picked value that a column is, if it is one."""
     found = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
     return found if isinstance(found, Chosen) else None
 
 
 def ranked(plan: Plan, expression: Expression) -> Chosen | None:
-    """The picked value that a column is, if its error is told in ranks or rows.
-
-    Privacy: none (touches no data).
-    >>> ranked.__name__
-    'ranked'
-    """
+    """The picked value that a column is, if its error is told in ranks or rows."""
     found = picked(plan, expression)
     return None if found is None or plan.ways[found.pick] is Way.SMOOTH else found
 
@@ -121,9 +106,6 @@ def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
 
     The choice promises that of a candidate. Where a candidate is a bucket of several values any
     number of rows may be between them, so nothing can be promised for the one that is named.
-    Privacy: none (touches no data).
-    >>> ranks_off.__name__
-    'ranks_off'
     """
     if plan.picks[chosen.pick].width > 1:
         return math.inf
@@ -134,8 +116,6 @@ def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
     """For every quantile that is chosen from buckets, the bucket of each group.
 
     Privacy: post-processing.
-    >>> buckets.__name__
-    'buckets'
     """
     plan = released.plan
     found = {}
@@ -152,8 +132,6 @@ def values_of(released: Released, chosen: Chosen) -> list[Label]:
     """What the picked values of every group are called.
 
     Privacy: post-processing.
-    >>> values_of.__name__
-    'values_of'
     """
     pick = released.plan.picks[chosen.pick]
     return [pick.value(int(each)) for each in released.noisy[chosen.position]]
@@ -166,8 +144,6 @@ def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dic
     made of several measures gets each of them at a level that adds up to the whole (Bonferroni),
     and interval arithmetic from there. A picked value has its public bounds.
     Privacy: post-processing.
-    >>> estimates.__name__
-    'estimates'
     """
     level = probability(confidence, "confidence")
     outputs = released.plan.query.outputs
@@ -317,8 +293,6 @@ def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArra
     """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy values.
 
     Privacy: post-processing.
-    >>> kept_rows.__name__
-    'kept_rows'
     """
     level = Fraction(95, 100)
     plan, size = released.plan, len(released.groups)

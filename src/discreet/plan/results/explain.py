@@ -44,9 +44,6 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
     case over all values the bounds allow. That of a correlation, a line, or a quantile with smooth
     noise or among buckets is not known. Sums, differences and multiples of what has an error have
     one; of counts and sums it is that of their noises together.
-    Privacy: none (touches no data).
-    >>> error_of.__name__
-    'error_of'
     """
     return {
         output.name: _half_width(plan, output.expression, count) for output in plan.query.outputs
@@ -115,7 +112,6 @@ def _ratio_error(plan: Plan, estimator: Estimator, count: int, level: Fraction) 
 def cost_of(price: Price) -> dict[str, str]:
     """A price as text of at most ten digits, rounded up, by the names of its parameters.
 
-    Privacy: none (touches no data).
     >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
     ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
     """
@@ -132,7 +128,6 @@ def _digits(value: Fraction) -> str:
 def noise_of(noise: Noise | Choice | Selection) -> str:
     """A mechanism in a few words.
 
-    Privacy: none (touches no data).
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> noise_of(DiscreteLaplace(scale=2))
     'discrete Laplace, scale 2'
@@ -167,12 +162,7 @@ def _selection_words(selection: Selection) -> str:
 
 
 def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
-    """What an analyst should know before paying: the answer's notes, and what decides its error.
-
-    Privacy: none (touches no data).
-    >>> warnings_of.__name__
-    'warnings_of'
-    """
+    """What an analyst should know before paying: the answer's notes, and what decides its error."""
     said = [str(note) for note in notes_of(plan)]
     measured = [each for _, each in plan.estimators if isinstance(each, Estimator)]
     ratios = {each.statistic for each in measured if len(each.positions) > 1}
@@ -226,12 +216,7 @@ def _about_way(plan: Plan, place: int) -> str:
 
 
 def summary_of(plan: Plan) -> str:
-    """A plan in a few lines: the question, its cost, its groups and errors.
-
-    Privacy: none (touches no data).
-    >>> summary_of.__name__
-    'summary_of'
-    """
+    """A plan in a few lines: the question, its cost, its groups and errors."""
     cost = ", ".join(f"{name} {value}" for name, value in cost_of(plan.cost).items())
     public = plan.contribution.groups_in_all is not None
     groups = f"{len(plan.groups):,}" if public else "private keys"
@@ -254,12 +239,7 @@ def _error_words(error: float | None) -> str:
 
 
 def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
-    """Everything public about a plan, ready for JSON.
-
-    Privacy: none (touches no data).
-    >>> explained.__name__
-    'explained'
-    """
+    """Everything public about a plan, ready for JSON."""
     return {
         "table": plan.table.name,
         "cost": cost_of(plan.cost),

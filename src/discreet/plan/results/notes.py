@@ -51,7 +51,6 @@ _BOUNDED = ("integer", "number", "date", "datetime")
 class Note:
     """A sentence about an answer; `ask` is a question, paid like any other, for how much it is.
 
-    Privacy: none (touches no data).
     >>> print(Note("At most 2 rows count.", "SELECT COUNT(*) AS n FROM t"))
     At most 2 rows count. To ask how many: SELECT COUNT(*) AS n FROM t
     """
@@ -64,12 +63,7 @@ class Note:
 
 
 def notes_of(plan: Plan) -> tuple[Note, ...]:
-    """All that an analyst should know with an answer: what is cut, and what its intervals mean.
-
-    Privacy: none (touches no data).
-    >>> notes_of.__name__
-    'notes_of'
-    """
+    """All that an analyst should know with an answer: what is cut, and what its intervals mean."""
     cuts = cuts_of(plan)
     shown = [each.expression for each in plan.query.outputs]
     measured = [each for each in shown if picked(plan, each) is None]
@@ -88,9 +82,6 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
     """What is left out of an answer, or bounded: rows, groups, values, keys.
 
     What is the same of several columns or keys is one note.
-    Privacy: none (touches no data).
-    >>> cuts_of.__name__
-    'cuts_of'
     """
     found = [*_rows(plan), *_groups(plan)]
     known = {table.name: table for table in plan.tables}
@@ -108,7 +99,6 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
 def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
     """The same for what is computed from these columns of a whole table, without SQL.
 
-    Privacy: none (touches no data).
     >>> age = Column("age", "integer", upper=110)
     >>> table_notes(Table("people", columns=(age,)), ("age",))[0].ask
     'SELECT COUNT(*) AS rows_at_a_bound FROM people WHERE age <= 0 OR age >= 110'

@@ -19,8 +19,6 @@ class Released:
 
     `noisy` has one column for every measure, then one for every value that was picked.
     Privacy: post-processing of one charged release.
-    >>> Released.__name__
-    'Released'
     """
 
     plan: Plan
@@ -31,8 +29,6 @@ class Released:
         """What every group is called, key by key.
 
         Privacy: post-processing.
-        >>> Released.keys.__name__
-        'keys'
         """
         return {
             domain.name: domain.named(group[place] for group in self.groups)

@@ -28,11 +28,10 @@ _WHAT = MappingProxyType({"max_groups_contributed": "groups", "max_rows_contribu
 class Suggestion:
     """A limit, the errors with it and without, and how much of the noise is left.
 
-    Privacy: none (touches no data).
     >>> Suggestion(option="max_rows_contributed", value=2, unit="patient", most=20, share=0.1,
     ...            before={"n": 351.0}, error={"n": 39.0}).words
     'max_rows_contributed=2: the error of n is 39 instead of 351; it uses at most 2 of up to \
-20 rows of one patient and leaves out the rest.'
+    20 rows of one patient and leaves out the rest.'
     """
 
     option: str
@@ -47,11 +46,10 @@ class Suggestion:
     def words(self) -> str:
         """The suggestion as a sentence.
 
-        Privacy: none (touches no data).
         >>> Suggestion(option="max_groups_contributed", value=1, unit="id", most=8, share=0.25,
         ...            before={"a": None}, error={"a": None}).words
         'max_groups_contributed=1: the noise is 4 times smaller; it uses at most 1 of up to 8 \
-groups of one id and leaves out the rest.'
+        groups of one id and leaves out the rest.'
         """
         known = [
             f"of {name} is {_digits(after)} instead of {_digits(before)}"
@@ -69,7 +67,6 @@ groups of one id and leaves out the rest.'
     def values(self) -> dict[str, Any]:
         """The suggestion for JSON.
 
-        Privacy: none (touches no data).
         >>> Suggestion(option="max_rows_contributed", value=2, unit="id", most=20, share=0.1,
         ...            before={}, error={"n": 39.0}).values()["error"]
         {'n': 39.0}
@@ -87,8 +84,6 @@ def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
 
     Each is planned like the question itself; `count` is as in `explain`.
     Privacy: none (touches no data): from the schema and the question alone.
-    >>> suggestions.__name__
-    'suggestions'
     """
     if made.table.unit is None or made.behind:
         return ()

@@ -49,9 +49,6 @@ def priced_for_error(
 
     Averages and variances need a supposed `count` of rows in a group. What only serves columns
     without a wanted error gets the mean price of the rest.
-    Privacy: none (touches no data).
-    >>> priced_for_error.__name__
-    'priced_for_error'
     """
     first = plan(draft)
     targets = _targets(first, error)
@@ -136,9 +133,6 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
     """The question how many values stand behind an average whose error is wanted; None if no need.
 
     Its answer, paid for like any other, takes the place of the secret count.
-    Privacy: none (touches no data).
-    >>> count_behind.__name__
-    'count_behind'
     """
     first = plan(draft)
     targets, known = _targets(first, error), error_of(first)
@@ -174,8 +168,6 @@ def worth_reusing(
     cost at most what the wanted count and the question would cost together if the groups were as
     large as the released count allows.
     Privacy: post-processing.
-    >>> worth_reusing.__name__
-    'worth_reusing'
     """
     width = wanted.noises[0].error(_LEVEL)
     if all(high - low <= 2 * width for low, high in intervals):
@@ -191,7 +183,6 @@ def _amount(price: Price) -> Fraction:
 def checked_count(count: int | None) -> int | None:
     """A count of rows that an analyst supposes, if one is given.
 
-    Privacy: none (touches no data).
     >>> checked_count(1000)
     1000
     """
@@ -204,12 +195,7 @@ def checked_count(count: int | None) -> int | None:
 
 
 def counting(draft: Draft, name: str) -> Draft:
-    """The same question, asking only how many values the named column is made from.
-
-    Privacy: none (touches no data).
-    >>> counting.__name__
-    'counting'
-    """
+    """The same question, asking only how many values the named column is made from."""
     query = draft.query
     made = _averaged(next(each.expression for each in query.outputs if each.name == name))
     assert made is not None

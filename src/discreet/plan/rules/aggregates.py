@@ -21,7 +21,6 @@ __all__ = ["aggregates_of", "ordering"]
 def aggregates_of(expression: Expression) -> Iterator[Aggregate]:
     """Every aggregate in an expression over results, from left to right.
 
-    Privacy: none (touches no data).
     >>> list(aggregates_of(Field("n")))
     []
     """
@@ -41,7 +40,6 @@ def aggregates_of(expression: Expression) -> Iterator[Aggregate]:
 def ordering(query: Query) -> Aggregate | None:
     """The count by which the leading groups are asked for: ORDER BY it DESC LIMIT k, no HAVING.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.algebra import Output, Scan
     >>> count = Output("n", Aggregate(Statistic.ROWS, None))
     >>> ordering(Query(Scan("t"), None, (), (count,), ("n",))) is None

@@ -57,7 +57,6 @@ _COUNTABLE = ("number", "category", "boolean", "date")
 class Way(StrEnum):
     """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise.
 
-    Privacy: none (touches no data).
     >>> Way.SMOOTH.value
     'smooth'
     """
@@ -76,7 +75,6 @@ class Pick:
     the error in ranks holds for one of the integers, which need not be the middle. `sql` is the
     engine's k // width of a row, or NULL; `column` the column that is picked from, if it is one.
     The sensitivity is that of the counts by candidate and group.
-    Privacy: none (touches no data).
     >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
     3
     """
@@ -97,7 +95,6 @@ class Pick:
     def first(self) -> int:
         """The engine's code of candidate 0.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 9, 20, 4, (), (), Sensitivity.single(1)).first
         2
         """
@@ -107,7 +104,6 @@ class Pick:
     def candidates(self) -> int:
         """How many values can be chosen.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).candidates
         1
         """
@@ -117,7 +113,6 @@ class Pick:
     def columns(self) -> int:
         """How many columns it releases.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).columns
         1
         """
@@ -126,7 +121,6 @@ class Pick:
     def value(self, candidate: int) -> Label:
         """What a candidate is called in an answer.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).value(2)
         9
         """
@@ -135,7 +129,6 @@ class Pick:
     def ends(self, candidate: int) -> tuple[Label, Label]:
         """The lowest and the highest value that a candidate stands for.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).ends(2)
         (8, 9)
         """
@@ -151,7 +144,6 @@ class Pick:
     def lattice(self, candidate: int) -> int:
         """The lattice integer that a candidate stands for, inside the bounds.
 
-        Privacy: none (touches no data).
         >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).lattice(1)
         5
         """
@@ -162,8 +154,6 @@ class Pick:
         """The chosen candidates of one group, one for each fraction.
 
         Privacy: as `choice_loss` says, for all groups together.
-        >>> Pick.release.__name__
-        'release'
         """
         if isinstance(choice, Quantiles | NestedQuantiles | Smoothed):
             return choice.release(exact, bits)
@@ -173,7 +163,6 @@ class Pick:
 def fraction_of(aggregate: Aggregate) -> Fraction:
     """The fraction of a quantile; MIN and MAX are the outermost that can be told privately.
 
-    Privacy: none (touches no data).
     >>> fraction_of(Aggregate(Statistic.MAXIMUM, None))
     Fraction(1, 1)
     """
@@ -190,7 +179,6 @@ def moved_counts(contribution: Contribution) -> Sensitivity:
 
     Every row is in one cell, so a replaced unit moves up to twice its rows, in one group too:
     a row that changes its value leaves one count and enters another.
-    Privacy: none (touches no data).
     >>> from discreet.loss import Relation
     >>> moved_counts(Contribution(3, 3, 1, Relation.REPLACE)).l1
     Fraction(6, 1)
@@ -211,9 +199,6 @@ def pick(
     """What to count for these quantiles of one expression, or for its mode.
 
     `groups` is None where keys are private; `finest` is how many candidates one may have.
-    Privacy: none (touches no data).
-    >>> pick.__name__
-    'pick'
     """
     first = aggregates[0]
     assert first.argument is not None
@@ -251,7 +236,6 @@ def pick(
 def width_of(lower: int, upper: int, most: int = _FINEST) -> int:
     """The least power of two that leaves at most `most` candidates between two bounds.
 
-    Privacy: none (touches no data).
     >>> width_of(0, 9, 4)
     4
     """
@@ -264,7 +248,6 @@ def width_of(lower: int, upper: int, most: int = _FINEST) -> int:
 def coarse(value: Bounded, width: int) -> str:
     """The engine's k // width for a bounded k.
 
-    Privacy: none (touches no data).
     >>> coarse(Bounded('"x"', "number", Fraction(1), 0, 9, (), "never"), 4)
     '((CAST("x" AS BIGINT) - 0) // 4 + 0)'
     """

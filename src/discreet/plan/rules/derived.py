@@ -19,7 +19,6 @@ __all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
 def column_of(name: str, value: Bounded) -> Column:
     """A computed column: its values lie on the lattice of the expression, inside its bounds.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.algebra import Literal
     >>> column_of("half", bounded(Literal(Fraction(1, 2)), {})).step
     Fraction(1, 2)
@@ -46,7 +45,6 @@ def column_of(name: str, value: Bounded) -> Column:
 def missing_too(column: Column) -> Column:
     """The same column where it may be missing: on the right of a left join.
 
-    Privacy: none (touches no data).
     >>> missing_too(Column("a", "category", upper=1, keys=("x",), other=True)).keys
     ('x', 'other')
     """
@@ -58,7 +56,6 @@ def missing_too(column: Column) -> Column:
 class Aggregated:
     """The aggregates of one unit's rows that a subquery needs, each as a column of its own.
 
-    Privacy: none (touches no data).
     >>> Aggregated({}).columns
     {}
     """
@@ -76,7 +73,6 @@ class Aggregated:
     ) -> "Aggregated":
         """Every aggregate in the expressions; `rows` is how many rows one unit can have.
 
-        Privacy: none (touches no data).
         >>> Aggregated.of([], Scope({}, None), rows=1, taken=()).columns
         {}
         """
@@ -116,7 +112,6 @@ def _parts(part: object) -> list[object]:
 def without_aggregates(expression: Expression, found: Aggregated) -> Expression:
     """The expression over the columns that stand for its aggregates.
 
-    Privacy: none (touches no data).
     >>> without_aggregates(Field("k"), Aggregated({}))
     Field(name='k')
     """

@@ -27,7 +27,6 @@ class Domain:
     """The values one GROUP BY expression can take: engine codes and what they are called.
 
     A domain of private keys has no codes: they become known only through a release.
-    Privacy: none (touches no data).
     >>> Domain("region", '"region"', (0, 1), ("north", "south")).labels
     ('north', 'south')
     """
@@ -41,7 +40,6 @@ class Domain:
     def private(self) -> bool:
         """Whether the keys are not known in advance.
 
-        Privacy: none (touches no data).
         >>> Domain("city", '"city"', (), ()).private
         True
         """
@@ -50,7 +48,6 @@ class Domain:
     def named(self, codes: Iterable[Code]) -> list[Label]:
         """What these codes are called.
 
-        Privacy: none (touches no data).
         >>> Domain("region", '"region"', (0, 1), ("north", "south")).named([1, 1])
         ['south', 'south']
         """
@@ -63,7 +60,6 @@ class Domain:
 def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
     """The values of a key, from the declared bounds of the columns in it.
 
-    Privacy: none (touches no data).
     >>> from fractions import Fraction
     >>> from discreet.query.algebra import Literal
     >>> domain(Key("yes", Literal(True)), {}, limit=10).labels
@@ -97,7 +93,6 @@ def _check_count(key: Key, count: int, limit: int) -> None:
 def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Label:
     """What a lattice integer of this kind is called.
 
-    Privacy: none (touches no data).
     >>> label("number", (), Fraction(1, 2), 3), label("boolean", (), Fraction(1), 1)
     (1.5, True)
     """
@@ -116,7 +111,6 @@ def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Labe
 def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:
     """All combinations of codes, in the order of the result; none while keys are private.
 
-    Privacy: none (touches no data).
     >>> groups((), limit=10)
     ((),)
     """
@@ -127,11 +121,7 @@ def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...],
 
 
 def check_groups(domains: tuple[Domain, ...], *, limit: int) -> None:
-    """Refuse more public groups than the limit, without listing them.
-
-    Privacy: none (touches no data).
-    >>> check_groups((), limit=10)
-    """
+    """Refuse more public groups than the limit, without listing them."""
     count = prod(len(domain.codes) for domain in domains if not domain.private)
     if count > limit and not any(domain.private for domain in domains):
         raise UnsafeQuery(

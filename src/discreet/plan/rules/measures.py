@@ -29,7 +29,6 @@ _MOMENTS = {
 class Contribution:
     """What one unit can do to the groups of a question; None stands for any number of groups.
 
-    Privacy: none (touches no data).
     >>> Contribution(1, 1, 4, Relation.ADD_REMOVE).of(0, 1).l1
     Fraction(1, 1)
     """
@@ -42,7 +41,6 @@ class Contribution:
     def of(self, lower: int, upper: int) -> Sensitivity:
         """The sensitivity of sums of values in [lower, upper] by group.
 
-        Privacy: none (touches no data).
         >>> Contribution(3, 3, 1, Relation.REPLACE).of(-1, 2).l1
         Fraction(9, 1)
         """
@@ -58,7 +56,6 @@ class Contribution:
     def of_units(self) -> Sensitivity:
         """The sensitivity of the number of distinct units by group.
 
-        Privacy: none (touches no data).
         >>> Contribution(10, 3, 4, Relation.ADD_REMOVE).of_units().l2_squared
         Fraction(3, 1)
         """
@@ -71,7 +68,6 @@ class Contribution:
 def noticeable(sensitivity: Sensitivity) -> Sensitivity:
     """What nobody can move is still released with noise, as if one step mattered.
 
-    Privacy: none (touches no data).
     >>> noticeable(Sensitivity.single(0)).l1
     Fraction(1, 1)
     """
@@ -82,7 +78,6 @@ def noticeable(sensitivity: Sensitivity) -> Sensitivity:
 class Measure:
     """One noisy integer per group: a fixed combination of engine columns.
 
-    Privacy: none (touches no data).
     >>> Measure("count", ((1, "COUNT(*)"),), Sensitivity.single(1), Fraction(1)).name
     'count'
     """
@@ -96,7 +91,6 @@ class Measure:
     def size(self) -> float:
         """How large its noise is at a price of 1, up to a factor that all measures share.
 
-        Privacy: none (touches no data).
         >>> Measure("n", (), Sensitivity.single(4), Fraction(1, 2)).size
         2.0
         """
@@ -127,7 +121,6 @@ class Estimator:
     def axis(self) -> Axis:
         """The lattice and the bounds of the value.
 
-        Privacy: none (touches no data).
         >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).axis.middle
         5.0
         """
@@ -137,7 +130,6 @@ class Estimator:
         """How much the error of each measure adds to that of the statistic, up to one factor.
 
         To first order, and at worst over all values that the bounds allow.
-        Privacy: none (touches no data).
         >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).influence()
         (5.0, 1.0)
         """
@@ -164,7 +156,6 @@ class Chosen:
 class Measures:
     """Collects the measures a question needs, each of them once.
 
-    Privacy: none (touches no data).
     >>> Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset()).found
     []
     """
@@ -183,7 +174,6 @@ class Measures:
     def estimator(self, aggregate: Aggregate) -> Estimator:
         """The estimator of an aggregate, adding what it needs.
 
-        Privacy: none (touches no data).
         >>> measures = Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset())
         >>> measures.estimator(Aggregate(Statistic.ROWS, None)).positions
         (0,)

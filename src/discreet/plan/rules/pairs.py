@@ -49,7 +49,6 @@ _COVARIANCES = (Statistic.COVARIANCE_POPULATION, Statistic.COVARIANCE_SAMPLE)
 class Axis:
     """The lattice and the bounds of one of the two: k * step, with k in [lower, upper].
 
-    Privacy: none (touches no data).
     >>> Axis(Fraction(1, 2), 10, 0, 20).middle
     5.0
     """
@@ -63,7 +62,6 @@ class Axis:
     def middle(self) -> float:
         """What is taken from every value before it is summed.
 
-        Privacy: none (touches no data).
         >>> Axis(Fraction(1), 3, 0, 7).middle
         3.0
         """
@@ -73,7 +71,6 @@ class Axis:
     def low(self) -> float:
         """The least value, less the middle.
 
-        Privacy: none (touches no data).
         >>> Axis(Fraction(1), 3, 0, 7).low
         -3.0
         """
@@ -83,7 +80,6 @@ class Axis:
     def high(self) -> float:
         """The largest value, less the middle.
 
-        Privacy: none (touches no data).
         >>> Axis(Fraction(1), 3, 0, 7).high
         4.0
         """
@@ -93,7 +89,6 @@ class Axis:
     def half(self) -> float:
         """The largest standard deviation: half of the values at each end of the bounds.
 
-        Privacy: none (touches no data).
         >>> Axis(Fraction(1), 3, 0, 7).half
         3.5
         """
@@ -103,7 +98,6 @@ class Axis:
     def reach(self) -> float:
         """How far a value can be from the middle, and one step at least.
 
-        Privacy: none (touches no data).
         >>> Axis(Fraction(1), 3, 0, 7).reach
         4.0
         """
@@ -116,7 +110,6 @@ def together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
     That is one which kept its SQL if there is one, else the first.
     A number that is only missing where it was missing before keeps its SQL, so that measures of
     it alone serve for the pair as well.
-    Privacy: none (touches no data).
     >>> y = Bounded('"y"', "number", Fraction(1), 0, 9, (), "never")
     >>> x = Bounded('"x"', "number", Fraction(1), 0, 9, (), "possible")
     >>> [each.sql for each in together(y, x)]
@@ -138,7 +131,6 @@ def influence_of_pair(statistic: Statistic, y: Axis, x: Axis) -> tuple[float, ..
 
     To first order: a covariance at worst over all values that the bounds allow, the others as if
     values were spread over their bounds, since without spread their error has no limit.
-    Privacy: none (touches no data).
     >>> one = Axis(Fraction(1), 0, -1, 1)
     >>> influence_of_pair(Statistic.COVARIANCE_POPULATION, one, one)
     (3.0, 1.0, 1.0, 1.0)
@@ -165,7 +157,6 @@ def error_of_pair(
 
     It is the worst case over all values the bounds allow; None for a correlation or a line, which
     without spread have none.
-    Privacy: none (touches no data).
     >>> one = Axis(Fraction(1), 0, -1, 1)
     >>> error_of_pair(Statistic.COVARIANCE_POPULATION, [0.0, 0.0, 0.0, 5.0], one, one, count=10)
     0.5

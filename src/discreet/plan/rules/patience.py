@@ -42,7 +42,6 @@ _MOST_SECONDS = 10  # of these
 def whole_steps(seconds: Fraction, step: Fraction) -> Fraction:
     """The whole steps of time that cover so many seconds; at least one.
 
-    Privacy: none (touches no data).
     >>> whole_steps(Fraction(1, 20), Fraction(2)), whole_steps(Fraction(5), Fraction(2))
     (Fraction(2, 1), Fraction(6, 1))
     """
@@ -53,10 +52,6 @@ def working_seconds(plan: "Plan") -> Fraction:
     """The seconds of a plan: of the tables it reads, once for its sums and once for each column
     that is picked from, and as often as joins and subqueries make rows anew; of the length of its
     statement; of what it adds noise to.
-
-    Privacy: none (touches no data).
-    >>> working_seconds.__name__
-    'working_seconds'
     """
     groups = prod(len(each.codes) for each in plan.domains if not each.private)
     candidates = sum(each.candidates for each in plan.picks) // _CANDIDATES_PER_CELL

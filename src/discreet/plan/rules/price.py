@@ -51,7 +51,6 @@ def choose(measure: Measure, price: Price) -> Noise:
 def root_down(value: Fraction) -> Fraction:
     """The square root of a positive number, rounded down.
 
-    Privacy: none (touches no data).
     >>> root_down(Fraction(1, 4))
     Fraction(1, 2)
     """
@@ -79,7 +78,6 @@ def paid(losses: Iterable[Loss], price: Price) -> Price:
 def shared(price: Price, share: Fraction) -> Price:
     """A part of a price.
 
-    Privacy: none (touches no data).
     >>> shared(Pure(epsilon=1), Fraction(1, 2))
     Pure(epsilon=Fraction(1, 2))
     """
@@ -91,7 +89,6 @@ def shared(price: Price, share: Fraction) -> Price:
 def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price:
     """The smallest price at which this measure's 95% half-width is at most the one given.
 
-    Privacy: none (touches no data).
     >>> from discreet.loss import Sensitivity
     >>> cheapest(Measure("n", (), Sensitivity.single(1), Fraction(1)), Fraction(3), Pure)
     Pure(epsilon=Fraction(8319, 10000))
@@ -106,7 +103,6 @@ def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price
 def smallest_price(enough: Callable[[Price], bool], kind: type[Price]) -> Price:
     """The smallest price that is enough, rounded up to four significant digits.
 
-    Privacy: none (touches no data).
     >>> smallest_price(lambda price: price.epsilon >= Fraction(1, 3), Pure)
     Pure(epsilon=Fraction(1667, 5000))
     """

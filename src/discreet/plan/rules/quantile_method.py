@@ -25,9 +25,6 @@ def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
 
     Ways that are given are kept where they are proved. Otherwise a choice by rank it is, unless a
     count of rows is supposed and another way errs clearly less on so many evenly spread rows.
-    Privacy: none (touches no data).
-    >>> decided.__name__
-    'decided'
     """
     found: list[tuple[Pick, Choice]] = []
     ways: list[Way] = []
@@ -58,9 +55,6 @@ def forms(made: Draft | Plan, place: int, price: Price) -> dict[Way, tuple[Pick,
     Other ways than the first are for one quantile of an expression, inside (0, 1). Smooth noise is
     for numbers, and for questions without groups: there all rows that a unit moves are in one
     table, and their number is what the noise is made for.
-    Privacy: none (touches no data).
-    >>> forms.__name__
-    'forms'
     """
     plain, fine = _lists(made, place)
     known: dict[Way, tuple[Pick, Choice]] = {Way.RANKED: (plain, chooser(plain, price))}
@@ -108,7 +102,6 @@ def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
     for every other number of rows, and on a single row as one candidate among those of two gaps.
     Smooth noise is off by its mean size. Both name the middle of a bucket. Less than half a step
     counts as half a step.
-    Privacy: none (touches no data).
     >>> from fractions import Fraction
     >>> from discreet.loss import Pure, Sensitivity
     >>> facts = ("x", "", "number", Fraction(1), 0, 65_535, 1, (), (Fraction(1, 2),))

@@ -41,8 +41,6 @@ class Shown:
     """Private keys whose noisy number of units, measure `place`, reaches a threshold.
 
     Privacy: the noise is the measure's own; the threshold adds delta [KKMN09, Thm. 1].
-    >>> Shown.__name__
-    'Shown'
     """
 
     threshold: Threshold
@@ -53,8 +51,6 @@ class Shown:
         """The places of the keys that are shown, and the noisy column of the measure.
 
         Privacy: as `Threshold` says.
-        >>> Shown.release.__name__
-        'release'
         """
         kept, noisy = self.threshold.release(exact, bits)
         return kept.tolist(), noisy
@@ -65,8 +61,6 @@ class Kept:
     """Private keys chosen by the optimal rule from their exact numbers of units.
 
     Privacy: as `Partition` says [DVGM22, Thm. 1].
-    >>> Kept.__name__
-    'Kept'
     """
 
     rule: Partition
@@ -76,8 +70,6 @@ class Kept:
         """The places of the keys that are shown.
 
         Privacy: as `Partition` says.
-        >>> Kept.release.__name__
-        'release'
         """
         return list(map(int, self.rule.release(exact, bits)))
 
@@ -87,8 +79,6 @@ class Leading:
     """The groups with the largest counts, best first, of public groups.
 
     Privacy: as `TopK` says [CR21, Lemma 3.4].
-    >>> Leading.__name__
-    'Leading'
     """
 
     ranking: TopK
@@ -99,8 +89,6 @@ class Leading:
         """The places of the leading groups, best first.
 
         Privacy: as `TopK` says.
-        >>> Leading.release.__name__
-        'release'
         """
         return self.ranking.release(exact, bits)
 
@@ -114,7 +102,6 @@ class Ranking:
     """The decision to choose the leading groups first, and the ranking errors that decided it.
 
     `shown` says whether the count itself is a column of the answer.
-    Privacy: none (touches no data).
     >>> Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0).count
     3
     """
@@ -194,12 +181,7 @@ def leading(made: Ranking, price: Price) -> Leading:
 def shown_keys(
     measure: Measure, place: int, noise: Noise, *, counted: str, delta: Fraction | None
 ) -> Shown:
-    """Show private keys with the noisy count that is asked for anyway.
-
-    Privacy: none (touches no data).
-    >>> shown_keys.__name__
-    'shown_keys'
-    """
+    """Show private keys with the noisy count that is asked for anyway."""
     keys = measure.sensitivity.groups
     threshold = Threshold.of(noise=noise, delta=_some(delta), keys_per_unit=keys)
     return Shown(threshold, place, counted)
@@ -211,8 +193,6 @@ def kept_keys(
     """Choose private keys by themselves, for this price.
 
     Privacy: none (touches no data); epsilon is rounded down.
-    >>> kept_keys.__name__
-    'kept_keys'
     """
     some = _some(delta)
     assert isinstance(price, ZCDP)
@@ -235,8 +215,6 @@ def selection_loss(selection: Selection, measures: Sequence[Measure], price: Pri
     """What choosing the groups adds to the cost of the measures, in the terms of the price.
 
     Privacy: as the mechanism says; a threshold on a paid count adds its delta only.
-    >>> selection_loss.__name__
-    'selection_loss'
     """
     if isinstance(selection, Leading):
         if isinstance(price, Pure):

@@ -48,7 +48,6 @@ class Smoothed:
     def of_price(cls, *, fraction: Number, candidates: int, moved: int, price: Price) -> "Smoothed":
         """The noise with the least expected error on evenly spread rows that costs the price.
 
-        Privacy: none (touches no data).
         >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=3, price=Pure(epsilon=2))
         >>> found.loss(Pure(epsilon=2))
         Pure(epsilon=Fraction(2, 1))
@@ -65,7 +64,6 @@ class Smoothed:
     def gaps(self) -> float:
         """The expected error where rows are spread evenly, in gaps between two of them.
 
-        Privacy: none (touches no data).
         >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8))
         >>> round(found.gaps, 2)
         0.18
@@ -77,7 +75,6 @@ class Smoothed:
     def words(self) -> str:
         """The noise in a few words.
 
-        Privacy: none (touches no data).
         >>> Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8)).words
         "Student's t with 3 degrees, smoothing 0.667, scale 1/6.24 of the bound"
         """
@@ -109,7 +106,6 @@ class Smoothed:
     def error(self, confidence: Number) -> float:
         """How many rows the rank may be off, whatever the data: no bound can be promised.
 
-        Privacy: none (touches no data).
         >>> found = Smoothed.of_price(fraction=0.9, candidates=9, moved=1, price=Pure(epsilon=1))
         >>> found.error(0.95)
         inf

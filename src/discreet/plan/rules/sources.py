@@ -38,7 +38,6 @@ class Rowset:
 
     `rows_per_unit` is None where nothing bounds it: in public rows. `work` is how many rows of
     one unit all steps together read and make. Units of the same `form` are of one type.
-    Privacy: none (touches no data).
     >>> Rowset("private", 'SELECT "age" FROM t', (), None, 1).rows_per_unit
     1
     """
@@ -56,7 +55,6 @@ class Rowset:
     def public(self) -> bool:
         """Whether nobody is protected by it.
 
-        Privacy: none (touches no data).
         >>> Rowset("public", "", (), None, None).public
         True
         """

@@ -22,7 +22,6 @@ class Errors:
     """Errors of statistics as sums: `parts[s][j]` is what part j adds to statistic s at price 1.
 
     `power` is 1 where errors fall as 1/price (epsilon), 1/2 where they fall as its root (rho).
-    Privacy: none (touches no data).
     >>> Errors(({0: 3.0}, {0: 1.0, 1: 2.0}), power=1.0).of([1.0, 2.0])
     [3.0, 2.0]
     """
@@ -33,7 +32,6 @@ class Errors:
     def of(self, prices: Sequence[float]) -> list[float]:
         """The error of every statistic at these prices of the parts.
 
-        Privacy: none (touches no data).
         >>> Errors(({0: 3.0},), power=0.5).of([4.0])
         [1.5]
         """
@@ -47,7 +45,6 @@ class Errors:
 
         There, the share of a part is what it causes of the errors, by weight. The step is as long
         as reaches that at once where there is one statistic.
-        Privacy: none (touches no data).
         >>> one = Errors(({0: 4.0, 1: 1.0},), power=1.0)
         >>> [round(share, 3) for share in one.weighted([0.5, 0.5], [1.0])]
         [0.667, 0.333]
@@ -67,7 +64,6 @@ class Errors:
 def least_product(errors: Errors, count: int) -> list[Fraction]:
     """The shares of `count` parts that make the product of all errors least; they add up to 1.
 
-    Privacy: none (touches no data).
     >>> least_product(Errors(({0: 1.0}, {0: 1.0, 1: 1.0}), power=1.0), 2)
     [Fraction(333333, 500000), Fraction(166667, 500000)]
     """
@@ -83,7 +79,6 @@ def for_targets(errors: Errors, count: int, targets: Mapping[int, float]) -> lis
     """The shares at which the cheapest price that meets all targets is split.
 
     Parts that no targeted statistic needs get the mean share of the others.
-    Privacy: none (touches no data).
     >>> for_targets(Errors(({0: 1.0}, {1: 1.0}), power=1.0), 2, {0: 1.0, 1: 3.0})
     [Fraction(3, 4), Fraction(1, 4)]
     """

@@ -50,7 +50,6 @@ def columns_read(query: Query, tables: Mapping[str, Table]) -> tuple[tuple[str, 
 
     Whether a value is missing, and a comparison with a constant between the bounds, does not
     depend on them.
-    Privacy: none (touches no data).
     >>> from discreet.query.parse import parse
     >>> known = {"t": Table("t", columns=(Column("a", "integer", upper=9),))}
     >>> columns_read(parse("SELECT SUM(a) FROM t WHERE a > 3", known), known)
@@ -76,7 +75,6 @@ def columns_read(query: Query, tables: Mapping[str, Table]) -> tuple[tuple[str, 
 def fields_of(expression: object) -> Iterator[str]:
     """The names of all columns in an expression.
 
-    Privacy: none (touches no data).
     >>> list(fields_of(Compare(">", Field("age"), Literal(Fraction(40)))))
     ['age']
     """

@@ -21,7 +21,6 @@ _LONGEST = 1_000_000  # characters of SQL
 class Bounded:
     """An engine expression that is an integer k in [lower, upper] or NULL; it stands for k * step.
 
-    Privacy: none (touches no data).
     >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").upper
     110
     """
@@ -53,7 +52,6 @@ class Bounded:
     def reach(self) -> int:
         """The largest absolute value of k.
 
-        Privacy: none (touches no data).
         >>> Bounded('"x"', "number", Fraction(1), -7, 3, (), "never").reach
         7
         """
@@ -63,7 +61,6 @@ class Bounded:
     def wide(self) -> str:
         """The expression in a type where arithmetic cannot overflow.
 
-        Privacy: none (touches no data).
         >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").wide
         'CAST("age" AS BIGINT)'
         """
@@ -73,7 +70,6 @@ class Bounded:
     def total(self) -> str:
         """The sum over the rows of a group, in a type where it cannot overflow.
 
-        Privacy: none (touches no data).
         >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").total
         'SUM("age")'
         """
@@ -82,7 +78,6 @@ class Bounded:
     def times(self, factor: int) -> "Bounded":
         """The same value on a lattice `factor` times finer.
 
-        Privacy: none (touches no data).
         >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").times(10).step
         Fraction(1, 10)
         """
@@ -97,11 +92,10 @@ class Bounded:
 def check_length(characters: int) -> None:
     """Refuse SQL so long that an engine would choke on it.
 
-    Privacy: none (touches no data).
     >>> check_length(2_000_000)
     Traceback (most recent call last):
     discreet.errors.UnsafeQuery: an expression needs more than 1,000,000 characters of SQL. \
-Nest less deeply. Nothing was run or charged.
+    Nest less deeply. Nothing was run or charged.
     """
     if characters > _LONGEST:
         raise UnsafeQuery(
@@ -113,7 +107,6 @@ Nest less deeply. Nothing was run or charged.
 def cast(reach: int, sql: str, dialect: Dialect = DUCKDB) -> str:
     """The expression in a type that holds every integer up to `reach`.
 
-    Privacy: none (touches no data).
     >>> cast(2**70, '"x"')
     'CAST("x" AS HUGEINT)'
     """
@@ -123,7 +116,6 @@ def cast(reach: int, sql: str, dialect: Dialect = DUCKDB) -> str:
 def floored(value: Bounded) -> Bounded:
     """The largest whole number at most k * a / b: a division of what cannot be negative.
 
-    Privacy: none (touches no data).
     >>> floored(Bounded('"x"', "number", Fraction(1, 2), 0, 9, (), "never")).sql
     '((CAST("x" AS BIGINT) - 0) // 2 + 0)'
     """

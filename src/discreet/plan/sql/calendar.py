@@ -40,7 +40,6 @@ _EPOCH = date(1970, 1, 1).toordinal()
 def day_number(day: date) -> int:
     """Days since 1970-01-01.
 
-    Privacy: none (touches no data).
     >>> day_number(date(1970, 1, 2))
     1
     """
@@ -50,7 +49,6 @@ def day_number(day: date) -> int:
 def day_of(number: int) -> date:
     """The date of a day number.
 
-    Privacy: none (touches no data).
     >>> day_of(1)
     datetime.date(1970, 1, 2)
     """
@@ -60,7 +58,6 @@ def day_of(number: int) -> date:
 def part_of(part: str, number: int) -> int:
     """One part of a date.
 
-    Privacy: none (touches no data).
     >>> part_of("dayofweek", 0)
     4
     """
@@ -79,7 +76,6 @@ def part_of(part: str, number: int) -> int:
 def part_bounds(part: str, lower: int, upper: int) -> tuple[int, int]:
     """The smallest and largest value of a part between two days.
 
-    Privacy: none (touches no data).
     >>> part_bounds("month", 0, 1000)
     (1, 12)
     """
@@ -94,7 +90,6 @@ def part_bounds(part: str, lower: int, upper: int) -> tuple[int, int]:
 def truncate(unit: str, number: int) -> int:
     """The day number of the first day of the unit that holds a day.
 
-    Privacy: none (touches no data).
     >>> day_of(truncate("quarter", day_number(date(2024, 5, 17))))
     datetime.date(2024, 4, 1)
     """
@@ -104,7 +99,6 @@ def truncate(unit: str, number: int) -> int:
 def units_between(unit: str, lower: int, upper: int) -> int:
     """How many units meet [lower, upper].
 
-    Privacy: none (touches no data).
     >>> units_between("month", 0, 364)
     12
     """
@@ -114,7 +108,6 @@ def units_between(unit: str, lower: int, upper: int) -> int:
 def starts(unit: str, lower: int, upper: int) -> list[int]:
     """The first days of all units that meet [lower, upper].
 
-    Privacy: none (touches no data).
     >>> len(starts("month", 0, 364))
     12
     """

@@ -15,7 +15,6 @@ DIALECTS: tuple[Dialect, ...] = (DUCKDB, POSTGRESQL, SPARK)
 def dialect_of(name: str) -> Dialect:
     """A dialect by its name.
 
-    Privacy: none (touches no data).
     >>> dialect_of("spark").integer(2**70)
     'DECIMAL(38,0)'
     """

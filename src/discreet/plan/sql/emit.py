@@ -30,8 +30,6 @@ def statement(
     each beside the one of the sums: a row then begins with the number of its branch, and its group
     is followed by a candidate and how many rows have it.
     Privacy: none (touches no data); what it returns is exact and must not leave.
-    >>> statement.__name__
-    'statement'
     """
     where = ""
     if query.where is not None:

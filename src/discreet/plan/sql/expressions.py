@@ -45,7 +45,6 @@ _DAY = Fraction(86_400)
 class Scope(Mapping[str, Column]):
     """Columns by name, and the dialect in which they are written.
 
-    Privacy: none (touches no data).
     >>> Scope({"f": Column("f", "boolean")}, DUCKDB)["f"].upper
     1
     """
@@ -78,7 +77,6 @@ def _operation(operator: str, result: Bounded, left: Bounded, right: Bounded) ->
 def scope(table: Table, dialect: str = "duckdb") -> Scope:
     """The columns of a table by name, for the dialect of an engine.
 
-    Privacy: none (touches no data).
     >>> from discreet.loss import Relation
     >>> age = Column("age", "integer", lower=0, upper=110)
     >>> list(scope(Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (age,), None)))
@@ -90,7 +88,6 @@ def scope(table: Table, dialect: str = "duckdb") -> Scope:
 def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
     """Translate a column expression; columns that are no `Scope` are DuckDB's.
 
-    Privacy: none (touches no data).
     >>> bounded(Literal(Fraction(5, 2)), {}).step
     Fraction(1, 2)
     """
@@ -296,7 +293,6 @@ def _relabelled(values: list[Bounded]) -> list[Bounded]:
 def condition(expression: Expression, columns: Mapping[str, Column]) -> str:
     """Translate a condition into an engine expression that is true, false or NULL.
 
-    Privacy: none (touches no data).
     >>> condition(Compare("=", Literal(Fraction(1)), Literal(Fraction(2))), {})
     '((1) = (2))'
     """

@@ -18,7 +18,6 @@ _DAY = 86_400
 def period(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     """A part of a date or datetime, or the start of a period of it.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.algebra import Field
     >>> seen = Bounded('"t"', "datetime", Fraction(3600), 0, 48, (), "never")
     >>> period(DateTrunc("day", Field("t")), seen).upper

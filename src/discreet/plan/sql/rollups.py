@@ -94,12 +94,7 @@ def _named(table: Table) -> dict[str, str]:
 
 
 def totals_for(query: Query, table: Table) -> Mapping[str, str]:
-    """What stands for each aggregate when totals are read; empty if the question needs the rows.
-
-    Privacy: none (touches no data).
-    >>> totals_for.__name__
-    'totals_for'
-    """
+    """What stands for each aggregate when totals are read; empty if the question needs the rows."""
     if not _covered(query, small_keys(table)):
         return {}
     return {sql: f"SUM({name})" for sql, name in _named(table).items()}
@@ -109,9 +104,6 @@ def histogram_for(query: Query, table: Table, pick: Pick) -> tuple[str, str, str
     """The kept table that counts a pick's candidates, the candidate in it, and how many rows.
 
     None if the question needs the rows.
-    Privacy: none (touches no data).
-    >>> histogram_for.__name__
-    'histogram_for'
     """
     column = next((each for each in table.columns if each.name == pick.column), None)
     if column is None or column.kind not in _SUMMED:

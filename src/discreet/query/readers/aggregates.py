@@ -51,26 +51,15 @@ _WRITE_QUANTILE = "Write QUANTILE_CONT(x, 0.25), for instance."
 
 
 class Counted(Scope, Protocol):
-    """Rows whose units can be counted.
-
-    Privacy: none (touches no data).
-    >>> hasattr(Counted, "unit")
-    True
-    """
+    """Rows whose units can be counted."""
 
     def unit(self, node: "Expr") -> None:
-        """Refuse anything but the unit column.
-
-        Privacy: none (touches no data).
-        >>> callable(Counted.unit)
-        True
-        """
+        """Refuse anything but the unit column."""
 
 
 def is_aggregate(node: "Expr") -> bool:
     """Whether a node is an aggregate, in any of its spellings.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> is_aggregate(sqlglot.parse_one("QUANTILE_CONT(x, 0.5)"))
     True
@@ -82,7 +71,6 @@ def is_aggregate(node: "Expr") -> bool:
 def in_ranks(expression: Expression) -> bool:
     """Whether an output holds an aggregate whose error is in ranks, so it has no interval.
 
-    Privacy: none (touches no data).
     >>> in_ranks(Aggregate(Statistic.MODE, None)), in_ranks(Aggregate(Statistic.ROWS, None))
     (True, False)
     """
@@ -95,12 +83,7 @@ def in_ranks(expression: Expression) -> bool:
 
 
 def aggregate(node: "Expr", rows: Counted) -> Typed:
-    """Read an aggregate over the rows.
-
-    Privacy: none (touches no data).
-    >>> aggregate.__name__
-    'aggregate'
-    """
+    """Read an aggregate over the rows."""
     name = type(node).__name__
     if name == "Count":
         return Typed(_count(node, rows), Kind.INTEGER)

@@ -164,7 +164,6 @@ def _between(node: "Expr", scope: Scope) -> Typed:
 def matches(text: str, pattern: str) -> bool:
     """Whether a text fits a LIKE pattern: % is any text, _ any one character.
 
-    Privacy: none (touches no data).
     >>> matches("north-west", "%th_west%"), matches("south", "%th_west%")
     (True, False)
     """

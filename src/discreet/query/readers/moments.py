@@ -23,7 +23,6 @@ _MOMENT = re.compile(
 def iso_date(text: str, node: "Expr") -> Typed:
     """A date written as YYYY-MM-DD.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> iso_date("2024-02-30", sqlglot.parse_one("'2024-02-30'"))
     Traceback (most recent call last):
@@ -43,7 +42,6 @@ def iso_date(text: str, node: "Expr") -> Typed:
 def iso_datetime(text: str, node: "Expr") -> Typed:
     """A date and time written as YYYY-MM-DD HH:MM:SS; what is left out is zero.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> iso_datetime("2024-01-31 12:30", sqlglot.parse_one("1")).expression.value
     datetime.datetime(2024, 1, 31, 12, 30)
@@ -66,7 +64,6 @@ def iso_datetime(text: str, node: "Expr") -> Typed:
 def as_moment(typed: Typed, kind: Kind, node: "Expr") -> Typed:
     """Text as a date or datetime, and a constant date as the midnight it begins with.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> day = Typed(Literal(date(2024, 1, 31)), Kind.DATE)
     >>> as_moment(day, Kind.DATETIME, sqlglot.parse_one("1")).expression.value
@@ -83,7 +80,6 @@ def as_moment(typed: Typed, kind: Kind, node: "Expr") -> Typed:
 def aligned(left: Typed, right: Typed, node: "Expr") -> tuple[Typed, Typed]:
     """Both sides of a comparison, of one kind; ISO text beside a date is read as a date.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> from discreet.query.algebra import Field
     >>> day, text = Typed(Field("day"), Kind.DATE), Typed(Literal("2024-01-31"), Kind.TEXT)

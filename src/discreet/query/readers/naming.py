@@ -32,7 +32,6 @@ _STATISTICS = {Statistic.ROWS: "count", Statistic.UNITS: "count_units"}
 def check_alias(name: str) -> str:
     """The alias, if it can head a column.
 
-    Privacy: none (touches no data).
     >>> check_alias("n")
     'n'
     """
@@ -58,7 +57,6 @@ def _joined(head: str, operand: Expression | None, spelt: Mapping[str, str]) -> 
 def default_name(expression: Expression, spelt: Mapping[str, str] = _AS_THEY_ARE) -> str:
     """A name for a result column without an alias; `spelt` has the analyst's names of columns.
 
-    Privacy: none (touches no data).
     >>> default_name(Aggregate(Statistic.AVERAGE, Field("income")))
     'avg_income'
     """
@@ -88,7 +86,6 @@ def default_name(expression: Expression, spelt: Mapping[str, str] = _AS_THEY_ARE
 def free_name(name: str, taken: Iterable[str]) -> str:
     """The name, or the name with the first number that makes it new; capitals do not count.
 
-    Privacy: none (touches no data).
     >>> free_name("count", ["Count", "count_2"])
     'count_3'
     """

@@ -19,7 +19,6 @@ __all__ = ["Kind", "Reader", "Scope", "Typed", "missing", "only", "refuse", "whe
 class Kind(StrEnum):
     """What sort of value an expression has.
 
-    Privacy: none (touches no data).
     >>> Kind.INTEGER.is_number
     True
     """
@@ -37,7 +36,6 @@ class Kind(StrEnum):
     def is_number(self) -> bool:
         """Whether arithmetic can be done with it.
 
-        Privacy: none (touches no data).
         >>> Kind.DATE.is_number
         False
         """
@@ -47,7 +45,6 @@ class Kind(StrEnum):
     def described(self) -> str:
         """The kind with its article, for messages.
 
-        Privacy: none (touches no data).
         >>> Kind.INTEGER.described
         'an integer'
         """
@@ -60,7 +57,6 @@ class Kind(StrEnum):
 class Typed:
     """An expression, its kind and, for a category column, its declared keys.
 
-    Privacy: none (touches no data).
     >>> Typed(Literal(True), Kind.BOOLEAN).is_constant
     True
     """
@@ -73,7 +69,6 @@ class Typed:
     def is_constant(self) -> bool:
         """Whether it is a literal.
 
-        Privacy: none (touches no data).
         >>> from discreet.query.algebra import Field
         >>> Typed(Field("age"), Kind.INTEGER).is_constant
         False
@@ -82,38 +77,18 @@ class Typed:
 
 
 class Scope(Protocol):
-    """Where an expression stands: on rows (before grouping) or on results (after it).
-
-    Privacy: none (touches no data).
-    >>> hasattr(Scope, "read")
-    True
-    """
+    """Where an expression stands: on rows (before grouping) or on results (after it)."""
 
     @property
     def level(self) -> str:
-        """Either "row" or "result".
-
-        Privacy: none (touches no data).
-        >>> hasattr(Scope, "level")
-        True
-        """
+        """Either "row" or "result"."""
 
     def read(self, node: "Expr | None") -> Typed:
-        """Translate a parsed node, or refuse it.
-
-        Privacy: none (touches no data).
-        >>> callable(Scope.read)
-        True
-        """
+        """Translate a parsed node, or refuse it."""
 
 
 class Reader(Protocol):
-    """How one class of parsed node is translated.
-
-    Privacy: none (touches no data).
-    >>> callable(Reader)
-    True
-    """
+    """How one class of parsed node is translated."""
 
     def __call__(self, node: "Expr", scope: Scope, /) -> Typed: ...
 
@@ -121,7 +96,6 @@ class Reader(Protocol):
 def where_in_text(node: "Expr") -> str:
     """The position of a node in the analyst's text, as far as it is known.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> where_in_text(sqlglot.parse_one("SELECT\\n  foo(1)"))
     ' (line 2)'
@@ -148,7 +122,6 @@ def _whole(node: "Expr") -> str:
 def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
     """The refusal of a node that is not on the list, with what to write instead.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> print(refuse(sqlglot.parse_one("RANDOM()")))
     RANDOM() is not supported here (line 1). Noise is added for you.
@@ -161,7 +134,6 @@ def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
 def missing() -> UnsafeQuery:
     """The refusal of an expression that is not there, as in FLOOR().
 
-    Privacy: none (touches no data).
     >>> print(missing())
     an expression is missing. Check commas and parentheses.
     """
@@ -169,12 +141,7 @@ def missing() -> UnsafeQuery:
 
 
 def only(node: "Expr", *names: str) -> None:
-    """Refuse a node that carries anything but the named parts.
-
-    Privacy: none (touches no data).
-    >>> import sqlglot
-    >>> only(sqlglot.parse_one("a + b"), "this", "expression")
-    """
+    """Refuse a node that carries anything but the named parts."""
     for name, value in node.args.items():
         if name not in names and value is not None and value is not False and value != []:
             part = name.strip("_").replace("_", " ").upper()

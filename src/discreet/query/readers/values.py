@@ -42,7 +42,6 @@ _CASTS = {
 def number(typed: Typed, node: "Expr", what: str) -> Typed:
     """The same, if it is a number.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> text = Typed(Literal("a"), Kind.TEXT)
     >>> number(text, sqlglot.parse_one("a"), "FLOOR")  # doctest: +ELLIPSIS
@@ -60,7 +59,6 @@ def number(typed: Typed, node: "Expr", what: str) -> Typed:
 def constant(value: Fraction, node: "Expr") -> Typed:
     """A number as a literal, unless folding made it too long.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> constant(Fraction(3), sqlglot.parse_one("3")).kind
     <Kind.INTEGER: 'integer'>

@@ -33,7 +33,6 @@ def _kinds(found: list["Token"], start: int, count: int) -> list[str]:
 def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     """The tokens without the clause, and those between its parentheses.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.statement.text import tokens
     >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) a"
     >>> [[each.text for each in part] for part in cut(tokens(text))]
@@ -131,7 +130,6 @@ def _unit(value: list["Token"], relation: Relation) -> None:
 def options(inside: list["Token"], relation: Relation) -> Options:
     """What the clause says, checked against the unit of what is read.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.statement.text import tokens
     >>> from discreet.schema import Table
     >>> options(tokens("SELECT epsilon=0.5")[1:], Relation.of(Table("t"), "t")).epsilon
@@ -158,7 +156,6 @@ def with_limits(
 
     So receipts, transcripts and stored answers say the whole question, and one that was asked
     with the clause is the same question.
-    Privacy: none (touches no data).
     >>> with_limits("SELECT COUNT(*) AS n FROM visits", max_rows_contributed=2)
     'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=2) COUNT(*) AS n FROM visits'
     """

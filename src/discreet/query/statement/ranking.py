@@ -31,7 +31,6 @@ _MOST_ROWS = 10**9
 def ordinal(node: "Expr", size: int) -> int | None:
     """The place in a list of that size which a bare number in ORDER BY or GROUP BY means.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> ordinal(sqlglot.parse_one("2"), 3), ordinal(sqlglot.parse_one("a"), 3)
     (1, None)

@@ -38,7 +38,6 @@ class Visible:
     """A column that can be named; `typed` is None for a unit.
 
     `reach` is "bare" where the name alone finds it, "qualified" where its table must be named.
-    Privacy: none (touches no data).
     >>> Visible("v", "age", Typed(Field("age"), Kind.INTEGER)).reach
     'bare'
     """
@@ -52,7 +51,6 @@ class Visible:
     def spelt(self) -> str:
         """How an analyst writes it without doubt.
 
-        Privacy: none (touches no data).
         >>> Visible("v", "age", None).spelt
         'v.age'
         """
@@ -71,7 +69,6 @@ class Relation:
     """A source and the columns it shows; `population` is None if all of it is public.
 
     `unit` is the name of the unit in the schema, None where every row is one person.
-    Privacy: none (touches no data).
     >>> age = Column("age", "integer", upper=110)
     >>> Relation.of(Table("visits", columns=(age,)), "v").columns[0].spelt
     'v.age'
@@ -86,7 +83,6 @@ class Relation:
     def of(table: Table, alias: str) -> "Relation":
         """The rows of a registered table under an alias.
 
-        Privacy: none (touches no data).
         >>> Relation.of(Table("codes", kind="public"), "c").population is None
         True
         """
@@ -99,7 +95,6 @@ class Relation:
     def units(self) -> tuple[Visible, ...]:
         """The columns that hold the unit.
 
-        Privacy: none (touches no data).
         >>> Relation.of(Table("t", unit="id"), "t").units[0].name
         'id'
         """
@@ -109,7 +104,6 @@ class Relation:
     def spellings(self) -> Mapping[str, str]:
         """The analyst's name of every column, by its name in the source.
 
-        Privacy: none (touches no data).
         >>> Relation.of(Table("t", columns=(Column("a", "boolean"),)), "t").spellings["a"]
         'a'
         """
@@ -118,7 +112,6 @@ class Relation:
     def called(self, alias: str) -> "Relation":
         """The same with all columns under one alias.
 
-        Privacy: none (touches no data).
         >>> Relation.of(Table("t", unit="id"), "t").called("p").units[0].spelt
         'p.id'
         """
@@ -128,7 +121,6 @@ class Relation:
     def find(self, node: "Expr") -> Visible:
         """The column that a parsed name means.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> Relation.of(Table("t", unit="id"), "v").find(sqlglot.parse_one("V.Id")).name
         'id'
@@ -161,7 +153,6 @@ class Relation:
     def named(self, name: str, table: str = "") -> list[Visible]:
         """The columns of that name, in that table if one is given.
 
-        Privacy: none (touches no data).
         >>> Relation.of(Table("t", unit="id"), "t").named("age")
         []
         """
@@ -191,7 +182,6 @@ def _written(node: "Expr") -> tuple[str, str]:
 def scans(source: Source) -> Iterator[str]:
     """The tables that a source reads, as often as it reads them.
 
-    Privacy: none (touches no data).
     >>> list(scans(Join("inner", Scan("a"), Scan("a"), ())))
     ['a', 'a']
     """
@@ -208,7 +198,6 @@ def scans(source: Source) -> Iterator[str]:
 def described(source: Source) -> str:
     """What to call a source in a message.
 
-    Privacy: none (touches no data).
     >>> described(Scan("visits")), described(Join("inner", Scan("a"), Scan("b"), ()))
     ('visits', 'the join')
     """
@@ -223,7 +212,6 @@ def described(source: Source) -> str:
 def renamed(right: Relation, taken: Iterable[str]) -> Relation:
     """The same with new names in the source for columns whose names are taken.
 
-    Privacy: none (touches no data).
     >>> age = Column("age", "integer", upper=110)
     >>> renamed(Relation.of(Table("t", columns=(age,)), "v"), ["AGE"]).source
     Scan(table='t', names=(('age', 't_age'),))

@@ -51,7 +51,6 @@ _INSTEAD = MappingProxyType(
 def bare_name(node: "Expr") -> str:
     """The name a node consists of, without a table before it; empty if it is anything else.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> bare_name(sqlglot.parse_one("n")), bare_name(sqlglot.parse_one("t.n"))
     ('n', '')
@@ -65,7 +64,6 @@ def bare_name(node: "Expr") -> str:
 class Rows:
     """Expressions over the columns of a source, before grouping.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> from discreet.schema import Column, Table
     >>> table = Table("t", columns=(Column("age", "integer", upper=110),))
@@ -79,7 +77,6 @@ class Rows:
     def level(self) -> str:
         """Always "row".
 
-        Privacy: none (touches no data).
         >>> from discreet.schema import Table
         >>> Rows(Relation.of(Table("t"), "t")).level
         'row'
@@ -89,7 +86,6 @@ class Rows:
     def read(self, node: "Expr | None") -> Typed:
         """Translate a node that stands on rows.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> from discreet.schema import Table
         >>> Rows(Relation.of(Table("t"), "t")).read(sqlglot.parse_one("1 + 1")).expression
@@ -110,13 +106,7 @@ class Rows:
         return ON_ROWS[name](node, self)
 
     def unit(self, node: "Expr") -> None:
-        """Refuse anything but a unit column.
-
-        Privacy: none (touches no data).
-        >>> import sqlglot
-        >>> from discreet.schema import Table
-        >>> Rows(Relation.of(Table("t", unit="id"), "t")).unit(sqlglot.parse_one("t.id"))
-        """
+        """Refuse anything but a unit column."""
         what = f"COUNT(DISTINCT ...){where_in_text(node)}"
         unit = self.relation.unit
         if unit is None:
@@ -150,7 +140,6 @@ class Rows:
 class Results:
     """Expressions over keys (by their names in the result), aggregates and aliases.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> from discreet.schema import Table
     >>> results = Results(Rows(Relation.of(Table("t"), "t")))
@@ -166,7 +155,6 @@ class Results:
     def level(self) -> str:
         """Always "result".
 
-        Privacy: none (touches no data).
         >>> from discreet.schema import Table
         >>> Results(Rows(Relation.of(Table("t"), "t"))).level
         'result'
@@ -176,7 +164,6 @@ class Results:
     def key(self, node: "Expr | None") -> Typed | None:
         """The key that a node spells out, if it is one.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> from discreet.schema import Table
         >>> Results(Rows(Relation.of(Table("t"), "t"))).key(sqlglot.parse_one("1 + 1")) is None
@@ -190,7 +177,6 @@ class Results:
     def read(self, node: "Expr | None") -> Typed:
         """Translate a node that stands on the grouped result.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> from discreet.schema import Table
         >>> results = Results(Rows(Relation.of(Table("t"), "t")))
@@ -231,7 +217,6 @@ class Results:
 class Unit:
     """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> from discreet.schema import Table
     >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
@@ -246,7 +231,6 @@ class Unit:
     def level(self) -> str:
         """Always "row": what is computed here is a row of the subquery.
 
-        Privacy: none (touches no data).
         >>> Unit(Rows.__new__(Rows), {}).level
         'row'
         """
@@ -255,7 +239,6 @@ class Unit:
     def read(self, node: "Expr | None") -> Typed:
         """Translate a node that stands on the rows of one unit.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> from discreet.schema import Table
         >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})

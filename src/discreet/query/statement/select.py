@@ -37,7 +37,6 @@ _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
 class Item:
     """One entry of the SELECT list: its parsed node and its alias, if it has one.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> Item(sqlglot.parse_one("1"), "one").alias
     'one'
@@ -50,7 +49,6 @@ class Item:
     def interval(self) -> str | None:
         """The side of the interval it asks for, or None.
 
-        Privacy: none (touches no data).
         >>> import sqlglot
         >>> Item(sqlglot.parse_one("DP_INTERVAL_LOW(n)"), None).interval
         'low'
@@ -64,7 +62,6 @@ class Item:
 class Made:
     """A noisy column with what is known of its values.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.algebra import Statistic
     >>> count = Aggregate(Statistic.ROWS, None)
     >>> Made(Output("n", count), Typed(count, Kind.INTEGER)).output.name
@@ -78,7 +75,6 @@ class Made:
 def items(nodes: list["Expr"]) -> tuple[Item, ...]:
     """The SELECT list, with its aliases checked.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> [each.alias for each in items(sqlglot.parse_one("SELECT a, COUNT(*) n").expressions)]
     [None, 'n']
@@ -105,7 +101,6 @@ def items(nodes: list["Expr"]) -> tuple[Item, ...]:
 def condition(clause: "Expr | None", place: Scope) -> Expression | None:
     """The condition of WHERE or HAVING, None where there is none.
 
-    Privacy: none (touches no data).
     >>> condition(None, Rows.__new__(Rows)) is None
     True
     """
@@ -124,7 +119,6 @@ def condition(clause: "Expr | None", place: Scope) -> Expression | None:
 def meant(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
     """What a term of GROUP BY stands for: an entry of the SELECT list, or itself.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> select = sqlglot.parse_one("SELECT 3 AS a FROM t GROUP BY 1")
     >>> meant(select.args["group"].expressions[0], items(select.expressions), None).name
@@ -161,7 +155,6 @@ def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
 def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
     """The GROUP BY expressions, each once.
 
-    Privacy: none (touches no data).
     >>> keyed(None, (), Rows.__new__(Rows))
     ()
     """
@@ -182,7 +175,6 @@ def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[T
 def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Results:
     """What expressions after grouping can refer to: every key, under its name in the result.
 
-    Privacy: none (touches no data).
     >>> from discreet.query.statement.relations import Relation
     >>> from discreet.schema import Table
     >>> dict(scope((), (), Rows(Relation.of(Table("t"), "t"))).keys)
@@ -262,7 +254,6 @@ def _interval(item: Item, side: str, made: dict[str, Made]) -> IntervalEnd:
 def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...], tuple[str, ...]]:
     """The noisy columns, and the names of all result columns in their order.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> from discreet.query.statement.relations import Relation
     >>> from discreet.schema import Table

@@ -27,7 +27,6 @@ _NO_ON = "pairs every row with every row. Write JOIN ... ON a.x = b.x"
 class Known:
     """The names that can stand after FROM: registered tables, and subqueries of a WITH clause.
 
-    Privacy: none (touches no data).
     >>> Known({"t": Table("t")}).queries
     {}
     """
@@ -43,7 +42,6 @@ Subquery = Callable[["Expr", Known], Relation]
 def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
     """All that a SELECT reads.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> select = sqlglot.parse_one("SELECT COUNT(*) FROM t")
     >>> from_clause(select, Known({"t": Table("t")}), lambda node, known: None).source

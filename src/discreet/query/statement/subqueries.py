@@ -69,7 +69,6 @@ def _checked(name: str, node: "Expr") -> str:
 def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping[str, Relation]:
     """The subqueries of a WITH clause by name; later ones may use earlier ones.
 
-    Privacy: none (touches no data).
     >>> common_tables(None, {})
     {}
     """
@@ -101,7 +100,6 @@ def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping
 def subquery(select: "Expr", known: Known) -> Relation:
     """What a subquery reads and shows.
 
-    Privacy: none (touches no data).
     >>> import sqlglot
     >>> select = sqlglot.parse_one("SELECT id FROM t")
     >>> subquery(select, Known({"t": Table("t", unit="id")})).units[0].name

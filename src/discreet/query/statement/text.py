@@ -242,11 +242,10 @@ def _allowed(token: "Token", names: frozenset[str]) -> None:
 def allow(found: list["Token"], names: Iterable[str]) -> None:
     """Refuse tokens that are neither on the allow-list nor one of the names.
 
-    Privacy: none (touches no data).
     >>> allow(tokens("SELECT a FROM t CROSS JOIN u"), ())
     Traceback (most recent call last):
     discreet.errors.UnsafeQuery: CROSS (line 1) is not supported here. It pairs rows of \
-different people. Write JOIN ... ON a.unit = b.unit.
+    different people. Write JOIN ... ON a.unit = b.unit.
     """
     known = frozenset(name.casefold() for name in names)
     for place, token in enumerate(found):
@@ -289,7 +288,6 @@ def _single(found: list["Token"]) -> list["Token"]:
 def tokens(text: str) -> list["Token"]:
     """The tokens of one statement that starts with SELECT or WITH and keeps to the limits.
 
-    Privacy: none (touches no data).
     >>> [each.text for each in tokens("SELECT COUNT(*) -- all")]
     ['SELECT', 'COUNT', '(', '*', ')']
     """

@@ -117,8 +117,6 @@ class CountingPart:
 
     `overlap` is the most queries that one cell is in: the exact sensitivity of asking one by one.
     Privacy: `loss`; the choice between the two ways uses public shapes only [Vad17, Thm. 2.9].
-    >>> CountingPart.__name__
-    'CountingPart'
     """
 
     name: str
@@ -139,12 +137,7 @@ class CountingPart:
         *,
         price: Pure | ZCDP,
     ) -> "CountingPart":
-        """Read the queries: for each column a list of values, or `from` and `to`.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.planned.__name__
-        'planned'
-        """
+        """Read the queries: for each column a list of values, or `from` and `to`."""
         if not 1 <= len(queries) <= _MOST_QUERIES:
             raise InvalidValue(
                 f"{name}: {len(queries):,} queries; 1 to {_MOST_QUERIES:,} are read."
@@ -169,12 +162,7 @@ class CountingPart:
 
     @property
     def universe(self) -> int:
-        """How many cells the queries' columns have together.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.universe.fget is not None
-        True
-        """
+        """How many cells the queries' columns have together."""
         return prod(axis.cells for axis in self.axes)
 
     @property
@@ -182,8 +170,6 @@ class CountingPart:
         """What it costs: its price.
 
         Privacy: under the unit and relation of its frame.
-        >>> CountingPart.loss.fget is not None
-        True
         """
         return self.price
 
@@ -192,8 +178,6 @@ class CountingPart:
         """One mechanism.
 
         Privacy: under the unit and relation of its frame.
-        >>> CountingPart.losses.fget is not None
-        True
         """
         return (self.price,)
 
@@ -204,8 +188,6 @@ class CountingPart:
         """The noise when one row is in at most so many of the released numbers.
 
         Privacy: (l1/scale)-DP [DMNS06, Prop. 3.3], (l2^2/(2 sigma^2))-zCDP [CKS20, Thm. 4].
-        >>> CountingPart.noise.__name__
-        'noise'
         """
         if isinstance(self.price, Pure):
             moved = Fraction(self.rows * self.relation.steps * overlap)
@@ -216,12 +198,7 @@ class CountingPart:
         return DiscreteGaussian.of_variance(squared / (2 * self.price.rho))
 
     def errors(self) -> dict[str, float]:
-        """The root mean square errors of both ways.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.errors.__name__
-        'errors'
-        """
+        """The root mean square errors of both ways."""
         return {
             "one by one": self.noise(self.overlap).standard_deviation,
             "from a histogram": self.noise(1).standard_deviation
@@ -230,22 +207,12 @@ class CountingPart:
 
     @property
     def way(self) -> str:
-        """The way with the smaller error.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.way.fget is not None
-        True
-        """
+        """The way with the smaller error."""
         errors = self.errors()
         return min(errors, key=lambda way: errors[way])
 
     def facts(self) -> dict[str, Any]:
-        """Mechanism, scale, crossover and reference for the manifest.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.facts.__name__
-        'facts'
-        """
+        """Mechanism, scale, crossover and reference for the manifest."""
         single = self.way == "one by one"
         theorem = "[DMNS06, Prop. 3.3]" if isinstance(self.price, Pure) else "[CKS20, Thm. 4]"
         return {
@@ -263,12 +230,7 @@ class CountingPart:
         }
 
     def preview(self) -> list[Preview]:
-        """The root mean square error of a query.
-
-        Privacy: none (touches no data).
-        >>> CountingPart.preview.__name__
-        'preview'
-        """
+        """The root mean square error of a query."""
         what = f"root mean square error, {self.way}"
         return [Preview(self.name, len(self.queries), what, min(self.errors().values()))]
 
@@ -276,8 +238,6 @@ class CountingPart:
         """Answer every query.
 
         Privacy: `loss`.
-        >>> CountingPart.release.__name__
-        'release'
         """
         table = exact.table(self.axes)
         if self.way == "one by one":

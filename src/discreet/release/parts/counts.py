@@ -32,7 +32,6 @@ _LONGEST_NAME = 60
 def checked_finish(value: str) -> str:
     """One of the ways to finish tables of counts.
 
-    Privacy: none (touches no data).
     >>> checked_finish("least-squares")
     'least-squares'
     """
@@ -105,8 +104,6 @@ class MarginalPart:
     """Marginals over several sets of columns, measured together.
 
     Privacy: `loss`; docs/proofs/releases.md.
-    >>> MarginalPart.__name__
-    'MarginalPart'
     """
 
     name: str
@@ -125,12 +122,7 @@ class MarginalPart:
         price: Pure | ZCDP,
         finish: str = "least-squares",
     ) -> "MarginalPart":
-        """Plan the marginals of these sets of columns, each with its weight.
-
-        Privacy: none (touches no data).
-        >>> MarginalPart.planned.__name__
-        'planned'
-        """
+        """Plan the marginals of these sets of columns, each with its weight."""
         names = list(dict.fromkeys(each for columns in sets for each in columns))
         axes = tuple(frame.axis(each) for each in names)
         sizes = tuple(axis.cells for axis in axes)
@@ -149,8 +141,6 @@ class MarginalPart:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.
-        >>> MarginalPart.loss.fget is not None
-        True
         """
         return self.family.loss
 
@@ -159,18 +149,11 @@ class MarginalPart:
         """The losses of its measurements.
 
         Privacy: under the unit and relation of its frame.
-        >>> MarginalPart.losses.fget is not None
-        True
         """
         return tuple(each.loss for each in self.family.measurements)
 
     def facts(self) -> dict[str, Any]:
-        """Mechanisms, scales and references for the manifest.
-
-        Privacy: none (touches no data).
-        >>> MarginalPart.facts.__name__
-        'facts'
-        """
+        """Mechanisms, scales and references for the manifest."""
         made = [
             {
                 "columns": [self.axes[axis].name for axis, _ in each.cut],
@@ -188,12 +171,7 @@ class MarginalPart:
         }
 
     def preview(self) -> list[Preview]:
-        """Its tables and their standard errors.
-
-        Privacy: none (touches no data).
-        >>> MarginalPart.preview.__name__
-        'preview'
-        """
+        """Its tables and their standard errors."""
         return [
             Preview(
                 self._title(columns),
@@ -215,8 +193,6 @@ class MarginalPart:
         """Measure and estimate every table.
 
         Privacy: `loss`.
-        >>> MarginalPart.release.__name__
-        'release'
         """
         codes = [exact.places(axis.name) for axis in self.axes]
         table = tabulated(codes, exact.counts, self.family.ladders)

@@ -33,8 +33,6 @@ class RangePart:
     """The distribution over one ordered column, or over several: any range, with its error.
 
     Privacy: `loss`; docs/proofs/releases.md.
-    >>> RangePart.__name__
-    'RangePart'
     """
 
     name: str
@@ -55,12 +53,7 @@ class RangePart:
         method: str = "best",
         finish: str = "least-squares",
     ) -> "RangePart":
-        """Plan the ranges; the method is the one of least error, or adapts to the data.
-
-        Privacy: none (touches no data).
-        >>> RangePart.planned.__name__
-        'planned'
-        """
+        """Plan the ranges; the method is the one of least error, or adapts to the data."""
         axes = tuple(frame.axis(each).known for each in columns)
         if workload not in list(Workload):
             raise InvalidValue(f"{name}: workload is {workload!r}; write ranges or prefixes.")
@@ -84,8 +77,6 @@ class RangePart:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.
-        >>> RangePart.loss.fget is not None
-        True
         """
         return self.plan.loss
 
@@ -94,8 +85,6 @@ class RangePart:
         """The losses of its mechanisms.
 
         Privacy: under the unit and relation of its frame.
-        >>> RangePart.losses.fget is not None
-        True
         """
         if isinstance(self.plan, Trees):
             return tuple(each.loss for each in self.plan.measurements)
@@ -104,12 +93,7 @@ class RangePart:
         return (self.plan.loss,)
 
     def facts(self) -> dict[str, Any]:
-        """Mechanisms, scales and references for the manifest.
-
-        Privacy: none (touches no data).
-        >>> RangePart.facts.__name__
-        'facts'
-        """
+        """Mechanisms, scales and references for the manifest."""
         facts: dict[str, Any] = {
             "kind": "ranges",
             "columns": [axis.name for axis in self.axes],
@@ -136,12 +120,7 @@ class RangePart:
         return facts
 
     def preview(self) -> list[Preview]:
-        """The root mean square error of a range.
-
-        Privacy: none (touches no data).
-        >>> RangePart.preview.__name__
-        'preview'
-        """
+        """The root mean square error of a range."""
         cells = int(np.prod([axis.cells for axis in self.axes]))
         what = f"root mean square error of {self.workload.value}"
         if isinstance(self.plan, Adaptive):
@@ -152,8 +131,6 @@ class RangePart:
         """Measure the histogram.
 
         Privacy: `loss`.
-        >>> RangePart.release.__name__
-        'release'
         """
         found = self.plan.release(exact.table(self.axes), bits)
         cells = unbiased = found.histogram()

@@ -28,7 +28,6 @@ _REPEATS = 200
 def aggregates_for(columns: Sequence[str]) -> dict[str, str]:
     """The SQL aggregates behind means and covariances of these columns, by their names.
 
-    Privacy: none (touches no data).
     >>> aggregates_for(["a", "b"])["c_1_0"]
     'COVAR_POP(b, a)'
     """
@@ -72,8 +71,6 @@ class RegressionPart:
     """Means, covariances and, with a target, the regression of it on the other columns.
 
     Privacy: `loss`, that of the noisy moments; the rest is post-processing [DMNS06, Sec. 3.2].
-    >>> RegressionPart.__name__
-    'RegressionPart'
     """
 
     columns: tuple[str, ...]
@@ -90,12 +87,7 @@ class RegressionPart:
         target: str = "",
         price: Pure | ZCDP,
     ) -> "RegressionPart":
-        """Plan the moments of these columns; a target is put last.
-
-        Privacy: none (touches no data).
-        >>> RegressionPart.planned.__name__
-        'planned'
-        """
+        """Plan the moments of these columns; a target is put last."""
         listed = [each for each in columns if each != target] + ([target] if target else [])
         if len(listed) < (2 if target else 1) or len(set(listed)) < len(listed):
             raise InvalidValue(
@@ -106,12 +98,7 @@ class RegressionPart:
 
     @property
     def name(self) -> str:
-        """The name its tables begin with.
-
-        Privacy: none (touches no data).
-        >>> RegressionPart.name.fget is not None
-        True
-        """
+        """The name its tables begin with."""
         return self.moments.name
 
     @property
@@ -119,8 +106,6 @@ class RegressionPart:
         """What it costs.
 
         Privacy: under the unit and relation of its table.
-        >>> RegressionPart.loss.fget is not None
-        True
         """
         return self.moments.loss
 
@@ -129,28 +114,16 @@ class RegressionPart:
         """The losses of its measures.
 
         Privacy: under the unit and relation of its table.
-        >>> RegressionPart.losses.fget is not None
-        True
         """
         return self.moments.losses
 
     def facts(self) -> dict[str, Any]:
-        """Mechanisms, scales and references for the manifest.
-
-        Privacy: none (touches no data).
-        >>> RegressionPart.facts.__name__
-        'facts'
-        """
+        """Mechanisms, scales and references for the manifest."""
         kind = "regression" if self.target else "covariance"
         return {**self.moments.facts(), "kind": kind, "columns": list(self.columns)}
 
     def preview(self) -> list[Preview]:
-        """Its tables; their errors depend on secret counts and spreads.
-
-        Privacy: none (touches no data).
-        >>> RegressionPart.preview.__name__
-        'preview'
-        """
+        """Its tables; their errors depend on secret counts and spreads."""
         size = len(self.columns)
         found = [
             Preview(f"{self.name}_means", size, "95% interval, with the release", None),
@@ -164,8 +137,6 @@ class RegressionPart:
         """The noisy moments, and what follows from them.
 
         Privacy: `loss`.
-        >>> RegressionPart.release.__name__
-        'release'
         """
         released = self.moments.noised(exact, bits)
         found = estimates(released)

@@ -58,8 +58,6 @@ class StatisticsPart:
     """Statistics by public groups: what a question would answer, out of the release's one pass.
 
     Privacy: `loss`, that of its plan.
-    >>> StatisticsPart.__name__
-    'StatisticsPart'
     """
 
     name: str
@@ -81,9 +79,6 @@ class StatisticsPart:
 
         The plan must be one of the frame's own rows: the noise is chosen for it, the exact values
         are the frame's.
-        Privacy: none (touches no data).
-        >>> StatisticsPart.planned.__name__
-        'planned'
         """
         if len(set(by)) < len(by):
             raise InvalidValue(f"{name}: by is {list(by)}; name each column once.")
@@ -107,8 +102,6 @@ class StatisticsPart:
         """What it costs.
 
         Privacy: under the unit and relation of its table.
-        >>> StatisticsPart.loss.fget is not None
-        True
         """
         return self.plan.cost
 
@@ -117,8 +110,6 @@ class StatisticsPart:
         """The losses of its measures; quantiles and modes count with the rest of the price.
 
         Privacy: under the unit and relation of its table.
-        >>> StatisticsPart.losses.fget is not None
-        True
         """
         if self.plan.picks:
             return (self.plan.cost,)
@@ -128,12 +119,7 @@ class StatisticsPart:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Mechanisms, scales and references for the manifest.
-
-        Privacy: none (touches no data).
-        >>> StatisticsPart.facts.__name__
-        'facts'
-        """
+        """Mechanisms, scales and references for the manifest."""
         made = [
             {
                 "what": each.name,
@@ -157,12 +143,7 @@ class StatisticsPart:
         }
 
     def preview(self) -> list[Preview]:
-        """The 95% half-width of every statistic, where it does not depend on a secret count.
-
-        Privacy: none (touches no data).
-        >>> StatisticsPart.preview.__name__
-        'preview'
-        """
+        """The 95% half-width of every statistic, where it does not depend on a secret count."""
         groups = len(self.plan.groups)
         return [
             Preview(self.name, groups, f"95% half-width of {column}", error)
@@ -173,8 +154,6 @@ class StatisticsPart:
         """Its table.
 
         Privacy: `loss`.
-        >>> StatisticsPart.release.__name__
-        'release'
         """
         return [self._sheet(self.noised(exact, bits))]
 
@@ -182,8 +161,6 @@ class StatisticsPart:
         """Add each measure up by group, add its noise, choose its quantiles.
 
         Privacy: `loss`.
-        >>> StatisticsPart.noised.__name__
-        'noised'
         """
         group, count = self._groups(exact)
         noisy: list[NDArray[Any]] = []

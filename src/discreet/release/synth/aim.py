@@ -47,16 +47,12 @@ class Source(Protocol):
     """Answers steps; None says that an answer was paid for and lost.
 
     Privacy: every answer costs its step's loss.
-    >>> Source.__name__
-    'Source'
     """
 
     def take(self, step: Step) -> tuple[Noisy, ...] | None:
         """The noisy answer to a step.
 
         Privacy: the step's loss.
-        >>> Source.take.__name__
-        'take'
         """
         ...
 
@@ -134,8 +130,6 @@ def develop(
     Select, measure, generate with annealing, after [MMSM22, Alg. 1]; each stage is replaceable.
     Privacy: post-processing of the source's answers, whose losses add up to at most rho
     [WRRW23, Sec. 3].
-    >>> develop.__name__
-    'develop'
     """
     budget = positive(rho, "rho")
     course = _Course(

@@ -32,7 +32,6 @@ _EPOCH = date(1970, 1, 1)
 class Field:
     """One column of a synthesis: its key in SQL and how its codes read.
 
-    Privacy: none (touches no data).
     >>> Field.of(Column("age", "integer", lower=0, upper=110)).attribute.size
     112
     """
@@ -47,7 +46,6 @@ class Field:
     def optional(self) -> bool:
         """Whether values may be missing; then the first code says so.
 
-        Privacy: none (touches no data).
         >>> Field.of(Column("age", "integer", upper=9, null=0)).optional
         False
         """
@@ -57,7 +55,6 @@ class Field:
     def of(cls, column: Column) -> "Field":
         """The field of a column whose values are public.
 
-        Privacy: none (touches no data).
         >>> Field.of(Column("vip", "boolean")).sql
         'CASE WHEN vip IS NULL THEN 0 WHEN vip THEN 2 ELSE 1 END'
         """
@@ -137,7 +134,6 @@ class Field:
     def labels(self) -> list[list[Any]]:
         """What each code may be called: several names for a bucket.
 
-        Privacy: none (touches no data).
         >>> Field.of(Column("vip", "boolean")).labels()
         [[None], [False], [True]]
         """
@@ -167,7 +163,6 @@ class Field:
 def fields_of(table: Table, columns: Sequence[str] | None) -> tuple[Field, ...]:
     """The fields of the named columns, or of all that have public values.
 
-    Privacy: none (touches no data).
     >>> table = Table("t", columns=(Column("vip", "boolean"),))
     >>> [field.column.name for field in fields_of(table, None)]
     ['vip']

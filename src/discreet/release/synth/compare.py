@@ -59,8 +59,6 @@ class Classifier:
     """A logistic regression on the values of all columns but one, for that one's commonest value.
 
     Privacy: that of the rows it was trained on.
-    >>> Classifier.__name__
-    'Classifier'
     """
 
     target: int

@@ -20,7 +20,6 @@ LARGEST_ATTRIBUTE = 4096
 class Attribute:
     """One column as synthetic data sees it: values 0 to size - 1, with or without an order.
 
-    Privacy: none (touches no data).
     >>> Attribute("age", 85, ordered=True).size
     85
     """

@@ -61,8 +61,6 @@ class Grade:
         """What the three numbers cost.
 
         Privacy: the sum of their losses [BS16, Lemma 1.7].
-        >>> Grade.loss.__name__
-        'loss'
         """
         rho = Fraction(0)
         for cliques, variance in zip(self.orders, self.variances, strict=True):
@@ -73,8 +71,6 @@ class Grade:
         """The noisy sums of distances, in 1/256 rows, for each order.
 
         Privacy: `loss`.
-        >>> Grade.release.__name__
-        'release'
         """
         found = []
         factor = self.total / len(self.rows)
@@ -94,8 +90,6 @@ class Grade:
         """What the noisy sums say.
 
         Privacy: post-processing.
-        >>> Grade.marks.__name__
-        'marks'
         """
         found = []
         for order, (cliques, each) in enumerate(zip(self.orders, noisy, strict=True), start=1):
@@ -117,7 +111,6 @@ def grading(
 ) -> Grade:
     """The step that compares these rows for this much rho.
 
-    Privacy: none (touches no data).
     >>> len(grading((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE).orders)
     1
     """

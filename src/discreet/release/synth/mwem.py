@@ -101,8 +101,6 @@ def reweigh(
 
     A tenth of epsilon counts the rows; each round spends half of its share on choosing.
     Privacy: post-processing of the source's answers, which cost at most epsilon together.
-    >>> reweigh.__name__
-    'reweigh'
     """
     sizes = tuple(each.size for each in attributes)
     if math.prod(sizes) > MOST_COMBINATIONS:

@@ -42,8 +42,6 @@ def public_page(synthesis: Synthesis, rows: int) -> str:
     """The page that may go out with the rows: guarantee, expected error, pictures of the model.
 
     Privacy: post-processing.
-    >>> public_page.__name__
-    'public_page'
     """
     drawn = _drawn(synthesis, rows)
     marks = [
@@ -90,8 +88,6 @@ def custodian_page(
     """The page that compares with the truth; `exact` are the coded rows of the table.
 
     Privacy: NONE. Not for release.
-    >>> custodian_page.__name__
-    'custodian_page'
     """
     drawn = _drawn(synthesis, rows)
     summary, worst = [], []

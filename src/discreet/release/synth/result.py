@@ -53,8 +53,6 @@ class Synthesis:
     """A private model of a table: it draws rows and answers counts.
 
     Privacy: post-processing of one charged release.
-    >>> Synthesis.__name__
-    'Synthesis'
     """
 
     table: str
@@ -71,20 +69,13 @@ class Synthesis:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns.
-
-        Privacy: none (touches no data).
-        >>> Synthesis.columns.fget is not None
-        True
-        """
+        """The names of the columns."""
         return tuple(each.column.name for each in self.fields)
 
     def rows(self, count: int, bits: BitSource = system) -> dict[str, list[Any]]:
         """Synthetic rows, column by column, with the schema's types.
 
         Privacy: post-processing.
-        >>> Synthesis.rows.__name__
-        'rows'
         """
         given: object = count
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
@@ -99,8 +90,6 @@ class Synthesis:
         """Write synthetic rows as a file that ends in .csv or .parquet.
 
         Privacy: post-processing.
-        >>> Synthesis.write.__name__
-        'write'
         """
         target = Path(path)
         if target.suffix not in (".csv", ".parquet"):
@@ -124,8 +113,6 @@ class Synthesis:
         """The model fitted again to its own marginals with new noise, so many times.
 
         Privacy: post-processing.
-        >>> Synthesis.spread.__name__
-        'spread'
         """
         return replicas(self.model, count, bits)
 
@@ -138,8 +125,6 @@ class Synthesis:
         replicas it has a standard error: that of the mechanism's noise, not of what the model
         leaves out, for which see `model.marks`.
         Privacy: post-processing.
-        >>> Synthesis.count.__name__
-        'count'
         """
         chosen = {self._place(name): self._share(name, values) for name, values in where.items()}
         value = self.model.count(chosen)

@@ -79,29 +79,17 @@ class Noise(Protocol):
 
     @property
     def variance(self) -> float:
-        """The variance of the noise.
-
-        Privacy: none (touches no data).
-        >>> Noise.variance.fget is not None
-        True
-        """
+        """The variance of the noise."""
         ...
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
-        """What one release costs.
-
-        Privacy: none (touches no data).
-        >>> Noise.loss.__name__
-        'loss'
-        """
+        """What one release costs."""
         ...
 
     def release(self, exact: Any, bits: BitSource) -> Any:
         """The exact integers with noise.
 
         Privacy: `loss`.
-        >>> Noise.release.__name__
-        'release'
         """
         ...
 
@@ -208,8 +196,6 @@ class Round:
     A candidate that shares two attributes with one already chosen is not chosen in the same round.
     Privacy: `loss`, for every sequence of choices: each exponential mechanism is charged as
     bounded range [CR21, Lemma 3.4], each marginal by its noise [CKS20, Thm. 4].
-    >>> Round.__name__
-    'Round'
     """
 
     sizes: tuple[int, ...]
@@ -301,25 +287,16 @@ class Step(Protocol):
     """What may be asked of the exact counts, at a price known before.
 
     Privacy: `release` costs at most `loss`.
-    >>> Step.__name__
-    'Step'
     """
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
-        """What the step costs at most.
-
-        Privacy: none (touches no data).
-        >>> Step.loss.__name__
-        'loss'
-        """
+        """What the step costs at most."""
         ...
 
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The noisy answer.
 
         Privacy: `loss`.
-        >>> Step.release.__name__
-        'release'
         """
         ...
 
@@ -363,7 +340,6 @@ def variance_of(noise: Noise) -> float:
     """The variance that a fit supposes: noise that is never seen has one of zero, which no weight
     could be made of.
 
-    Privacy: none (touches no data).
     >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
     >>> variance_of(DiscreteGaussian(sigma=0.01)), variance_of(DiscreteGaussian(sigma=3))
     (1e-06, 9.0)

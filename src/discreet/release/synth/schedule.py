@@ -14,7 +14,6 @@ __all__ = ["Schedule", "schedule"]
 class Schedule:
     """The shares of a budget and the limits of a model.
 
-    Privacy: none (touches no data).
     >>> schedule(signal=8450, attributes=14).picks
     4
     """
@@ -51,7 +50,6 @@ class Schedule:
 def schedule(*, signal: float, attributes: int) -> Schedule:
     """What has worked for a signal: rows over the noise of one count with the whole budget.
 
-    Privacy: none (touches no data).
     >>> schedule(signal=900, attributes=14).measurements
     8
     """

@@ -72,8 +72,6 @@ def synthesize(
     selects, measures, fits or draws.
     Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
     filter [WRRW23, Sec. 3], charged before the first.
-    >>> synthesize.__name__
-    'synthesize'
     """
     if method not in _METHODS:
         raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")
@@ -260,8 +258,6 @@ def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:
     """The table's own rows, coded like the synthetic ones: for the custodian's page only.
 
     Privacy: NONE. Not for release.
-    >>> exact_codes.__name__
-    'exact_codes'
     """
     session = curator.session(synthesis.analyst)
     made = planned(session, synthesis.question, most_groups=_MOST_GROUPS)

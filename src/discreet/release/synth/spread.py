@@ -25,8 +25,6 @@ class Replicas:
     """Models as the same mechanism could have given them, had the first one been the truth.
 
     Privacy: post-processing.
-    >>> Replicas.__name__
-    'Replicas'
     """
 
     models: tuple[Synthetic, ...] = field(repr=False)
@@ -35,8 +33,6 @@ class Replicas:
         """The standard deviation of a count over the replicas.
 
         Privacy: post-processing.
-        >>> Replicas.deviation.__name__
-        'deviation'
         """
         return float(np.std([model.count(chosen) for model in self.models], ddof=1))
 
@@ -45,8 +41,6 @@ def replicas(model: Synthetic, count: int, bits: BitSource = system) -> Replicas
     """Fit the model again, so many times.
 
     Privacy: post-processing.
-    >>> replicas.__name__
-    'replicas'
     """
     if not 2 <= count <= 200:
         raise InvalidValue(f"{count} replicas; ask for 2 to 200.")

@@ -29,8 +29,6 @@ class Offer:
     """What a selection may choose from: tables that the model has room for.
 
     Privacy: post-processing; it holds released numbers only.
-    >>> Offer.__name__
-    'Offer'
     """
 
     model: Synthetic
@@ -40,20 +38,13 @@ class Offer:
     """The standard deviation of a cell that is measured in this round."""
 
     def columns(self, clique: Clique) -> tuple[str, ...]:
-        """The names of the attributes.
-
-        Privacy: none (touches no data).
-        >>> Offer.columns.__name__
-        'columns'
-        """
+        """The names of the attributes."""
         return tuple(self.model.attributes[self.model.places[at]].name for at in clique)
 
     def candidates(self, weights: Mapping[Clique, int]) -> tuple[Candidate, ...]:
         """Candidates with these weights: scored by how far the model is off, less the noise.
 
         Privacy: post-processing.
-        >>> Offer.candidates.__name__
-        'candidates'
         """
         total = self.model.total
         rows = min(1_000_000, max(20_000, math.ceil(4 * total)))
@@ -73,16 +64,12 @@ class Select(Protocol):
 
     Privacy: post-processing: it is not handed data. The choice is charged by the heaviest weight,
     whatever the candidates expect; with weights of 0 only, chance chooses and costs nothing.
-    >>> Select.__name__
-    'Select'
     """
 
     def __call__(self, offer: Offer) -> Sequence[Candidate]:
         """Candidates out of the offer; none ends the rounds.
 
         Privacy: post-processing.
-        >>> Select.__call__.__name__
-        '__call__'
         """
         ...
 
@@ -91,17 +78,10 @@ class Measure(Protocol):
     """Names the mechanism that measures a table for so much rho.
 
     Privacy: the claim is the mechanism's `loss`, which is charged.
-    >>> Measure.__name__
-    'Measure'
     """
 
     def __call__(self, *, rho: Fraction, sensitivity: Sensitivity) -> Noise:
-        """A discrete Gaussian or Laplace that costs at most rho; another would see exact counts.
-
-        Privacy: none (touches no data).
-        >>> Measure.__call__.__name__
-        '__call__'
-        """
+        """A discrete Gaussian or Laplace that costs at most rho; another would see exact counts."""
         ...
 
 
@@ -109,8 +89,6 @@ def worst_missed(offer: Offer) -> tuple[Candidate, ...]:
     """Every table on offer, weighted by how much it overlaps all triples of attributes [MMSM22].
 
     Privacy: post-processing.
-    >>> worst_missed.__name__
-    'worst_missed'
     """
     count = len(offer.model.attributes)
     return offer.candidates({clique: _overlap(len(clique), count) for clique in offer.cliques})
@@ -178,7 +156,6 @@ class Stages:
     def said(self) -> str:
         """Which stages are replaced, by which functions; nothing if none is.
 
-        Privacy: none (touches no data).
         >>> from discreet.release.synth.model.fitted import draw_independently
         >>> Stages(draw=draw_independently).said
         'draw = discreet.release.synth.model.fitted.draw_independently'

@@ -25,7 +25,6 @@ Answer = tuple[Noisy, ...] | None
 class Spec:
     """What a synthesis is of: a question, a price, a method and the data's versions.
 
-    Privacy: none (touches no data).
     >>> Spec("SELECT", "1/2", "marginals", (1,)).name[:6]
     'synth-'
     """
@@ -39,7 +38,6 @@ class Spec:
     def name(self) -> str:
         """A name that says the same for the same.
 
-        Privacy: none (touches no data).
         >>> Spec("SELECT", "1/2", "marginals", (1,)).name == Spec("", "1", "", (1,)).name
         False
         """
@@ -67,7 +65,6 @@ class Course:
     def begun(self) -> int:
         """How many steps have begun.
 
-        Privacy: none (touches no data).
         >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begun
         0
         """
@@ -76,7 +73,6 @@ class Course:
     def begin(self, cost: Fraction) -> "Course":
         """The next step begins; one that has not answered by now never will.
 
-        Privacy: none (touches no data).
         >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,)))
         >>> course.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
         (None,)

@@ -29,8 +29,6 @@ class AdaptiveEstimate:
     """Noisy blocks, spread evenly over their cells.
 
     Privacy: post-processing.
-    >>> AdaptiveEstimate.__name__
-    'AdaptiveEstimate'
     """
 
     ends: tuple[int, ...]
@@ -38,20 +36,13 @@ class AdaptiveEstimate:
 
     @property
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
-        """The noises that an estimate combines.
-
-        Privacy: none (touches no data).
-        >>> AdaptiveEstimate.noises.fget is not None
-        True
-        """
+        """The noises that an estimate combines."""
         return self.blocks.noises
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
 
         Privacy: post-processing.
-        >>> AdaptiveEstimate.histogram.__name__
-        'histogram'
         """
         lengths = np.diff(self.ends)
         return np.repeat(self.blocks.histogram() / lengths, lengths)
@@ -60,8 +51,6 @@ class AdaptiveEstimate:
         """The estimate of the cells from start up to, not including, stop.
 
         Privacy: post-processing.
-        >>> AdaptiveEstimate.range.__name__
-        'range'
         """
         return float(self.histogram()[start:stop].sum())
 
@@ -69,8 +58,6 @@ class AdaptiveEstimate:
         """The same for many ranges.
 
         Privacy: post-processing.
-        >>> AdaptiveEstimate.variances.__name__
-        'variances'
         """
         pairs = zip(np.atleast_1d(starts), np.atleast_1d(stops), strict=True)
         return np.array([self.variance(int(start), int(stop)) for start, stop in pairs])
@@ -81,8 +68,6 @@ class AdaptiveEstimate:
         A block that is cut enters with a share, and the variance is convex in the shares: the
         largest is where cut blocks are in, or out, as a whole.
         Privacy: post-processing.
-        >>> AdaptiveEstimate.variance.__name__
-        'variance'
         """
         outer = int(np.searchsorted(self.ends, start, side="right")) - 1
         inner = int(np.searchsorted(self.ends, start, side="left"))
@@ -132,7 +117,6 @@ class Adaptive:
     def rest(self) -> Pure | ZCDP:
         """What is left for measuring the blocks.
 
-        Privacy: none (touches no data).
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).rest
         Pure(epsilon=Fraction(3, 4))
         """

@@ -38,7 +38,6 @@ _LEAST_SHARE = 1e-3  # of a price; what has less is not measured
 class Unit:
     """What one unit may contribute: how many rows, and what neighbours are.
 
-    Privacy: none (touches no data).
     >>> Unit().cells(4).l1
     Fraction(1, 1)
     """
@@ -49,7 +48,6 @@ class Unit:
     def cells(self, count: int) -> Sensitivity:
         """How far a unit moves a table of this many cells.
 
-        Privacy: none (touches no data).
         >>> Unit(rows=3, relation=Relation.REPLACE).cells(4).l1
         Fraction(6, 1)
         """
@@ -67,7 +65,6 @@ class Unit:
 
         Row a is the product of vectors b e_a - 1, of squared length b(b-1), and two different
         cells have inner products of -b or 0 along an axis: docs/proofs/releases.md.
-        Privacy: none (touches no data).
         >>> Unit().contrast_squared([3]), Unit(relation=Relation.REPLACE).contrast_squared([3])
         (6, 18)
         """
@@ -95,7 +92,6 @@ class Counts:
     def variance(self) -> float:
         """The variance of the noise of a cell.
 
-        Privacy: none (touches no data).
         >>> round(Counts((), DiscreteLaplace(scale=2), Pure(epsilon=1)).variance, 3)
         7.835
         """
@@ -119,7 +115,6 @@ class Contrast:
     def variance(self) -> float:
         """The variance of the noise of one integer.
 
-        Privacy: none (touches no data).
         >>> Contrast((), DiscreteGaussian(sigma=3), ZCDP(rho=1)).variance
         9.0
         """
@@ -134,7 +129,6 @@ def needs_of(weights: Mapping[Cut, float], ladders: tuple[Ladder, ...]) -> dict[
     """What a unit of variance in each component adds to the weighted variance of wanted tables.
 
     A table counts with the mean variance of its cells times its weight.
-    Privacy: none (touches no data).
     >>> needs_of({((0, 1),): 1.0}, (Ladder.flat(4),))
     {(): 0.0625, ((0, 1),): 0.75}
     """
@@ -209,7 +203,6 @@ def least_shares(
     A fixed point of s_m <- s_m (s_m g_m)^(1/3), where g is minus the slope: it is where no share
     gains from another. Exact for components that one measurement each informs; otherwise a local
     minimum. Measurements that end below a thousandth are dropped.
-    Privacy: none (touches no data).
     >>> shares, _ = least_shares(np.array([1.0, 8.0]), np.eye(2))
     >>> shares.round(6).tolist()
     [0.333333, 0.666667]

@@ -93,7 +93,6 @@ class Blocks:
     def rate(self) -> Fraction:
         """The factor of a block's deviation in the exponent.
 
-        Privacy: none (touches no data).
         >>> Blocks(cells=4, epsilon=1).rate
         Fraction(1, 2)
         """

@@ -20,7 +20,6 @@ Floats = NDArray[np.float64]
 def scale_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
     """The factor that turns the component of integer counts into integers.
 
-    Privacy: none (touches no data).
     >>> scale_of(((0, 1), (1, 1)), (Ladder.flat(3), Ladder.flat(4)))
     12
     """
@@ -71,7 +70,6 @@ class Components:
     def cuts(self) -> tuple[Cut, ...]:
         """The cuts about whose components something is known.
 
-        Privacy: none (touches no data).
         >>> Components(()).cuts
         ()
         """
@@ -80,7 +78,6 @@ class Components:
     def precision(self, cut: Cut) -> float:
         """One over the variance of a component's cells before centring; 0 where nothing is known.
 
-        Privacy: none (touches no data).
         >>> Components(()).precision(())
         0.0
         """
@@ -102,7 +99,6 @@ class Components:
     def know_table(self, cut: Cut, *, variance: float) -> None:
         """Count a table of this variance in, without its values: for what is planned.
 
-        Privacy: none (touches no data).
         >>> parts = Components((Ladder.flat(2),))
         >>> parts.know_table(((0, 1),), variance=1.0)
         >>> parts.variance(())
@@ -136,7 +132,6 @@ class Components:
     def know_contrast(self, cut: Cut, *, variance: float) -> None:
         """Count a contrast of this variance in, without its values: for what is planned.
 
-        Privacy: none (touches no data).
         >>> parts = Components((Ladder.flat(2),))
         >>> parts.know_contrast(((0, 1),), variance=4.0)
         >>> parts.precision(((0, 1),))
@@ -195,7 +190,6 @@ class Components:
     def variance(self, cut: Cut) -> float:
         """The variance of every cell of the table of a cut, from those of its components.
 
-        Privacy: none (touches no data).
         >>> parts = Components((Ladder.flat(2),))
         >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
         >>> parts.variance(())
@@ -208,7 +202,6 @@ def share(part: Cut, cut: Cut, ladders: tuple[Ladder, ...]) -> float:
     """How much of a component's variance a cell of a finer table has.
 
     Centring leaves 1 - 1/b along an axis; spreading a block over k cells divides by k^2.
-    Privacy: none (touches no data).
     >>> share((), ((0, 1),), (Ladder.flat(4),)), share(((0, 1),), ((0, 1),), (Ladder.flat(4),))
     (0.0625, 0.75)
     """

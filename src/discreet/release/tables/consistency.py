@@ -54,8 +54,6 @@ class Settled:
 
     `error` bounds the root mean square error of a cell over all measured tables.
     Privacy: post-processing.
-    >>> Settled.__name__
-    'Settled'
     """
 
     parts: Components
@@ -69,8 +67,6 @@ class Settled:
         """The table of a cut: one of those that settled, or the sums of one.
 
         Privacy: post-processing.
-        >>> Settled.table.__name__
-        'table'
         """
         for fine, table in self.tables.items():
             if cut == fine:

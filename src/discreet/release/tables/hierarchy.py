@@ -21,7 +21,6 @@ class Ladder:
     """An axis of `cells` values; level 0 is the whole axis, level l splits every block of the
     level above into `branches[l - 1]` parts. Cells beyond `cells` are padding that stays empty.
 
-    Privacy: none (touches no data).
     >>> Ladder(cells=12, branches=(4, 4)).blocks(1), Ladder(cells=12, branches=(4, 4)).padded
     (4, 16)
     """
@@ -44,7 +43,6 @@ class Ladder:
     def flat(cls, cells: int) -> "Ladder":
         """The whole axis, then every cell: the ladder of a category.
 
-        Privacy: none (touches no data).
         >>> Ladder.flat(4).depth, Ladder.flat(1).depth
         (1, 0)
         """
@@ -54,7 +52,6 @@ class Ladder:
     def depth(self) -> int:
         """The number of the finest level.
 
-        Privacy: none (touches no data).
         >>> Ladder(cells=16, branches=(4, 4)).depth
         2
         """
@@ -64,7 +61,6 @@ class Ladder:
     def padded(self) -> int:
         """The blocks of the finest level.
 
-        Privacy: none (touches no data).
         >>> Ladder(cells=5, branches=(2, 3)).padded
         6
         """
@@ -73,7 +69,6 @@ class Ladder:
     def blocks(self, level: int) -> int:
         """How many blocks a level has.
 
-        Privacy: none (touches no data).
         >>> Ladder(cells=16, branches=(4, 4)).blocks(0)
         1
         """
@@ -83,7 +78,6 @@ class Ladder:
 def checked(cut: Cut, ladders: tuple[Ladder, ...]) -> Cut:
     """The cut, or a refusal if the axes do not have its levels.
 
-    Privacy: none (touches no data).
     >>> checked(((0, 1),), (Ladder.flat(3),))
     ((0, 1),)
     """
@@ -100,7 +94,6 @@ def checked(cut: Cut, ladders: tuple[Ladder, ...]) -> Cut:
 def shape_of(cut: Cut, ladders: tuple[Ladder, ...]) -> tuple[int, ...]:
     """The shape of the table of a cut.
 
-    Privacy: none (touches no data).
     >>> shape_of(((1, 1),), (Ladder.flat(3), Ladder.flat(4)))
     (4,)
     """
@@ -110,7 +103,6 @@ def shape_of(cut: Cut, ladders: tuple[Ladder, ...]) -> tuple[int, ...]:
 def cells_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
     """How many cells the table of a cut has.
 
-    Privacy: none (touches no data).
     >>> cells_of((), (Ladder.flat(3),))
     1
     """
@@ -120,7 +112,6 @@ def cells_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
 def below(cut: Cut) -> list[Cut]:
     """Every cut that this one refines, itself included.
 
-    Privacy: none (touches no data).
     >>> below(((0, 1), (2, 1)))
     [(), ((2, 1),), ((0, 1),), ((0, 1), (2, 1))]
     """

@@ -37,7 +37,6 @@ _MOST_TABLES = 1 << 13
 def marginal_cut(axes: Iterable[int], sizes: tuple[int, ...]) -> Cut:
     """The cut of a marginal over these columns; a column of one value tells nothing apart.
 
-    Privacy: none (touches no data).
     >>> marginal_cut([2, 0], (4, 3, 5))
     ((0, 1), (2, 1))
     """
@@ -50,7 +49,6 @@ def marginal_cut(axes: Iterable[int], sizes: tuple[int, ...]) -> Cut:
 def every(sizes: tuple[int, ...], orders: Iterable[int]) -> dict[Cut, float]:
     """All marginals of these orders, each with weight 1.
 
-    Privacy: none (touches no data).
     >>> len(every((2, 3, 4), [1, 2]))
     6
     """
@@ -108,7 +106,6 @@ class Marginals:
     def ladders(self) -> tuple[Ladder, ...]:
         """The axes: each column's total and its values.
 
-        Privacy: none (touches no data).
         >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).ladders[0].depth
         1
         """
@@ -127,7 +124,6 @@ class Marginals:
     def variance(self, cut: Cut) -> float:
         """The variance of each cell of a marginal, known before anything is released.
 
-        Privacy: none (touches no data).
         >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> round(family.variance(((0, 1),)), 3)
         1.841
@@ -138,7 +134,6 @@ class Marginals:
         """How far a cell of a marginal is off at most, with at least 95%.
 
         Exact where the marginal is just what was measured, a certified bound otherwise.
-        Privacy: none (touches no data).
         >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> family.half_width(((0, 1),))
         3.0

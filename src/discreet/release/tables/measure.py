@@ -58,7 +58,6 @@ def measured(
 def expected(measurements: Iterable[Measurement], ladders: tuple[Ladder, ...]) -> Components:
     """Components without values: their variances are those of a release.
 
-    Privacy: none (touches no data).
     >>> expected([], ()).cuts
     ()
     """

@@ -23,58 +23,35 @@ class OrderedEstimate(Protocol):
     """What a release of an ordered axis gives.
 
     Privacy: post-processing.
-    >>> OrderedEstimate.__name__
-    'OrderedEstimate'
     """
 
     @property
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
-        """The noises that an estimate combines.
-
-        Privacy: none (touches no data).
-        >>> OrderedEstimate.noises.fget is not None
-        True
-        """
+        """The noises that an estimate combines."""
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
 
         Privacy: post-processing.
-        >>> OrderedEstimate.histogram.__name__
-        'histogram'
         """
 
     def range(self, start: int, stop: int) -> float:
         """The estimate of the cells from start up to, not including, stop.
 
         Privacy: post-processing.
-        >>> OrderedEstimate.range.__name__
-        'range'
         """
 
     def variance(self, start: int, stop: int) -> float:
-        """The variance of that estimate.
-
-        Privacy: none (touches no data).
-        >>> OrderedEstimate.variance.__name__
-        'variance'
-        """
+        """The variance of that estimate."""
 
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
-        """The variances of many ranges.
-
-        Privacy: none (touches no data).
-        >>> OrderedEstimate.variances.__name__
-        'variances'
-        """
+        """The variances of many ranges."""
 
 
 class Ordered(Protocol):
     """A plan for an ordered axis.
 
     Privacy: its `loss`, under the relation it was planned for.
-    >>> Ordered.__name__
-    'Ordered'
     """
 
     @property
@@ -82,16 +59,12 @@ class Ordered(Protocol):
         """What a release costs.
 
         Privacy: under the relation it was planned for.
-        >>> Ordered.loss.fget is not None
-        True
         """
 
     def release(self, exact: NDArray[Any], bits: BitSource = ...) -> OrderedEstimate:
         """Measure a histogram.
 
         Privacy: `loss`.
-        >>> Ordered.release.__name__
-        'release'
         """
 
 

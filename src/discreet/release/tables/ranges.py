@@ -41,7 +41,6 @@ _SINGLE_BRANCHES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 def binary(cells: int) -> Ladder:
     """The ladder that halves blocks down to single cells.
 
-    Privacy: none (touches no data).
     >>> binary(6).branches
     (2, 2, 2)
     """
@@ -51,7 +50,6 @@ def binary(cells: int) -> Ladder:
 def chains(cells: int) -> Iterator[Ladder]:
     """Ladders worth trying for Laplace noise: powers of two with few levels, and equal branches.
 
-    Privacy: none (touches no data).
     >>> [each.branches for each in chains(4)]
     [(4,), (2, 2), (3, 3)]
     """
@@ -96,7 +94,6 @@ class TreesEstimate:
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
         """The noises that an estimate combines.
 
-        Privacy: none (touches no data).
         >>> len(Trees.planned((4,), price=Pure(epsilon=9)).release(np.zeros(4, int)).noises)
         1
         """
@@ -106,8 +103,6 @@ class TreesEstimate:
         """The estimate of a box, one range for each axis.
 
         Privacy: post-processing.
-        >>> TreesEstimate.box.__name__
-        'box'
         """
         self.plan.parts(ranges)
         return float(self.cells[tuple(slice(start, stop) for start, stop in ranges)].sum())
@@ -116,35 +111,21 @@ class TreesEstimate:
         """The estimate of a range of the only axis.
 
         Privacy: post-processing.
-        >>> TreesEstimate.range.__name__
-        'range'
         """
         return self.box([(start, stop)])
 
     def variance(self, start: int, stop: int) -> float:
-        """The variance of that estimate.
-
-        Privacy: none (touches no data).
-        >>> TreesEstimate.variance.__name__
-        'variance'
-        """
+        """The variance of that estimate."""
         return self.plan.box_variance([(start, stop)])
 
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
-        """The variances of many ranges.
-
-        Privacy: none (touches no data).
-        >>> TreesEstimate.variances.__name__
-        'variances'
-        """
+        """The variances of many ranges."""
         return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
 
         Privacy: post-processing.
-        >>> TreesEstimate.histogram.__name__
-        'histogram'
         """
         return self.cells
 
@@ -215,7 +196,6 @@ class Trees:
     def rmse(self, workload: Workload | None = None) -> float:
         """The root mean square error over all queries of a workload.
 
-        Privacy: none (touches no data).
         >>> round(Trees.planned((1,), price=Pure(epsilon=1)).rmse(), 3)
         1.357
         """
@@ -226,7 +206,6 @@ class Trees:
     def parts(self, ranges: Boxes) -> list[NDArray[np.float64]]:
         """The parts of a box in the levels of each axis.
 
-        Privacy: none (touches no data).
         >>> len(Trees.planned((4, 4), price=ZCDP(rho=1)).parts([(0, 2), (1, 3)]))
         2
         """
@@ -237,7 +216,6 @@ class Trees:
     def box_variance(self, ranges: Boxes) -> float:
         """The variance of the estimate of a box.
 
-        Privacy: none (touches no data).
         >>> round(Trees.planned((1,), price=Pure(epsilon=1)).box_variance([(0, 1)]), 3)
         1.841
         """
@@ -250,7 +228,6 @@ class Trees:
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
         """The variances of many ranges of the only axis.
 
-        Privacy: none (touches no data).
         >>> plan = Trees.planned((1,), price=Pure(epsilon=1))
         >>> plan.variances(np.array([0]), np.array([1])).round(3).tolist()
         [1.841]

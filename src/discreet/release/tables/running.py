@@ -69,48 +69,29 @@ class RunningEstimate:
 
     @property
     def noises(self) -> tuple[DiscreteGaussian, ...]:
-        """The noise that an estimate combines.
-
-        Privacy: none (touches no data).
-        >>> RunningEstimate.noises.fget is not None
-        True
-        """
+        """The noise that an estimate combines."""
         return (self.plan.noise,)
 
     def range(self, start: int, stop: int) -> float:
         """The estimate of the cells from start up to, not including, stop.
 
         Privacy: post-processing.
-        >>> RunningEstimate.range.__name__
-        'range'
         """
         ends = np.concatenate([[0.0], self.prefixes])
         return float(ends[stop] - ends[start])
 
     def variance(self, start: int, stop: int) -> float:
-        """The variance of that estimate.
-
-        Privacy: none (touches no data).
-        >>> RunningEstimate.variance.__name__
-        'variance'
-        """
+        """The variance of that estimate."""
         return self.plan.variance(start, stop)
 
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
-        """The variances of many ranges.
-
-        Privacy: none (touches no data).
-        >>> RunningEstimate.variances.__name__
-        'variances'
-        """
+        """The variances of many ranges."""
         return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
         """The estimate of every cell.
 
         Privacy: post-processing.
-        >>> RunningEstimate.histogram.__name__
-        'histogram'
         """
         return np.diff(self.prefixes, prepend=0.0)
 
@@ -170,7 +151,6 @@ class Running:
     def variance(self, start: int, stop: int) -> float:
         """The variance of a range.
 
-        Privacy: none (touches no data).
         >>> round(Running.planned(1, rho=Fraction(1, 2), unit=Unit()).variance(0, 1), 6)
         1.0
         """
@@ -184,7 +164,6 @@ class Running:
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
         """The variances of many ranges.
 
-        Privacy: none (touches no data).
         >>> plan = Running.planned(1, rho=Fraction(1, 2), unit=Unit())
         >>> plan.variances(np.array([0]), np.array([1])).round(6).tolist()
         [1.0]
@@ -198,7 +177,6 @@ class Running:
     def rmse(self, workload: Workload) -> float:
         """The root mean square error over all queries of a workload.
 
-        Privacy: none (touches no data).
         >>> round(Running.planned(1, rho=Fraction(1, 2), unit=Unit()).rmse(Workload.RANGES), 6)
         1.0
         """

@@ -17,7 +17,6 @@ __all__ = ["Places", "Workload", "level_parts", "query_parts"]
 class Workload(StrEnum):
     """Which queries count: every range of cells, or every prefix (thresholds, the CDF).
 
-    Privacy: none (touches no data).
     >>> Workload("prefixes").queries(4), Workload.RANGES.queries(4)
     (4, 10)
     """
@@ -28,7 +27,6 @@ class Workload(StrEnum):
     def queries(self, cells: int) -> int:
         """How many queries there are.
 
-        Privacy: none (touches no data).
         >>> Workload.RANGES.queries(2)
         3
         """
@@ -39,7 +37,6 @@ def level_parts(workload: Workload, ladder: Ladder) -> NDArray[np.float64]:
     """For each level the mean over all queries of the squared length of their part in it.
 
     The part of level l is what block sums of level l tell beyond those of level l - 1.
-    Privacy: none (touches no data).
     >>> level_parts(Workload.PREFIXES, Ladder.flat(2)).tolist()
     [1.25, 0.25]
     """
@@ -72,7 +69,6 @@ def query_parts(ladder: Ladder, start: Places, stop: Places) -> NDArray[np.float
     """For each level the squared length of the part of a range in it; `stop` is not included.
 
     Arrays of starts and stops give a column for each range.
-    Privacy: none (touches no data).
     >>> query_parts(Ladder.flat(2), 0, 1).tolist()
     [0.5, 0.5]
     """

@@ -115,8 +115,6 @@ class SampleAndAggregate:
         """The public facts that the summary works with.
 
         Privacy: one step changes one block's value, two under replace.
-        >>> SampleAndAggregate.setting.fget is not None
-        True
         """
         return Setting(lattice=self.lattice, blocks=self.blocks, moved=self.relation.steps)
 
@@ -124,18 +122,11 @@ class SampleAndAggregate:
         """The cost of one release.
 
         Privacy: the summary's loss where one step changes one block's value, two under replace.
-        >>> SampleAndAggregate.loss.__name__
-        'loss'
         """
         return self.summary.loss(self.setting)
 
     def check(self, estimator: Callable[[Any], Any]) -> None:
-        """Refuse a function that cannot be run in blocks, before anything is charged or run.
-
-        Privacy: none (touches no data).
-        >>> SampleAndAggregate.check.__name__
-        'check'
-        """
+        """Refuse a function that cannot be run in blocks, before anything is charged or run."""
         check_sendable(estimator)
 
     def values(
@@ -150,8 +141,6 @@ class SampleAndAggregate:
         """Each block's value, in steps above the lower bound.
 
         Privacy: not private by itself: goes to the summary.
-        >>> SampleAndAggregate.values.__name__
-        'values'
         """
         texts = _texts(exact)
         if units is None:  # each row is one: equal rows are told apart by their number
@@ -192,20 +181,13 @@ class SampleAndAggregate:
         type of an array must be known without the rows. How long a release takes depends on the
         data.
         Privacy: as `loss` says.
-        >>> SampleAndAggregate.release.__name__
-        'release'
         """
         key = bits.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
         steps = self.values(estimator, exact, units, key=key, workers=workers)
         return self.summary.release(steps, self.setting, bits)
 
     def error(self, confidence: Number) -> float:
-        """How far the noise alone may lead, in the terms of the summary; blocks differ besides.
-
-        Privacy: none (touches no data).
-        >>> SampleAndAggregate.error.__name__
-        'error'
-        """
+        """How far the noise alone may lead, in the terms of the summary; blocks differ besides."""
         return self.summary.error(confidence, self.setting)
 
 

@@ -31,7 +31,6 @@ _MOST_STEPS = 1 << 53
 class Setting:
     """The public facts about the values: their lattice, how many, and how many one step replaces.
 
-    Privacy: none (touches no data).
     >>> Setting(lattice=Lattice(step=0.5, lower=0, upper=10), blocks=40, moved=1).steps
     20
     """
@@ -54,7 +53,6 @@ class Setting:
     def low(self) -> int:
         """The lower bound in steps; values are counted from here.
 
-        Privacy: none (touches no data).
         >>> Setting(lattice=Lattice(step=0.5, lower=1, upper=10), blocks=40, moved=1).low
         2
         """
@@ -64,7 +62,6 @@ class Setting:
     def steps(self) -> int:
         """How many steps lie between the bounds.
 
-        Privacy: none (touches no data).
         >>> Setting(lattice=Lattice(step=1, lower=1, upper=10), blocks=40, moved=1).steps
         9
         """
@@ -85,16 +82,12 @@ class Summary(Protocol):
     """A private summary of whole numbers of steps.
 
     Privacy: as the `loss` of each says.
-    >>> Summary.__name__
-    'Summary'
     """
 
     def loss(self, setting: Setting) -> Loss:
         """The cost of one release.
 
         Privacy: for replacing `setting.moved` of the values by any others in the range.
-        >>> Summary.loss.__name__
-        'loss'
         """
 
     def release(
@@ -103,17 +96,10 @@ class Summary(Protocol):
         """The summary, in the lattice's units.
 
         Privacy: as `loss` says.
-        >>> Summary.release.__name__
-        'release'
         """
 
     def error(self, confidence: Number, setting: Setting) -> float:
-        """How far the noise may lead, in the terms that the summary names.
-
-        Privacy: none (touches no data).
-        >>> Summary.error.__name__
-        'error'
-        """
+        """How far the noise may lead, in the terms that the summary names."""
 
 
 def _price(price: Any) -> Any:
@@ -143,7 +129,6 @@ class BlockMean:
     def noise(self, setting: Setting) -> DiscreteLaplace | DiscreteGaussian:
         """The noise on the sum of the values.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=2)
         >>> BlockMean(price=Pure(epsilon=1)).noise(setting)
         DiscreteLaplace(scale=Fraction(20, 1))
@@ -180,7 +165,6 @@ class BlockMean:
     def error(self, confidence: Number, setting: Setting) -> float:
         """The half-width of the noise on the mean, in the lattice's units.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMean(price=Pure(epsilon=1)).error(0.95, setting)
         0.75
@@ -208,7 +192,6 @@ class BlockMedian:
     def mechanism(self, setting: Setting) -> Quantiles:
         """The exponential mechanism that chooses.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMedian(price=Pure(epsilon=1)).mechanism(setting).scale
         Fraction(2, 1)
@@ -255,7 +238,6 @@ class BlockMedian:
     def error(self, confidence: Number, setting: Setting) -> float:
         """How many ranks among the blocks the choice may be off.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> round(BlockMedian(price=Pure(epsilon=1)).error(0.95, setting), 1)
         10.5
@@ -289,7 +271,6 @@ class BlockMode:
     def mechanism(self, setting: Setting) -> StableValue:
         """The test of how clearly the value wins.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMode(epsilon=1, delta=1e-6).mechanism(setting).test.moved
         2
@@ -330,7 +311,6 @@ class BlockMode:
     def error(self, confidence: Number, setting: Setting) -> float:
         """By how many blocks the value must lead to be shown with this probability.
 
-        Privacy: none (touches no data).
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMode(epsilon=1, delta=1e-6).error(0.95, setting)
         34.0

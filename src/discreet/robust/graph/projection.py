@@ -85,7 +85,6 @@ class BoundedEdges:
     def sensitivity(self) -> Sensitivity:
         """What one node can change.
 
-        Privacy: none (touches no data).
         >>> BoundedEdges(degree=10, relation=Relation.REPLACE).sensitivity.l1
         Fraction(20, 1)
         """
@@ -149,7 +148,6 @@ class BoundedDegrees:
     def sensitivity(self) -> Sensitivity:
         """What one node can change, over all degrees and at one of them.
 
-        Privacy: none (touches no data).
         >>> BoundedDegrees(degree=10).sensitivity.linf
         Fraction(11, 1)
         """

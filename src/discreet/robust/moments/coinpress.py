@@ -92,7 +92,6 @@ class CoinPress:
     def moved(self) -> int:
         """How many rows one neighbouring step inserts or deletes in all.
 
-        Privacy: none (touches no data).
         >>> CoinPress(columns=3, scale=10, radius=10**6, rho=0.5, rows_per_unit=4).moved
         4
         """
@@ -102,7 +101,6 @@ class CoinPress:
     def shares(self) -> tuple[Fraction, ...]:
         """The rho of the count and of each round.
 
-        Privacy: none (touches no data).
         >>> sum(CoinPress(columns=3, scale=10, radius=10**6, rho=0.5).shares)
         Fraction(1, 2)
         """

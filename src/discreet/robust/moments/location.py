@@ -70,7 +70,6 @@ class BinWidth:
     def mechanism(self) -> Exponential:
         """The exponential mechanism on scores counted in half rows.
 
-        Privacy: none (touches no data).
         >>> BinWidth(epsilon=1).mechanism.scale
         Fraction(2, 1)
         """
@@ -190,7 +189,6 @@ class Location:
     def scale(self) -> BinWidth:
         """The first step.
 
-        Privacy: none (touches no data).
         >>> Location(epsilon=6, delta=1e-6).scale.epsilon
         Fraction(1, 1)
         """
@@ -202,7 +200,6 @@ class Location:
     def place(self) -> StabilityHistogram:
         """The second step.
 
-        Privacy: none (touches no data).
         >>> Location(epsilon=6, delta=1e-6).place.epsilon
         Fraction(1, 1)
         """

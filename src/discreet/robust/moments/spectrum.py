@@ -103,7 +103,6 @@ class AnalyzeGauss:
     def noise(self) -> DiscreteGaussian:
         """The noise of one entry.
 
-        Privacy: none (touches no data).
         >>> AnalyzeGauss(columns=3, radius=10, rho=0.5).noise
         DiscreteGaussian(sigma_squared=Fraction(10000, 1))
         """
@@ -152,7 +151,6 @@ class AnalyzeGauss:
 
         It is 4 sigma sqrt(columns ln 9 + ln(2/missed)): a net of 9^columns directions, and noise
         that is subgaussian [CKS20, Sec. 3]; docs/proofs/robust.md derives it.
-        Privacy: none (touches no data).
         >>> round(AnalyzeGauss(columns=3, radius=10, rho=0.5).error(0.95))
         1283
         """

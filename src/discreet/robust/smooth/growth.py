@@ -91,7 +91,6 @@ class Query(Protocol):
     def relation(self) -> Relation:
         """Which data sets are neighbours.
 
-        Privacy: none (touches no data).
         >>> from discreet.robust.smooth.quantile import SmoothQuantile
         >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).relation.value
         'add-remove'

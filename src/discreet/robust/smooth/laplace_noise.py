@@ -46,7 +46,6 @@ class LaplaceShape:
     ) -> SmoothNoise:
         """Noise that costs at most (epsilon, delta), of which `share` of epsilon is tolerance.
 
-        Privacy: none (touches no data).
         >>> noise = LaplaceShape.priced(epsilon=1, delta=1e-6)
         >>> noise.loss.epsilon, round(float(noise.smoothing), 4)
         (Fraction(1, 1), 0.0497)
@@ -129,7 +128,6 @@ class LogNormalShape:
     ) -> SmoothNoise:
         """Noise that costs at most rho, of whose root `share` goes to smoothing.
 
-        Privacy: none (touches no data).
         >>> noise = LogNormalShape.priced(rho=0.5)
         >>> round(float(noise.smoothing), 4), round(float(noise.sliding), 4)
         (0.225, 0.369)

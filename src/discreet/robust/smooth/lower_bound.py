@@ -21,7 +21,6 @@ __all__ = ["Sensitive", "Unavoidable", "unavoidable_error"]
 class Sensitive(Protocol):
     """A query that knows how far one unit moves it on given data.
 
-    Privacy: none (touches no data).
     >>> from discreet.robust.smooth.quantile import SmoothQuantile
     >>> query: Sensitive = SmoothQuantile(fraction=0.5, lower=0, upper=9)
     >>> query.local_sensitivity([4])

@@ -28,7 +28,6 @@ class Shape(Protocol):
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Loss:
         """What a move by `sliding` and a stretch by exp(+-smoothing) cost together.
 
-        Privacy: none (touches no data).
         >>> from discreet.robust.smooth.student_noise import StudentShape
         >>> StudentShape(degrees=4).loss(sliding=Fraction(6), smoothing=Fraction(4))
         Pure(epsilon=Fraction(37, 2))
@@ -37,7 +36,6 @@ class Shape(Protocol):
     def draw(self, bits: BitSource) -> Magnitude:
         """The absolute value of one draw, in lazy digits.
 
-        Privacy: none (touches no data).
         >>> from discreet.robust.smooth.student_noise import CauchyShape
         >>> CauchyShape().draw(system).bounds(20)[0] >= 0
         True
@@ -83,10 +81,6 @@ class SmoothNoise:
         """A noisy number of steps.
 
         Privacy: as `loss` says.
-        >>> from discreet.robust.smooth.student_noise import CauchyShape
-        >>> noise = CauchyShape.priced(epsilon=1)
-        >>> isinstance(noise.release(Growth(exact=3, rungs=[1], limit=4)), int)
-        True
         """
         bound = smooth_bound(exact, smoothing=self.smoothing)
 
@@ -111,7 +105,6 @@ class GrowthMechanism(Protocol):
     def loss(self) -> Loss:
         """The cost of one release.
 
-        Privacy: none (touches no data).
         >>> from discreet.robust.smooth.ladder import LadderMechanism
         >>> LadderMechanism(epsilon=1).loss.epsilon
         Fraction(1, 1)
@@ -121,9 +114,6 @@ class GrowthMechanism(Protocol):
         """A noisy number of steps.
 
         Privacy: as `loss` says.
-        >>> from discreet.robust.smooth.ladder import LadderMechanism
-        >>> isinstance(LadderMechanism(epsilon=1).release(Growth(exact=1, rungs=[], limit=1)), int)
-        True
         """
 
 

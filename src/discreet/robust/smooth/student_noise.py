@@ -63,7 +63,6 @@ class CauchyShape:
     def priced(cls, *, epsilon: Number, share: Number = Fraction(3, 4)) -> SmoothNoise:
         """Noise that costs epsilon, with `share` of it as smoothing.
 
-        Privacy: none (touches no data).
         >>> noise = CauchyShape.priced(epsilon=1)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (1.0255, Fraction(3, 4))
@@ -126,7 +125,6 @@ class StudentShape:
     ) -> SmoothNoise:
         """Noise that costs epsilon, where a stretch alone would cost `share` of it.
 
-        Privacy: none (touches no data).
         >>> noise = StudentShape.priced(epsilon=1, degrees=3)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (0.5268, Fraction(7, 30))

@@ -81,7 +81,6 @@ class LocalBound:
     def bound_noise(self) -> DiscreteLaplace:
         """The noise on the local sensitivity.
 
-        Privacy: none (touches no data).
         >>> LocalBound(epsilon=1, delta=1e-6, drift=2).bound_noise
         DiscreteLaplace(scale=Fraction(4, 1))
         """
@@ -91,7 +90,6 @@ class LocalBound:
     def margin(self) -> int:
         """What is added to the noisy local sensitivity: the least m with P(noise < -m) <= delta.
 
-        Privacy: none (touches no data).
         >>> LocalBound(epsilon=1, delta=0.1, drift=1).margin
         3
         """
@@ -149,7 +147,6 @@ class AgreeingPairs:
     def moved(self) -> int:
         """How many rows one neighbouring step inserts or deletes in all.
 
-        Privacy: none (touches no data).
         >>> AgreeingPairs(relation=Relation.REPLACE).moved
         2
         """
@@ -159,7 +156,6 @@ class AgreeingPairs:
     def drift(self) -> int:
         """How far one neighbouring step can move the local sensitivity: 2 m^2.
 
-        Privacy: none (touches no data).
         >>> AgreeingPairs(rows_per_unit=3).drift
         18
         """

@@ -53,7 +53,6 @@ class StabilityHistogram:
     def sensitivity(self) -> Sensitivity:
         """How many keys one step touches, each by one lot.
 
-        Privacy: none (touches no data).
         >>> StabilityHistogram(epsilon=1, delta=1e-6, relation="replace").sensitivity.groups
         2
         """
@@ -63,7 +62,6 @@ class StabilityHistogram:
     def mechanism(self) -> Threshold:
         """The noise and the threshold on lots.
 
-        Privacy: none (touches no data).
         >>> StabilityHistogram(epsilon=0.5, delta=1e-6).mechanism.noise
         DiscreteLaplace(scale=Fraction(2, 1))
         """

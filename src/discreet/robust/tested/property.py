@@ -46,7 +46,6 @@ class PropertyDistance:
     def noise(self) -> DiscreteLaplace:
         """The noise on the distance.
 
-        Privacy: none (touches no data).
         >>> PropertyDistance(epsilon=1).noise.scale
         Fraction(1, 1)
         """
@@ -65,15 +64,12 @@ class PropertyDistance:
         """The noisy number of rows; it can be negative.
 
         Privacy: as `loss` says.
-        >>> isinstance(PropertyDistance(epsilon=1).release(12), int)
-        True
         """
         return self.noise.release(exact, bits)
 
     def error(self, confidence: Number) -> float:
         """The half-width of the noise.
 
-        Privacy: none (touches no data).
         >>> PropertyDistance(epsilon=1).error(0.95)
         3.0
         """

@@ -25,8 +25,6 @@ class Reachable(Protocol):
     """The values of one integer query around one data set.
 
     Privacy: not private by itself: lives between the data and a mechanism.
-    >>> Reachable.__name__
-    'Reachable'
     """
 
     def reach(self, moves: int) -> tuple[int, int]:
@@ -35,25 +33,16 @@ class Reachable(Protocol):
         A move inserts or deletes one row. What is within `a` moves of a data set that is itself
         `b` moves away must lie within `reach(a + b)`, and `reach(0)` is the value, twice.
         Privacy: not private by itself.
-        >>> Reachable.reach.__name__
-        'reach'
         """
 
 
 class ReachQuery(Protocol):
-    """An integer query that knows how far it can be moved.
-
-    Privacy: none (touches no data).
-    >>> ReachQuery.__name__
-    'ReachQuery'
-    """
+    """An integer query that knows how far it can be moved."""
 
     def around(self, exact: Any) -> Reachable:
         """What can be reached from this data set.
 
         Privacy: not private by itself.
-        >>> ReachQuery.around.__name__
-        'around'
         """
 
 
@@ -134,7 +123,6 @@ class ProposeTestRelease:
     def moved(self) -> int:
         """How many rows one neighbouring step inserts or deletes in all.
 
-        Privacy: none (touches no data).
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6, relation="replace").moved
         2
         """
@@ -144,7 +132,6 @@ class ProposeTestRelease:
     def test(self) -> DistanceTest:
         """The test of the distance, with its share of epsilon.
 
-        Privacy: none (touches no data).
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).test.epsilon
         Fraction(1, 2)
         """
@@ -156,7 +143,6 @@ class ProposeTestRelease:
     def noise(self) -> DiscreteLaplace | None:
         """The noise on a value that is released; None where it is released exactly.
 
-        Privacy: none (touches no data).
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).noise
         DiscreteLaplace(scale=Fraction(10, 1))
         """
@@ -210,7 +196,6 @@ class ProposeTestRelease:
     def error(self, confidence: Number) -> float:
         """The half-width of the noise on a value that is released.
 
-        Privacy: none (touches no data).
         >>> ProposeTestRelease(bound=5, epsilon=1, delta=1e-6).error(0.95)
         30.0
         """

@@ -140,7 +140,6 @@ class SpreadReach:
     def edges(self) -> tuple[Fraction, ...]:
         """The distances from which each further power is reached: 1, base, base^2, ...
 
-        Privacy: none (touches no data).
         >>> [int(edge) for edge in SpreadReach(lower=0, upper=9).edges]
         [1, 2, 4, 8]
         """
@@ -226,7 +225,6 @@ class SlopeReach:
     def least_spread(self) -> int:
         """The spread of x below which there is no slope: its range squared.
 
-        Privacy: none (touches no data).
         >>> SlopeReach(across=(0, 10), up=(0, 1), step=1, largest=9).least_spread
         100
         """
@@ -235,7 +233,6 @@ class SlopeReach:
     def held(self, slope: Fraction | None) -> int:
         """A slope as whole steps within the largest; None stands for no slope.
 
-        Privacy: none (touches no data).
         >>> SlopeReach(across=(0, 10), up=(0, 1), step=0.5, largest=9).held(Fraction(6, 5))
         2
         """

@@ -49,7 +49,6 @@ class DistanceTest:
     def scale(self) -> Fraction:
         """The scale of the discrete Laplace noise on the distance.
 
-        Privacy: none (touches no data).
         >>> DistanceTest(epsilon=0.5, delta=1e-6, moved=3).scale
         Fraction(6, 1)
         """
@@ -59,7 +58,6 @@ class DistanceTest:
     def threshold(self) -> int:
         """The smallest t with P(noise > t) <= delta, from the exact tail of the noise.
 
-        Privacy: none (touches no data).
         >>> DistanceTest(epsilon=1, delta=0.1).threshold
         1
         """
@@ -85,7 +83,6 @@ class DistanceTest:
     def error(self, confidence: Number) -> float:
         """A distance that passes with at least this probability.
 
-        Privacy: none (touches no data).
         >>> DistanceTest(epsilon=1, delta=1e-6).error(0.95)
         16.0
         """

@@ -160,7 +160,6 @@ def mixed_numbers(cells: Sequence[str]) -> bool:
 def moments() -> list[str]:
     """Patterns of times that are tried, in this order.
 
-    Privacy: none (touches no data).
     >>> "%d.%m.%Y %H:%M" in moments()
     True
     """

@@ -39,7 +39,6 @@ class Heading:
         """The same with what is to be checked about titles alone, where the custodian has said
         whether there are names.
 
-        Privacy: none (touches no data).
         >>> Heading(3, False, ("a title", "a row")).only_titles().doubts
         ('a title',)
         """

@@ -16,7 +16,6 @@ __all__ = ["with_bounds"]
 def with_bounds(text: str, column: str, lower: Fraction, upper: Fraction) -> str | None:
     """The schema with these bounds of a column; None unless it is written inline on one line.
 
-    Privacy: none (touches no data).
     >>> text = '[columns]\\nage = { type = "integer", lower = 0, upper = 999 } # years\\n'
     >>> print(with_bounds(text, "age", Fraction(17), Fraction(128)))
     [columns]

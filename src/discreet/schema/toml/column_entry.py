@@ -51,7 +51,6 @@ _OTHER_WORDS = {
 def known_keys(given: Iterable[object], known: Iterable[str], where: str, what: str) -> None:
     """Refuse the first word that is not a known one, naming the nearest.
 
-    Privacy: none (touches no data).
     >>> known_keys(["uppr"], ["lower", "upper"], "visits.age", "key")
     Traceback (most recent call last):
     discreet.errors.SchemaError: visits.age: unknown key 'uppr'. Did you mean 'upper'?
@@ -65,7 +64,6 @@ def known_keys(given: Iterable[object], known: Iterable[str], where: str, what: 
 def read_column(table: str, name: str, entry: object) -> Column:
     """The column that an entry such as `{ type = "integer", lower = 0, upper = 9 }` declares.
 
-    Privacy: none (touches no data).
     >>> read_column("visits", "age", {"type": "integer", "lower": 0, "upper": 110}).upper
     110
     """

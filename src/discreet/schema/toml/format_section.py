@@ -16,7 +16,6 @@ _LISTS = ("date", "datetime", "missing")
 def read_format(table: str, section: Mapping[str, Any]) -> Format:
     """The format that a section [format] declares; one text stands for a list of one.
 
-    Privacy: none (touches no data).
     >>> read_format("visits", {"date": "%d.%m.%Y", "encoding": "Latin-1"}).encoding
     'latin-1'
     >>> read_format("visits", {"decimel": ","})

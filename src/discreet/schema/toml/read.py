@@ -42,7 +42,6 @@ _BUDGET = ("epsilon", "delta", "delta_for_conversion", "sharing")
 def marks_in(line: str) -> int:
     """How many places of a line of a schema file are to be filled in.
 
-    Privacy: none (touches no data).
     >>> marks_in('a = { source_name = "a#b", lower = FILL-IN }  # FILL-IN')
     1
     """
@@ -53,7 +52,6 @@ def read_schema(source: Path | str | Mapping[str, Any]) -> Table:
     """Read a schema from a TOML file, by its path, or from a mapping of the same shape.
 
     A relative `source` inside a file is taken from the file's folder.
-    Privacy: none (touches no data).
     >>> region = {"type": "category", "keys": ["north", "south"]}
     >>> read_schema({"table": {"name": "visits"}, "columns": {"region": region}}).columns[0].upper
     1
@@ -94,7 +92,6 @@ def read_schema(source: Path | str | Mapping[str, Any]) -> Table:
 def read_schema_text(text: str) -> Table:
     """Read a schema from TOML text.
 
-    Privacy: none (touches no data).
     >>> read_schema_text('table = { name = "visits" }\\ncolumns.child = { type = "boolean" }').name
     'visits'
     """

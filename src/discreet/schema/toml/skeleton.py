@@ -76,7 +76,6 @@ def skeleton(
     """The schema file to fill in, from column names and the engine's names of their types.
 
     Headings that are no words get a name of their own and stay as `source_name`.
-    Privacy: none (touches no data).
     >>> text = skeleton("visits", "visits.csv", [("age", "BIGINT")])
     >>> print(*[line for line in text.splitlines() if line.startswith("age")])
     age = { type = "integer", lower = FILL-IN, upper = FILL-IN }  # BIGINT

@@ -21,7 +21,6 @@ _MOST_PLACES = 100
 def decimal_literal(value: Fraction, what: str) -> str:
     """A rational as the exact decimal TOML reads back as it, or a refusal where none is.
 
-    Privacy: none (touches no data).
     >>> decimal_literal(Fraction(-7, 4), "lower")
     '-1.75'
     """
@@ -39,7 +38,6 @@ def decimal_literal(value: Fraction, what: str) -> str:
 def table_name(name: str) -> str:
     """A table's name out of a file's or another system's: other characters become underscores.
 
-    Privacy: none (touches no data).
     >>> table_name("my-visits.2024")
     'my_visits_2024'
     """
@@ -51,7 +49,6 @@ def table_name(name: str) -> str:
 def schema_text(table: Table) -> str:
     """The schema file that declares a table.
 
-    Privacy: none (touches no data).
     >>> from discreet.schema.toml.read import read_schema_text
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),))
     >>> print(schema_text(visits).splitlines()[-1])
@@ -157,7 +154,6 @@ def _value(where: str, column: Column, k: int) -> str:
 def format_lines(given: Format) -> list[str]:
     """The lines of the section [format]; none for the usual format.
 
-    Privacy: none (touches no data).
     >>> format_lines(Format(decimal=",", missing=("n/a", "-")))
     ['[format]', 'decimal = ","', 'missing = ["n/a", "-"]']
     """

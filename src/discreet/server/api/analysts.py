@@ -33,8 +33,6 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     """The routes of analysts.
 
     Privacy: every answer is charged and leaves on the grid of time; all else is public facts.
-    >>> callable(analyst_routes)
-    True
     """
     routes = APIRouter(tags=["analyst"])
 

@@ -40,7 +40,6 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 class QuestionForm(BaseModel):
     """A question and one price: epsilon, rho, or the error wanted.
 
-    Privacy: none (touches no data).
     >>> QuestionForm(sql="SELECT COUNT(*) AS n FROM visits", epsilon=0.5).epsilon
     0.5
     """
@@ -61,7 +60,6 @@ class QueryForm(BaseModel):
     """A question that is to be paid for; with a key it can be sent again.
 
     `wait` false makes a job of it.
-    Privacy: none (touches no data).
     >>> QueryForm(sql="SELECT 1", epsilon=0.5, key="today").wait
     True
     """
@@ -84,7 +82,6 @@ class QueryForm(BaseModel):
 class TableForm(BaseModel):
     """A table to register: its schema as TOML text; `source` under a configured root.
 
-    Privacy: none (touches no data).
     >>> TableForm(schema_text="[table]", source="visits.parquet").in_place
     False
     """
@@ -99,7 +96,6 @@ class TableForm(BaseModel):
 class GrantForm(BaseModel):
     """A budget for an analyst.
 
-    Privacy: none (touches no data).
     >>> GrantForm(epsilon=1.0).delta
     0.0
     """
@@ -113,7 +109,6 @@ class GrantForm(BaseModel):
 class AccountForm(BaseModel):
     """A new account.
 
-    Privacy: none (touches no data).
     >>> AccountForm(name="ana", role="analyst").role
     'analyst'
     """
@@ -128,7 +123,6 @@ class AccountForm(BaseModel):
 class TokenForm(BaseModel):
     """A further token for an account.
 
-    Privacy: none (touches no data).
     >>> TokenForm().days is None
     True
     """
@@ -141,7 +135,6 @@ class TokenForm(BaseModel):
 class PauseForm(BaseModel):
     """Whether all questions are stopped.
 
-    Privacy: none (touches no data).
     >>> PauseForm(paused=True).paused
     True
     """
@@ -154,7 +147,6 @@ class PauseForm(BaseModel):
 class AuditForm(BaseModel):
     """A mechanism to audit.
 
-    Privacy: none (touches no data).
     >>> AuditForm(mechanism="laplace").mechanism
     'laplace'
     """
@@ -167,7 +159,6 @@ class AuditForm(BaseModel):
 def prices_of(form: QuestionForm | QueryForm) -> dict[str, Any]:
     """The price and the limits of a question as the arguments of a session.
 
-    Privacy: none (touches no data).
     >>> made = prices_of(QuestionForm(sql="SELECT 1", epsilon=0.5, max_rows_contributed=2))
     >>> made["epsilon"], made["rho"], made["max_rows_contributed"]
     (0.5, None, 2)

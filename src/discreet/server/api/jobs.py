@@ -53,8 +53,6 @@ class Jobs:
         """Begin a job and say its name.
 
         Privacy: see the class.
-        >>> Jobs.start.__name__
-        'start'
         """
         session = desk.session(who)
         bits = system.bits(96).to_bytes(12, "little")
@@ -102,7 +100,6 @@ class Jobs:
     def find(self, account: str, name: str) -> dict[str, Any] | None:
         """A job of this account, as it stands.
 
-        Privacy: none (touches no data).
         >>> Jobs().find("ana", "nothing-here") is None
         True
         """
@@ -111,9 +108,5 @@ class Jobs:
             return None if found is None else dict(found)
 
     def close(self) -> None:
-        """Finish what runs, drop what waits: a key lets it be asked again.
-
-        Privacy: none (touches no data).
-        >>> Jobs().close()
-        """
+        """Finish what runs, drop what waits: a key lets it be asked again."""
         self._workers.close()

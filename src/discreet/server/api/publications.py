@@ -40,8 +40,6 @@ def publication_routes() -> APIRouter:
     """The routes of releases.
 
     Privacy: a release is charged as a whole before a row is read; what is kept is what went out.
-    >>> callable(publication_routes)
-    True
     """
     routes = APIRouter(tags=["releases"])
     routes.add_api_route("/releases", _listed, methods=["GET"])

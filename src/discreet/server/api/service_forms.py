@@ -35,7 +35,6 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 class MonitorForm(BaseModel):
     """A monitor to begin: its question, threshold and the price of a run.
 
-    Privacy: none (touches no data).
     >>> MonitorForm(name="fever", sql="SELECT COUNT(*) FROM visits", threshold=40).alarms
     1
     """
@@ -54,7 +53,6 @@ class MonitorForm(BaseModel):
 class CheckForm(BaseModel):
     """A check of a monitor; another question or threshold of the same run, where one is given.
 
-    Privacy: none (touches no data).
     >>> CheckForm().sql is None
     True
     """
@@ -66,11 +64,7 @@ class CheckForm(BaseModel):
 
 
 class CounterForm(BaseModel):
-    """A counter to begin: its question, price, and how many versions and buckets it reads.
-
-    Privacy: none (touches no data).
-    >>> CounterForm(name="visits", sql="SELECT day, COUNT(*) FROM visits GROUP BY day").buckets
-    """
+    """A counter to begin: its question, price, and how many versions and buckets it reads."""
 
     model_config = _STRICT
 
@@ -85,7 +79,6 @@ class CounterForm(BaseModel):
 class PointsForm(BaseModel):
     """The day up to which a counter goes on.
 
-    Privacy: none (touches no data).
     >>> PointsForm(upto="2025-01-31").upto
     datetime.date(2025, 1, 31)
     """
@@ -98,7 +91,6 @@ class PointsForm(BaseModel):
 class SynopsisForm(BaseModel):
     """A synopsis to begin: the columns it is about, what is near enough, and the whole price.
 
-    Privacy: none (touches no data).
     >>> form = SynopsisForm(name="s", table="visits", columns=["region"], alpha=0.1, epsilon=1.0)
     >>> form.order
     3
@@ -122,7 +114,6 @@ class SynopsisForm(BaseModel):
 class ConditionForm(BaseModel):
     """A question to a synopsis: SELECT COUNT(*) FROM table WHERE ...
 
-    Privacy: none (touches no data).
     >>> ConditionForm(sql="SELECT COUNT(*) FROM visits").sql
     'SELECT COUNT(*) FROM visits'
     """
@@ -135,7 +126,6 @@ class ConditionForm(BaseModel):
 class ReleaseForm(BaseModel):
     """A release to make: its specification as TOML text.
 
-    Privacy: none (touches no data).
     >>> ReleaseForm(name="r1", specification="[release]").name
     'r1'
     """

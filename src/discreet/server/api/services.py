@@ -78,12 +78,7 @@ class Shelf:
             return found
 
     def keep(self, account: str, synopsis: Synopsis) -> Synopsis:
-        """Keep a synopsis, and forget the one that was not asked for longest.
-
-        Privacy: none (touches no data).
-        >>> Shelf.keep.__name__
-        'keep'
-        """
+        """Keep a synopsis, and forget the one that was not asked for longest."""
         with self._lock:
             self._kept[account, synopsis.name] = synopsis
             while len(self._kept) > _MOST_KEPT:
@@ -92,12 +87,7 @@ class Shelf:
 
 
 def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
-    """Refuse the name of a service that this analyst has not; others' look absent.
-
-    Privacy: none (touches no data).
-    >>> callable(named)
-    True
-    """
+    """Refuse the name of a service that this analyst has not; others' look absent."""
     if not desk.curator.vault.states.has(name, analyst=who.name, kind=kind):
         raise Problem("not-found")
 
@@ -105,12 +95,7 @@ def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
 def begun(
     desk: Desk, who: Identity, kind: str, response: Response, *, after: int, limit: int
 ) -> list[str]:
-    """The names of a part of an analyst's services of a kind, with a link to the next part.
-
-    Privacy: none (touches no data).
-    >>> callable(begun)
-    True
-    """
+    """The names of a part of an analyst's services of a kind, with a link to the next part."""
     states = desk.curator.vault.states
     found = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
     numbers = [each.number for each in found]
@@ -122,8 +107,6 @@ def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str)
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
     Privacy: as `Synopsis.query`; the answer leaves on the grid of time.
-    >>> callable(asked_synopsis)
-    True
     """
     found = _shelved(desk, shelf, who, name)
     told = found.query(sql)
@@ -142,8 +125,6 @@ def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> di
     """The facts of a synopsis of this analyst's own, as it was asked last.
 
     Privacy: post-processing.
-    >>> callable(described_synopsis)
-    True
     """
     return _about(_shelved(desk, shelf, who, name))
 
@@ -159,8 +140,6 @@ def service_routes(shelf: Shelf) -> APIRouter:
     """The routes of monitors, counters and synopses.
 
     Privacy: each is charged as in the library, and answers leave on the grid of time.
-    >>> callable(service_routes)
-    True
     """
     routes = APIRouter(tags=["services"])
     routes.add_api_route("/monitors", _monitors, methods=["GET"])

@@ -49,8 +49,6 @@ def analyst_pages() -> APIRouter:
     """The pages of analysts.
 
     Privacy: questions go through remote sessions; all else is public facts and old answers.
-    >>> callable(analyst_pages)
-    True
     """
     routes = APIRouter(include_in_schema=False)
     routes.add_api_route("/tables", _tables, methods=["GET"])
@@ -123,12 +121,7 @@ def _numbers(form: Form) -> tuple[Fraction, int | None]:
 
 
 def preview_of(here: Here, form: Form) -> dict[str, Any]:
-    """What a question would cost, and its error against epsilon; or why it is refused.
-
-    Privacy: none (touches no data).
-    >>> callable(preview_of)
-    True
-    """
+    """What a question would cost, and its error against epsilon; or why it is refused."""
     try:
         epsilon, count = _numbers(form)
         session = here.desk.curator.session(here.who.name)

@@ -37,8 +37,6 @@ def custodian_pages() -> APIRouter:
     """The pages of custodians.
 
     Privacy: for custodians; `inspect` is exact and says so.
-    >>> callable(custodian_pages)
-    True
     """
     routes = APIRouter(prefix="/custodian", include_in_schema=False)
     routes.add_api_route("", _overview, methods=["GET"])

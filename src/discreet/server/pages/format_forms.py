@@ -36,7 +36,6 @@ CHOICES = MappingProxyType({name: tuple(words) for name, words in _SELECTS.items
 def fields_of(given: Format) -> dict[str, Any]:
     """The fields of the page for a format; a list has a line for each of its texts.
 
-    Privacy: none (touches no data).
     >>> fields_of(Format(delimiter="\\t", thousands=" "))["delimiter"]
     'tab'
     """
@@ -55,7 +54,6 @@ def fields_of(given: Format) -> dict[str, Any]:
 def typed_fields(form: Form, given: Format) -> dict[str, Any]:
     """The fields as somebody typed them, right or wrong; those of a format if nobody did.
 
-    Privacy: none (touches no data).
     >>> typed_fields(Form({"format-given": "1", "format-first_line": "x"}), PLAIN)["first_line"]
     'x'
     """
@@ -69,7 +67,6 @@ def typed_fields(form: Form, given: Format) -> dict[str, Any]:
 def declared_of(form: Form) -> dict[str, Any]:
     """What a form says of a format, checked; nothing if the page had no such fields yet.
 
-    Privacy: none (touches no data).
     >>> declared_of(Form({}))
     {}
     >>> declared_of(Form({"format-given": "1", "format-delimiter": "tab"}))["delimiter"]

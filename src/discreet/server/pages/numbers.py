@@ -16,13 +16,12 @@ _NUMBER = re.compile(
 def number_of(text: str) -> Fraction:
     """A number as it was typed: a decimal or a fraction.
 
-    Privacy: none (touches no data).
     >>> number_of("0.1"), number_of("1/3")
     (Fraction(1, 10), Fraction(1, 3))
     >>> number_of("1e999999999")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: '1e999999999' is not a number that can be used; write one such \
-as 0.5.
+    as 0.5.
     """
     if _NUMBER.fullmatch(text):
         try:

@@ -68,8 +68,6 @@ def register_pages() -> APIRouter:
     """The pages that register a table.
 
     Privacy: none until it is published; then as `Curator.add`.
-    >>> callable(register_pages)
-    True
     """
     routes = APIRouter(prefix="/custodian", include_in_schema=False)
     routes.add_api_route("/register", _pick, methods=["GET"])
@@ -80,7 +78,6 @@ def register_pages() -> APIRouter:
 def files_of(settings: Settings) -> list[str]:
     """The files that may be registered, relative to their roots.
 
-    Privacy: none (touches no data).
     >>> files_of(Settings())
     []
     """
@@ -248,7 +245,6 @@ def _kind(type_name: str) -> str:
 def document_of(form: Form, source: str) -> dict[str, Any]:
     """The schema that a form describes, as a schema file would.
 
-    Privacy: none (touches no data).
     >>> form = {"name": "visits", "epsilon": "1", "column-0": "age", "type-0": "integer"}
     >>> form |= {"lower-0": "0", "upper-0": "99"}
     >>> document_of(Form(form), "visits.csv")["columns"]
@@ -320,7 +316,6 @@ def _moment(text: str) -> datetime:
 def words_of(table: Table) -> list[str]:
     """What registering a table promises, in plain words.
 
-    Privacy: none (touches no data).
     >>> words_of(read_schema({"table": {"name": "t"}, "columns": {}, "budget": {"epsilon": 1}}))[0]
     'Protected: every row, neighbours: add-remove.'
     """

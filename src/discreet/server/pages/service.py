@@ -26,8 +26,6 @@ def service_pages(shelf: Shelf) -> APIRouter:
     """The pages of monitors and synopses, with the synopses that are kept in memory.
 
     Privacy: as the services themselves, on remote sessions; a look costs nothing.
-    >>> callable(service_pages)
-    True
     """
     routes = APIRouter(include_in_schema=False)
 

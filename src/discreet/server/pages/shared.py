@@ -29,7 +29,6 @@ _MOST_FIELDS = 3000
 class Form:
     """The fields of a form.
 
-    Privacy: none (touches no data).
     >>> Form({"name": " ana "}).text("name")
     'ana'
     """
@@ -39,7 +38,6 @@ class Form:
     def text(self, name: str) -> str:
         """A field without the spaces around it; empty if it is missing.
 
-        Privacy: none (touches no data).
         >>> Form({}).text("name")
         ''
         """
@@ -47,12 +45,7 @@ class Form:
 
 
 class Here:
-    """A signed-in visitor: who it is, and pages made for them.
-
-    Privacy: none (touches no data).
-    >>> Here.__name__
-    'Here'
-    """
+    """A signed-in visitor: who it is, and pages made for them."""
 
     __slots__ = ("desk", "login")
 
@@ -62,21 +55,11 @@ class Here:
 
     @property
     def who(self) -> Identity:
-        """The account.
-
-        Privacy: none (touches no data).
-        >>> Here.who.fget is not None
-        True
-        """
+        """The account."""
         return self.login.identity
 
     async def run(self, work: Callable[[], Any]) -> Any:
-        """Work that reads the vault, in the bounded pool.
-
-        Privacy: none (touches no data).
-        >>> Here.run.__name__
-        'run'
-        """
+        """Work that reads the vault, in the bounded pool."""
         return await self.desk.gate.run(self.who.name, work)
 
     async def page(
@@ -85,8 +68,6 @@ class Here:
         """A page of this visitor's.
 
         Privacy: none: shows what it is given.
-        >>> Here.page.__name__
-        'page'
         """
         paused = await self.run(lambda: self.desk.accounts.paused)
         text = page(template, title=title, login=self.login, paused=paused, **values)
@@ -120,12 +101,7 @@ Custodian = Annotated[Here, Depends(_custodian)]
 
 
 async def form_of(request: Request, here: Here) -> Form:
-    """The form of a request, if it came from this site's own page.
-
-    Privacy: none (touches no data).
-    >>> form_of.__name__
-    'form_of'
-    """
+    """The form of a request, if it came from this site's own page."""
     form = await _fields(request)
     if not hmac.compare_digest(here.login.csrf.encode(), form.text("csrf").encode()):
         raise Problem(
@@ -144,12 +120,7 @@ async def _fields(request: Request) -> Form:
 
 
 def login_pages() -> APIRouter:
-    """Signing in and out, the start page, style and script.
-
-    Privacy: none (touches no data).
-    >>> callable(login_pages)
-    True
-    """
+    """Signing in and out, the start page, style and script."""
     routes = APIRouter(include_in_schema=False)
     routes.add_api_route("/", _start, methods=["GET"])
     routes.add_api_route("/login", _login, methods=["GET"])
@@ -240,8 +211,6 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
     Who is not signed in and typed nothing is sent to the login.
     Privacy: none (touches no data): shows a visitor's own words.
-    >>> callable(problem_page)
-    True
     """
     typed = _typed(request)
     if problem.kind == "not-signed-in" and not typed:

@@ -40,8 +40,6 @@ class Counter:
     of one unit in all versions of the data that it may read [FHU23, Thm. 1.3; CKS20, Thm. 4;
     docs/proofs/streams.md]. Without a number of versions it protects single rows (event-level)
     and is refused for tables with a unit.
-    >>> Counter.__name__
-    'Counter'
     """
 
     __slots__ = ("_session", "design", "name")
@@ -61,12 +59,7 @@ class Counter:
         versions: int | None = None,
         buckets: int | None = None,
     ) -> Design:
-        """What a counter would cost and how far off it would be. Costs nothing.
-
-        Privacy: none (touches no data).
-        >>> Counter.explain.__name__
-        'explain'
-        """
+        """What a counter would cost and how far off it would be. Costs nothing."""
         reach = Reach(versions, buckets)
         made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
         check_charge(session, made.plan, made.cost, label="This counter")
@@ -90,8 +83,6 @@ class Counter:
         is the most that is read of one version: fewer are more exact. Without a name the settings
         are the name, so that the same program goes on where it stopped.
         Privacy: charges the design's `cost`, once [CKS20, Thm. 4].
-        >>> Counter.open.__name__
-        'open'
         """
         reach = Reach(versions, buckets)
         if name is None:
@@ -145,19 +136,12 @@ class Counter:
         """Everything the counter has said.
 
         Privacy: post-processing.
-        >>> Counter.points.fget is not None
-        True
         """
         return self._kept()[1].points(self.design)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is left out of the numbers and bounded.
-
-        Privacy: none (touches no data).
-        >>> Counter.notes.fget is not None
-        True
-        """
+        """What is left out of the numbers and bounded."""
         return cuts_of(self.design.plan)
 
     @finishing(words=STORED)
@@ -168,8 +152,6 @@ class Counter:
         earlier buckets are read again, into the first new point.
         Privacy: paid when the counter was opened. What is read is durable before it is said, and
         nothing is said of what is not [CKS20, Thm. 4].
-        >>> Counter.advance.__name__
-        'advance'
         """
         state, kept = self._kept()
         wanted = self.design.buckets_upto(upto)

@@ -30,7 +30,6 @@ class Reach:
     """How long a counter reads: how many versions of the data, how many buckets of each.
 
     None for versions is a counter that protects single rows; None for buckets is all of them.
-    Privacy: none (touches no data).
     >>> Reach(versions=12).buckets is None
     True
     """
@@ -62,8 +61,6 @@ class Design:
 
     `running` is the noise of the points that are read from one version.
     Privacy: see `Counter`.
-    >>> Design.__name__
-    'Design'
     """
 
     plan: Plan
@@ -79,12 +76,7 @@ class Design:
         rho: Number | None = None,
         reach: Reach,
     ) -> "Design":
-        """The design of a counter at a price.
-
-        Privacy: none (touches no data).
-        >>> Design.at_price.__name__
-        'at_price'
-        """
+        """The design of a counter at a price."""
         plan = _checked(planned(session, sql), reach)
         paid = price(session, plan, epsilon=epsilon, rho=rho)
         if not isinstance(paid, ZCDP):
@@ -102,12 +94,7 @@ class Design:
 
     @staticmethod
     def with_noise(session: Session, sql: str, *, variance: Number, reach: Reach) -> "Design":
-        """The design of a counter whose noise was chosen before.
-
-        Privacy: none (touches no data).
-        >>> Design.with_noise.__name__
-        'with_noise'
-        """
+        """The design of a counter whose noise was chosen before."""
         plan = _checked(planned(session, sql), reach)
         return Design(plan, RunningSums(steps=_steps(plan, reach), variance=variance), reach)
 
@@ -117,20 +104,13 @@ class Design:
 
         Privacy: one `RunningSums.loss` for each version that it may read; they add
         [CKS20, Thm. 4; BS16, Lemma 1.7].
-        >>> Design.cost.fget is not None
-        True
         """
         one = self.running.loss(per_step=_per_step(self.plan), touched=_touched(self.plan))
         return ZCDP(rho=one.rho * (self.reach.versions or 1))
 
     @property
     def protects(self) -> str:
-        """Whose rows the guarantee is about, in words.
-
-        Privacy: none (touches no data).
-        >>> Design.protects.fget is not None
-        True
-        """
+        """Whose rows the guarantee is about, in words."""
         table = self.plan.table
         if self.reach.versions is None:
             return f"event-level: one row of {table.name}, which keeps its values once it is there"
@@ -142,21 +122,11 @@ class Design:
 
     @property
     def buckets(self) -> tuple[date, ...]:
-        """The first days of all buckets, in order.
-
-        Privacy: none (touches no data).
-        >>> Design.buckets.fget is not None
-        True
-        """
+        """The first days of all buckets, in order."""
         return tuple(each for each in self.plan.domains[0].labels if isinstance(each, date))
 
     def buckets_upto(self, upto: date) -> int:
-        """How many buckets start on this day, or at this time, or before.
-
-        Privacy: none (touches no data).
-        >>> Design.buckets_upto.__name__
-        'buckets_upto'
-        """
+        """How many buckets start on this day, or at this time, or before."""
         given: object = upto
         if not isinstance(given, date):
             raise InvalidValue(f"upto is {upto!r:.40}; it must be a date. Nothing was run.")
@@ -170,12 +140,7 @@ class Design:
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """The 95% half-widths of the first, second, ... point that is read from one version.
-
-        Privacy: none (touches no data).
-        >>> Design.errors.fget is not None
-        True
-        """
+        """The 95% half-widths of the first, second, ... point that is read from one version."""
         step = float(self.plan.measures[0].step)
         return tuple(step * float(each) for each in self.running.errors(_CONFIDENCE))
 

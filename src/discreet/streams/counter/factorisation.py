@@ -50,7 +50,6 @@ class Factorisation:
     def encoder(self) -> tuple[int, ...]:
         """The first column of the encoder.
 
-        Privacy: none (touches no data).
         >>> len(Factorisation(3).encoder)
         3
         """
@@ -60,7 +59,6 @@ class Factorisation:
     def decoder(self) -> NDArray[np.float64]:
         """The first column of the decoder: running sums of the inverse of the encoder.
 
-        Privacy: none (touches no data).
         >>> (Factorisation(3).decoder * ONE).round(4).tolist()
         [1.0, 0.5, 0.375]
         """
@@ -71,7 +69,6 @@ class Factorisation:
 
         The encoder's coefficients do not grow, so the worst changes are those of the first steps
         (docs/proofs/streams.md); the result is exact.
-        Privacy: none (touches no data).
         >>> Factorisation(1).norm_squared(1) == ONE**2
         True
         """
@@ -122,7 +119,6 @@ class Factorisation:
     def spread(self) -> NDArray[np.float64]:
         """The standard deviation of every running sum for noise of variance 1.
 
-        Privacy: none (touches no data).
         >>> (Factorisation(2).spread() * ONE).round(4).tolist()
         [1.0, 1.118]
         """

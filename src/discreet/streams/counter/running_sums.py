@@ -122,7 +122,6 @@ class RunningSums:
     def standard_deviations(self) -> NDArray[np.float64]:
         """The standard deviation of every running sum, at most (of discrete noise, from above).
 
-        Privacy: none (touches no data).
         >>> RunningSums(steps=2, variance=2**60).standard_deviations().round(3).tolist()
         [1.0, 1.118]
         """
@@ -134,7 +133,6 @@ class RunningSums:
 
         The normal quantile where the noise is wide enough for that (docs/proofs/streams.md), else
         the subgaussian bound.
-        Privacy: none (touches no data).
         >>> RunningSums(steps=2, variance=2**60).errors(0.95).round(2).tolist()
         [1.96, 2.19]
         """

@@ -51,7 +51,6 @@ class Stretch:
     def end(self) -> int:
         """The place after the last bucket that was read.
 
-        Privacy: none (touches no data).
         >>> Stretch((1,), 4, Track((7,), (0,))).end
         5
         """
@@ -77,7 +76,6 @@ class Kept:
     def done(self) -> int:
         """How many buckets have a point.
 
-        Privacy: none (touches no data).
         >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
         0
         """
@@ -104,7 +102,6 @@ class Kept:
     def with_stretch(self, stretch: Stretch) -> "Kept":
         """The counter after a stretch has grown or begun.
 
-        Privacy: none (touches no data).
         >>> kept, stretch = Kept("SELECT", "v", Fraction(1), Reach(), ()), Stretch((1,), 0, Track())
         >>> kept.with_stretch(stretch).stretches == (stretch,)
         True
@@ -118,8 +115,6 @@ class Kept:
         """Everything the counter has said.
 
         Privacy: post-processing.
-        >>> Kept.points.__name__
-        'points'
         """
         step, errors, found = float(design.plan.measures[0].step), design.errors, []
         for each in self.stretches:
@@ -158,7 +153,6 @@ class Kept:
     def of(state: State) -> "Kept":
         """Read what `to_bytes` wrote.
 
-        Privacy: none (touches no data).
         >>> read = Stretch((1,), 0, Track((5,), (2,)))
         >>> kept = Kept("SELECT", "v", Fraction(1, 3), Reach(2), (read,))
         >>> Kept.of(State("ana", "c", KIND, 1, 7, kept.to_bytes())) == kept

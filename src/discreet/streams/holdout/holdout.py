@@ -53,7 +53,6 @@ _ATTEMPTS = 16  # how often a question that others overtook is asked again
 class Agreement(StrEnum):
     """Where a mean is from: the training half, because the holdout agreed, or the holdout.
 
-    Privacy: none (touches no data).
     >>> Agreement.TRAINING.value
     'training'
     """
@@ -85,8 +84,6 @@ class Holdout:
     Privacy: protects the units of the holdout's table, for the price charged when it was opened
     and any number of adaptive questions [DFHPRR15, Alg. 1], [LSL17, Thm. 4]. The training half is
     the analyst's own: its means are given back as they are, and nothing protects its rows.
-    >>> Holdout.__name__
-    'Holdout'
     """
 
     __slots__ = ("_session", "name", "settings")
@@ -121,8 +118,6 @@ class Holdout:
         Privacy: charges the price: a tenth for the noisy number of rows, the rest for the run
         [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
         rows has a charge of its own, and of several the first that is stored is the only one told.
-        >>> Holdout.open.__name__
-        'open'
         """
         plan = planned(
             session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
@@ -205,8 +200,6 @@ class Holdout:
         """How many disagreements are left.
 
         Privacy: post-processing.
-        >>> Holdout.left.fget is not None
-        True
         """
         return self.settings.overfits - self._stand()[1].standing.used
 
@@ -218,8 +211,6 @@ class Holdout:
         training half, divided by its rows. Refused when the disagreements are used.
         Privacy: paid when this was opened; a disagreement is durable before it is said
         [DFHPRR15, Alg. 1].
-        >>> Holdout.mean.__name__
-        'mean'
         """
         own = rational(training, "training")
         for _ in range(_ATTEMPTS - 1):

@@ -26,7 +26,6 @@ class PopulationError:
     question gets rows of its own. `fixed` is what unprotected answers reach when all questions
     are fixed before the rows are drawn; chosen adaptively they have no such guarantee. `sample` is
     the part of `private` that is noise.
-    Privacy: none (touches no data).
     >>> PopulationError(private=0.1, sample=0.05, split=0.3, fixed=0.01).gain
     3.0
     """
@@ -40,7 +39,6 @@ class PopulationError:
     def gain(self) -> float:
         """How many times smaller the private half-width is than that of rows of their own.
 
-        Privacy: none (touches no data).
         >>> PopulationError(private=0.2, sample=0.1, split=0.1, fixed=0.01).gain
         0.5
         """

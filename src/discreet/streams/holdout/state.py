@@ -30,7 +30,6 @@ class Settings:
     """What was chosen when a holdout was opened, and the noise that follows from it.
 
     `moved` is how far one unit moves the sum of any admitted question, in steps.
-    Privacy: none (touches no data).
     >>> Settings("t", Pure(epsilon=1), Fraction(1, 20), 4, Fraction(1), Fraction(1), 2).overfits
     4
     """
@@ -47,7 +46,6 @@ class Settings:
     def mechanism(self) -> Thresholdout:
         """How questions are answered.
 
-        Privacy: none (touches no data).
         >>> one = Fraction(1)
         >>> Settings("t", Pure(epsilon=1), one, 4, one, one, 2).mechanism.overfits
         4
@@ -61,20 +59,13 @@ class Settings:
         )
 
     def size_noise(self, plan: Plan) -> Noise:
-        """The noise on the number of rows.
-
-        Privacy: none (touches no data).
-        >>> Settings.size_noise.__name__
-        'size_noise'
-        """
+        """The noise on the number of rows."""
         return choose(plan.measures[0], shared(self.price, _SIZE_SHARE))
 
     def cost(self, plan: Plan) -> Price:
         """What all of it costs: the number of rows, and the run with all its disagreements.
 
         Privacy: losses add [DMNS06, Lemma 2.6; BS16, Lemma 1.7].
-        >>> Settings.cost.__name__
-        'cost'
         """
         parts = self.mechanism.numeric.losses(Sensitivity.single(self.moved))
         return paid([self._size_loss(plan), *parts], self.price)
@@ -83,8 +74,6 @@ class Settings:
         """What the number of rows costs, to measure it again where a measurement was lost.
 
         Privacy: that of `size_noise`, for the plan's sensitivity.
-        >>> Settings.size_cost.__name__
-        'size_cost'
         """
         return paid([self._size_loss(plan)], self.price)
 
@@ -97,8 +86,6 @@ class Stand:
     """A holdout as it stands: settings, data, the noisy number of rows, the run.
 
     Privacy: the standing is secret and hides its noise.
-    >>> Stand.__name__
-    'Stand'
     """
 
     settings: Settings
@@ -111,8 +98,6 @@ class Stand:
         """The text that the vault keeps.
 
         Privacy: secret: it holds the noise of the threshold.
-        >>> Stand.to_bytes.__name__
-        'to_bytes'
         """
         chosen = self.settings
         pure = isinstance(chosen.price, Pure)
@@ -135,12 +120,7 @@ class Stand:
 
     @staticmethod
     def of(state: State) -> "Stand":
-        """Read what `to_bytes` wrote.
-
-        Privacy: none (touches no data).
-        >>> Stand.of.__name__
-        'of'
-        """
+        """Read what `to_bytes` wrote."""
         if state.kind != KIND:
             raise InvalidValue(
                 f"{state.name!r} is {with_article(state.kind)}, not a holdout; choose "

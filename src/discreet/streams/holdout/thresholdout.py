@@ -52,7 +52,6 @@ class Thresholdout:
     def overfits(self) -> int:
         """How many questions may turn out not to agree before it stops.
 
-        Privacy: none (touches no data).
         >>> one = Sensitivity.single(1)
         >>> Thresholdout.of(rho=1, overfits=5, sensitivity=one).overfits
         5

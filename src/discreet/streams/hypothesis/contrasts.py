@@ -19,7 +19,6 @@ def transform(size: int) -> Array:
     """The total and the `size` - 1 contrasts of each value with those before it, as rows.
 
     Row j > 0 is j ones and then -j, so rows are orthogonal, and all but the first sum to zero.
-    Privacy: none (touches no data).
     >>> transform(3).tolist()
     [[1, 1, 1], [1, -1, 0], [1, 1, -2]]
     """
@@ -34,7 +33,6 @@ def transform(size: int) -> Array:
 def norms(size: int) -> Array:
     """The squared lengths of the rows: `size`, then j(j + 1).
 
-    Privacy: none (touches no data).
     >>> norms(3).tolist()
     [3, 2, 6]
     """

@@ -81,7 +81,6 @@ class Parities:
     def count(self) -> int:
         """How many contrasts there are.
 
-        Privacy: none (touches no data).
         >>> Parities.of(Universe.binary(16), order=3, rho=1).count
         697
         """
@@ -164,7 +163,6 @@ class Parities:
     def spans(self, predicate: Predicate) -> bool:
         """Whether a question's answer is a combination of what is measured.
 
-        Privacy: none (touches no data).
         >>> made = Parities.of(Universe.binary(3), order=1, rho=1)
         >>> [made.spans(Predicate.where(each, made.universe)) for each in ({0: 1}, {0: 1, 1: 1})]
         [True, False]
@@ -178,7 +176,6 @@ class Parities:
     def variance_of(self, predicate: Predicate) -> float:
         """The variance of the answer to a question that is spanned.
 
-        Privacy: none (touches no data).
         >>> made = Parities.of(Universe.binary(3), order=1, rho=1)
         >>> made.variance_of(Predicate.where({0: 1}, made.universe)) > 0
         True
@@ -193,7 +190,6 @@ class Parities:
     def half_width_of(self, predicate: Predicate) -> float:
         """How far off the answer to a question that is spanned is at most, with at least 95%.
 
-        Privacy: none (touches no data).
         >>> made = Parities.of(Universe.binary(3), order=1, rho=Fraction(1, 10**6))
         >>> question = Predicate.where({0: 1}, made.universe)
         >>> round(made.half_width_of(question) / math.sqrt(made.variance_of(question)), 2)
@@ -212,8 +208,6 @@ class Measured:
     """Noisy contrasts: integers, by sets of attributes.
 
     Privacy: released by `Parities`; everything from here on is post-processing.
-    >>> Measured.__name__
-    'Measured'
     """
 
     parities: Parities
@@ -246,8 +240,6 @@ class Measured:
         """The noisy number of rows, at least 1.
 
         Privacy: post-processing.
-        >>> Measured.total.fget is not None
-        True
         """
         return max(1.0, float(self.noisy[()]))
 

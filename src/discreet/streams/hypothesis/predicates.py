@@ -20,7 +20,6 @@ __all__ = ["Predicate"]
 class Predicate:
     """Which rows are counted: `mask` says so for each combination of the attributes at `axes`.
 
-    Privacy: none (touches no data).
     >>> Predicate((0,), np.array([False, True])).axes
     (0,)
     """
@@ -42,7 +41,6 @@ class Predicate:
     def where(cls, values: Mapping[int, int | Iterable[int]], universe: Universe) -> "Predicate":
         """A conjunction: every named attribute has this value, or one of these.
 
-        Privacy: none (touches no data).
         >>> Predicate.where({1: 0, 0: [1]}, Universe.binary(3)).mask.tolist()
         [[False, False], [True, False]]
         """
@@ -59,7 +57,6 @@ class Predicate:
     def any_of(cls, parts: Sequence["Predicate"], universe: Universe) -> "Predicate":
         """Rows that one of the parts counts.
 
-        Privacy: none (touches no data).
         >>> one, two = (Predicate.where({a: 1}, Universe.binary(2)) for a in (0, 1))
         >>> Predicate.any_of([one, two], Universe.binary(2)).mask.tolist()
         [[False, True], [True, True]]
@@ -75,7 +72,6 @@ class Predicate:
     def slices(self) -> tuple[slice, ...] | None:
         """The box of neighbouring values it counts, or None if it counts anything else.
 
-        Privacy: none (touches no data).
         >>> Predicate((0,), np.array([False, True, True])).slices
         (slice(1, 3, None),)
         """
@@ -88,7 +84,6 @@ class Predicate:
     def box(self, universe: Universe) -> Box | None:
         """Where the cells lie that it counts, if they are a box; remembered for one universe.
 
-        Privacy: none (touches no data).
         >>> Predicate.where({0: 1}, Universe.binary(3)).box(Universe.binary(3))
         Box(start=4, shape=(4,), strides=(1,))
         """

@@ -18,7 +18,6 @@ _MOST_ATTRIBUTES = 64
 class Universe:
     """All combinations of the values of some attributes; a cell is one of them.
 
-    Privacy: none (touches no data).
     >>> Universe(("smokes", "region"), (2, 4)).cells
     8
     """
@@ -43,7 +42,6 @@ class Universe:
     def binary(cls, count: int) -> "Universe":
         """Yes/no attributes a0, a1, ...
 
-        Privacy: none (touches no data).
         >>> Universe.binary(16).cells
         65536
         """
@@ -53,7 +51,6 @@ class Universe:
     def cells(self) -> int:
         """How many combinations there are.
 
-        Privacy: none (touches no data).
         >>> Universe.binary(3).cells
         8
         """
@@ -62,7 +59,6 @@ class Universe:
     def size_of(self, axes: Sequence[int]) -> int:
         """How many combinations these attributes have.
 
-        Privacy: none (touches no data).
         >>> Universe(("a", "b", "c"), (2, 3, 4)).size_of((0, 2))
         8
         """
@@ -71,7 +67,6 @@ class Universe:
     def axis(self, name: str) -> int:
         """The place of an attribute.
 
-        Privacy: none (touches no data).
         >>> Universe(("a", "b"), (2, 3)).axis("b")
         1
         """
@@ -82,7 +77,6 @@ class Universe:
     def subsets(self, order: int) -> Iterator[tuple[int, ...]]:
         """All sets of at most `order` attributes with more than one value, the empty one first.
 
-        Privacy: none (touches no data).
         >>> list(Universe.binary(2).subsets(2))
         [(), (0,), (1,), (0, 1)]
         """
@@ -94,7 +88,6 @@ class Universe:
         """The shape of an array of all cells that tells only these attributes apart.
 
         Sizes of what lies before, between and behind the attributes, in turn with theirs.
-        Privacy: none (touches no data).
         >>> Universe.binary(5).blocks((1, 4))
         (2, 2, 4, 2, 1)
         """

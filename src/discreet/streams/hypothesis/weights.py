@@ -57,7 +57,6 @@ class Weights:
     def uniform(cls, universe: Universe, *, device: str = "cpu") -> "Weights":
         """All cells alike; on a device other than the CPU, 32-bit floats.
 
-        Privacy: none (touches no data).
         >>> Weights.uniform(Universe.binary(2)).cells().tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
@@ -67,7 +66,6 @@ class Weights:
     def of(cls, universe: Universe, cells: NDArray[Any], *, device: str = "cpu") -> "Weights":
         """Weights that are given, none below zero.
 
-        Privacy: none (touches no data).
         >>> Weights.of(Universe.binary(1), np.array([1, 3])).cells().tolist()
         [0.25, 0.75]
         """

@@ -33,7 +33,6 @@ _LARGEST = 1 << 61
 def chosen_columns(table: Table) -> tuple[str, ...]:
     """The columns whose cells are kept apart when none are named: the small ones first.
 
-    Privacy: none (touches no data).
     >>> age, day = Column("age", "integer", upper=110), Column("day", "date", upper=10**6)
     >>> chosen_columns(Table("visits", columns=(day, age, Column("f", "boolean"))))
     ('age', 'f')
@@ -96,12 +95,7 @@ class Cells:
 
     @property
     def per_row(self) -> Fraction:
-        """The most that one row can add to the absolute answers of all questions so far.
-
-        Privacy: none (touches no data).
-        >>> Cells.per_row.fget is not None
-        True
-        """
+        """The most that one row can add to the absolute answers of all questions so far."""
         return int(self._load.max()) * self._grain
 
     def add(self, query: Query, measured: Sequence[Aggregate], *, limit: Fraction) -> None:
@@ -110,8 +104,6 @@ class Cells:
         `measured` are its aggregates, one for each number that is released of a group. A refused
         question leaves no trace.
         Privacy: none (touches no data): depends on the questions alone [DMNS06, Thm. 3.4].
-        >>> Cells.add.__name__
-        'add'
         """
         self._check_question(query)
         parts = [self._part(each) for each in measured]

@@ -115,8 +115,6 @@ class Joint:
     questions about disjoint cells cost nothing extra. It stays with one version of the data.
     Privacy: epsilon-DP for the unit and relation of the table, charged when it is opened, for any
     adaptive choice of questions [DMNS06, Thm. 3.4].
-    >>> Joint.__name__
-    'Joint'
     """
 
     __slots__ = ("_body", "_cells", "_lock", "_queries", "_session", "name")
@@ -147,8 +145,6 @@ class Joint:
         default as many as can be, the small ones first. The table is the only one if none is
         named; without a name the settings and the version of the data are the name.
         Privacy: charges epsilon, once [DMNS06, Thm. 3.4].
-        >>> Joint.open.__name__
-        'open'
         """
         plan = planned(
             session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
@@ -206,8 +202,6 @@ class Joint:
         """The joint sensitivity of everything asked so far, or an upper bound (see `exact`).
 
         Privacy: none (touches no data): a function of the questions.
-        >>> Joint.sensitivity.fget is not None
-        True
         """
         return self._cells.per_row * self._weight
 
@@ -217,9 +211,6 @@ class Joint:
 
         It is a bound where a question depended on columns without cells, and where units are
         replaced.
-        Privacy: none (touches no data).
-        >>> Joint.exact.fget is not None
-        True
         """
         return self._cells.exact and self._cells.table.neighbours is Relation.ADD_REMOVE
 
@@ -235,8 +226,6 @@ class Joint:
         The question counts before a row is read. The same question again gives the same answer.
         Privacy: paid when this was opened; a refusal depends on the questions alone
         [DMNS06, Thm. 3.4].
-        >>> Joint.ask.__name__
-        'ask'
         """
         with self._lock:
             return self._asked(sql)

@@ -30,7 +30,6 @@ Technique = Sparse | NumericSparse
 class Form(StrEnum):
     """Whether one unit moves everything that is compared the same way.
 
-    Privacy: none (touches no data).
     >>> Form("monotone") is Form.MONOTONE
     True
     """
@@ -41,12 +40,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One question of a monitor: its plan, and what one unit can do to its value.
-
-    Privacy: none (touches no data).
-    >>> Watched.__name__
-    'Watched'
-    """
+    """One question of a monitor: its plan, and what one unit can do to its value."""
 
     plan: Plan
     form: Form
@@ -57,9 +51,6 @@ class Watched:
 
         A sum of values that are never negative only grows with every unit that is added, as a
         count does; under add/remove that needs half the noise.
-        Privacy: none (touches no data).
-        >>> Watched.of.__name__
-        'of'
         """
         made = planned(session, sql)
         outputs = made.query.outputs
@@ -81,51 +72,26 @@ class Watched:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far one unit moves the value, in lattice steps.
-
-        Privacy: none (touches no data).
-        >>> Watched.sensitivity.fget is not None
-        True
-        """
+        """How far one unit moves the value, in lattice steps."""
         return noticeable(self.plan.measures[0].sensitivity)
 
     @property
     def relation(self) -> Relation:
-        """The neighbours of the table.
-
-        Privacy: none (touches no data).
-        >>> Watched.relation.fget is not None
-        True
-        """
+        """The neighbours of the table."""
         return self.plan.contribution.relation
 
     @property
     def population(self) -> str:
-        """Whose budget pays.
-
-        Privacy: none (touches no data).
-        >>> Watched.population.fget is not None
-        True
-        """
+        """Whose budget pays."""
         return self.plan.table.population
 
     @property
     def step(self) -> Fraction:
-        """How much one lattice step is worth.
-
-        Privacy: none (touches no data).
-        >>> Watched.step.fget is not None
-        True
-        """
+        """How much one lattice step is worth."""
         return self.plan.measures[0].step
 
     def level(self, threshold: Fraction) -> int:
-        """The first lattice value at or above a threshold.
-
-        Privacy: none (touches no data).
-        >>> Watched.level.__name__
-        'level'
-        """
+        """The first lattice value at or above a threshold."""
         return math.ceil(threshold / self.step)
 
 
@@ -156,8 +122,6 @@ class Design:
 
     Privacy: none (touches no data); a run costs `cost` for the unit and relation of its table,
     and rows of one unit in all versions of the data that are checked [LSL17, Thm. 4 and 5].
-    >>> Design.__name__
-    'Design'
     """
 
     watched: Watched
@@ -176,11 +140,8 @@ class Design:
         rho: Number | None = None,
         numbers: Number | None = None,
     ) -> "Design":
-        """The run with the least noise at a price, which pays for all checks up to the last alarm.
-
-        Privacy: none (touches no data).
-        >>> Design.of.__name__
-        'of'
+        """The run with the least noise at a price, which pays for all checks up to the last
+        alarm.
         """
         watched = Watched.of(session, sql)
         paid = price(session, watched.plan, epsilon=epsilon, rho=rho)
@@ -190,12 +151,7 @@ class Design:
     def at_price(
         watched: Watched, threshold: Fraction, alarms: int, price: Price, numbers: Number | None
     ) -> "Design":
-        """The same for a price that is known already.
-
-        Privacy: none (touches no data).
-        >>> Design.at_price.__name__
-        'at_price'
-        """
+        """The same for a price that is known already."""
         words: dict[str, Any] = {"alarms": alarms, "sensitivity": watched.sensitivity}
         words |= {"epsilon": price.epsilon} if isinstance(price, Pure) else {"rho": price.rho}
         made: Technique
@@ -219,8 +175,6 @@ class Design:
         """What a run costs, in the terms of the accounts that pay.
 
         Privacy: epsilons add [DR14, Thm. 3.16], or rho adds [BS16, Prop. 1.4 and Lemma 1.7].
-        >>> Design.cost.fget is not None
-        True
         """
         if self.watched.form is Form.MONOTONE:
             relation = self.watched.relation
@@ -235,20 +189,12 @@ class Design:
         """How far beyond the threshold a value may be and still be on the wrong side.
 
         With this confidence for that many checks together, in the units of the question.
-        Privacy: none (touches no data).
-        >>> Design.error.__name__
-        'error'
         """
         steps = self.technique.error(confidence, queries=checks)
         return ceil_float(Fraction(steps) * self.watched.step)
 
     def number_error(self, confidence: Number = Fraction(95, 100)) -> float | None:
-        """The half-width of the number that comes with an alarm; None where none comes.
-
-        Privacy: none (touches no data).
-        >>> Design.number_error.__name__
-        'number_error'
-        """
+        """The half-width of the number that comes with an alarm; None where none comes."""
         if isinstance(self.technique, Sparse):
             return None
         steps = self.technique.number_error(confidence)

@@ -42,8 +42,6 @@ class Monitor:
     Privacy: a run costs its design's `cost`, charged when it starts, for any number of checks up
     to its last alarm: under the relation of the table, for the rows of one unit in all versions of
     the data that are checked [LSL17, Thm. 4 and 5], [DR14, Thm. 3.25], docs/proofs/streams.md.
-    >>> Monitor.__name__
-    'Monitor'
     """
 
     __slots__ = ("_session", "name")
@@ -63,12 +61,7 @@ class Monitor:
         rho: Number | None = None,
         numbers: Number | None = None,
     ) -> Design:
-        """What a run would cost and how far off its checks would be. Costs nothing.
-
-        Privacy: none (touches no data).
-        >>> Monitor.explain.__name__
-        'explain'
-        """
+        """What a run would cost and how far off its checks would be. Costs nothing."""
         made = Design.of(
             session,
             sql,
@@ -100,8 +93,6 @@ class Monitor:
         of it that buys a noisy number with every alarm. Without a name the settings are the name,
         so that the same program goes on where it stopped.
         Privacy: charges the design's `cost` when it is new, nothing when it goes on.
-        >>> Monitor.open.__name__
-        'open'
         """
         if sql is None:
             if name is None:
@@ -134,12 +125,7 @@ class Monitor:
 
     @staticmethod
     def names(session: Session) -> tuple[str, ...]:
-        """The names of an analyst's monitors, oldest first.
-
-        Privacy: none (touches no data).
-        >>> Monitor.names.__name__
-        'names'
-        """
+        """The names of an analyst's monitors, oldest first."""
         return states_of(session).names(analyst=session.name, kind=KIND)
 
     def _start(self, design: Design, fresh: Watch, *, version: int) -> None:
@@ -173,8 +159,6 @@ class Monitor:
         """The settings, the alarms and the last check, for JSON; nothing that is secret.
 
         Privacy: post-processing.
-        >>> Monitor.values.__name__
-        'values'
         """
         return {"name": self.name, **self._read()[1].values()}
 
@@ -183,28 +167,16 @@ class Monitor:
         """The newest 64 alarms of all runs: also what was counted and, by a crash, not said.
 
         Privacy: post-processing.
-        >>> Monitor.alarms.fget is not None
-        True
         """
         return self._read()[1].alarms
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is left out of the value that is compared, and bounded.
-
-        Privacy: none (touches no data).
-        >>> Monitor.notes.fget is not None
-        True
-        """
+        """What is left out of the value that is compared, and bounded."""
         return self.notes_of(self._read()[1].question)
 
     def notes_of(self, sql: str) -> tuple[Note, ...]:
-        """The same for another question that was checked.
-
-        Privacy: none (touches no data).
-        >>> Monitor.notes_of.__name__
-        'notes_of'
-        """
+        """The same for another question that was checked."""
         return cuts_of(Watched.of(self._session, sql).plan)
 
     @property
@@ -212,8 +184,6 @@ class Monitor:
         """How many alarms the run has left.
 
         Privacy: post-processing.
-        >>> Monitor.alarms_left.fget is not None
-        True
         """
         return self._read()[1].alarms_left
 
@@ -224,8 +194,6 @@ class Monitor:
         Another question may be asked of the same run, with a threshold of its own, if one unit
         moves it no more than the first. Refused when the alarms are used; `renew` begins a run.
         Privacy: paid when the run began; what is said is durable before it is said.
-        >>> Monitor.check.__name__
-        'check'
         """
         limit = None if threshold is None else rational(threshold, "threshold")
         for _ in range(_ATTEMPTS):
@@ -310,8 +278,6 @@ class Monitor:
         """Begin the next run and pay for it, with the same settings. Refused while alarms are left.
 
         Privacy: charges the `cost` of a run.
-        >>> Monitor.renew.__name__
-        'renew'
         """
         state, watch = self._read()
         if watch.alarms_left:

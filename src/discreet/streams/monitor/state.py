@@ -31,7 +31,6 @@ KEPT = 64
 class Side(StrEnum):
     """What a check says.
 
-    Privacy: none (touches no data).
     >>> print(Side.ABOVE)
     above
     """
@@ -120,8 +119,6 @@ class Watch:
     """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
 
     Privacy: the standing is secret; the rest is public.
-    >>> Watch.__name__
-    'Watch'
     """
 
     question: str
@@ -144,12 +141,7 @@ class Watch:
     def begun(
         design: Design, numbers: Fraction | None, standing: Standing, run: int = 1
     ) -> "Watch":
-        """A run that has just begun.
-
-        Privacy: none (touches no data).
-        >>> Watch.begun.__name__
-        'begun'
-        """
+        """A run that has just begun."""
         watched = design.watched
         return Watch(
             question=watched.plan.question,
@@ -168,12 +160,7 @@ class Watch:
         )
 
     def after(self, check: Check, standing: Standing) -> "Watch":
-        """The same after a check.
-
-        Privacy: none (touches no data).
-        >>> Watch.after.__name__
-        'after'
-        """
+        """The same after a check."""
         alarms = (*self.alarms, check)[-KEPT:] if check.above else self.alarms
         return replace(
             self,
@@ -189,8 +176,6 @@ class Watch:
         """How many alarms the run has left.
 
         Privacy: post-processing.
-        >>> Watch.alarms_left.fget is not None
-        True
         """
         return self.technique.alarms - self.standing.used
 
@@ -198,8 +183,6 @@ class Watch:
         """What may be shown, for JSON; the price as a decimal, rounded up.
 
         Privacy: post-processing.
-        >>> Watch.values.__name__
-        'values'
         """
         return {
             "question": self.question,
@@ -221,8 +204,6 @@ class Watch:
         """Everything, for the vault.
 
         Privacy: SECRET: holds the noise of the threshold.
-        >>> Watch.to_bytes.__name__
-        'to_bytes'
         """
         sparse = _sparse(self.technique)
         number = None if isinstance(self.technique, Sparse) else str(self.technique.number_scale)
@@ -255,12 +236,7 @@ class Watch:
 
     @staticmethod
     def of(state: State) -> "Watch":
-        """Read what the vault has kept.
-
-        Privacy: none (touches no data).
-        >>> Watch.of.__name__
-        'of'
-        """
+        """Read what the vault has kept."""
         if state.kind != KIND:
             raise InvalidValue(
                 f"{state.name!r} is {with_article(state.kind)}, not a monitor; choose "

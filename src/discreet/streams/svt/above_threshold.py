@@ -71,7 +71,6 @@ class AboveThreshold:
     def alarms(self) -> int:
         """One: it stops at the first value above.
 
-        Privacy: none (touches no data).
         >>> AboveThreshold(threshold_scale=2, query_scale=4).alarms
         1
         """
@@ -146,7 +145,6 @@ class AboveThreshold:
         """How far on the wrong side of its threshold a value may be, with this probability.
 
         As `Sparse.error` says, for `queries` values of which one may be near or above.
-        Privacy: none (touches no data).
         >>> AboveThreshold(threshold_scale=2, query_scale=4).error(0.95, queries=100)
         28.0
         """

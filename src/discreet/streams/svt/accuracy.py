@@ -148,7 +148,6 @@ def worst_error(
     alpha + 1 from their thresholds, as many above as its alarms allow, and questions are spread
     evenly over runs: docs/proofs/streams.md shows that nothing is worse. Above a scale of 1024 the
     result can be a thousandth too large, for extreme scales and confidences a half.
-    Privacy: none (touches no data).
     >>> worst_error(Fraction(2), Fraction(4), 100, (1, 1), 0.95)
     28.0
     """

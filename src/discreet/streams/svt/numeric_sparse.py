@@ -119,7 +119,6 @@ class NumericSparse:
     def alarms(self) -> int:
         """How many values may be above before it stops.
 
-        Privacy: none (touches no data).
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).alarms
         2
@@ -228,7 +227,6 @@ class NumericSparse:
         """How far off everything may be with this probability: the sides, and the numbers.
 
         Of the chance to fail the numbers get the share that makes the distance least.
-        Privacy: none (touches no data).
         >>> sparse = NumericSparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         37.0
@@ -238,7 +236,6 @@ class NumericSparse:
     def number_error(self, confidence: Number) -> float:
         """The half-width that holds for one number with this probability.
 
-        Privacy: none (touches no data).
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.of(epsilon=1, alarms=1, sensitivity=one).number_error(0.95)
         9.0

@@ -35,26 +35,14 @@ class Stepping(Protocol[Said]):
     """What a mechanism that answers one question after the other offers.
 
     Privacy: all steps from one beginning to the last alarm are one release.
-    >>> Stepping.__name__
-    'Stepping'
     """
 
     @property
     def alarms(self) -> int:
-        """How many questions may be above before it stops.
-
-        Privacy: none (touches no data).
-        >>> Stepping.alarms.fget is not None
-        True
-        """
+        """How many questions may be above before it stops."""
 
     def begin(self, bits: BitSource = ...) -> Standing:
-        """Draw the threshold's noise.
-
-        Privacy: none (touches no data).
-        >>> Stepping.begin.__name__
-        'begin'
-        """
+        """Draw the threshold's noise."""
 
     def step(
         self, standing: Standing, exact: int, threshold: int, bits: BitSource = ...
@@ -62,8 +50,6 @@ class Stepping(Protocol[Said]):
         """Compare one value with its public threshold: what is said, and how the run stands then.
 
         Privacy: part of the run's loss.
-        >>> Stepping.step.__name__
-        'step'
         """
 
 
@@ -122,7 +108,6 @@ class Run(Generic[R]):
 def finished(alarms: int) -> BudgetExceeded:
     """The refusal of a run that has used its alarms.
 
-    Privacy: none (touches no data).
     >>> type(finished(3)).__name__
     'BudgetExceeded'
     """

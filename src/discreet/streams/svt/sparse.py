@@ -34,7 +34,6 @@ __all__ = ["Sparse", "Thresholds"]
 class Thresholds(StrEnum):
     """Whether one noisy threshold serves the whole run, or each alarm is followed by a fresh one.
 
-    Privacy: none (touches no data).
     >>> Thresholds("one") is Thresholds.ONE
     True
     """
@@ -269,7 +268,6 @@ class Sparse:
         For `queries` values of which at most `alarms` are that near to or above their thresholds:
         none that is farther below is called above, none farther above is called below. The
         smallest such distance at the worst values, from the exact laws of the noise.
-        Privacy: none (touches no data).
         >>> sparse = Sparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         24.0

@@ -89,7 +89,6 @@ class Epoch:
     def error(self, confidence: Number) -> float:
         """How far off an answer is that was near enough, with this probability.
 
-        Privacy: none (touches no data).
         >>> one = Sensitivity.single(1)
         >>> Epoch.of(threshold=1000, queries=100, sensitivity=one).error(0.95) < 2000
         True

@@ -32,7 +32,6 @@ _REMEMBERED = 10_000  # conditions
 def size_of(column: Column) -> int:
     """How many values a column can take, missing ones aside.
 
-    Privacy: none (touches no data).
     >>> size_of(Column("age", "integer", lower=0, upper=110))
     111
     """
@@ -51,7 +50,6 @@ class _Place:
 class Questions:
     """What can be asked of some columns of a table, and which of their values a question counts.
 
-    Privacy: none (touches no data).
     >>> table = Table("visits", columns=(Column("age", "integer", upper=9), Column("f", "boolean")))
     >>> asked = Questions(table).read("SELECT COUNT(*) FROM visits WHERE age < 2 AND f")
     >>> asked.axes, asked.mask[:, 1].tolist()[:3]
@@ -72,7 +70,6 @@ class Questions:
     def read(self, sql: str) -> Predicate:
         """The predicate of a question, or a refusal that says what may be asked.
 
-        Privacy: none (touches no data).
         >>> table = Table("visits", columns=(Column("age", "integer", upper=9),))
         >>> Questions(table).read("SELECT COUNT(*) FROM visits").axes
         ()
@@ -94,12 +91,11 @@ class Questions:
         """The same for a question that may cost something: one about a value that a column cannot
         have is refused.
 
-        Privacy: none (touches no data).
         >>> table = Table("visits", columns=(Column("age", "integer", upper=9),))
         >>> Questions(table).ask("SELECT COUNT(*) FROM visits WHERE age = 10")
         Traceback (most recent call last):
         discreet.errors.UnsafeQuery: 10 lies outside the bounds of age, 0 to 9; the nearest is 9. \
-Nothing was run or charged.
+        Nothing was run or charged.
         """
         refuse_unknown_values(parse(sql, {self.table.name: self.table}), [self.table])
         return self.read(sql)

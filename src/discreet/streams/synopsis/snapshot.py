@@ -84,7 +84,6 @@ class Update:
 
         Above 2 the deviation of discrete Gaussian noise is its sigma; a smaller one is bounded by
         the inequality of Chebyshev.
-        Privacy: none (touches no data).
         >>> Update("SELECT COUNT(*) FROM visits", 40, 10.0).half_width
         20.0
         """
@@ -137,8 +136,6 @@ class Snapshot:
         """The same with one more measurement, and a hypothesis moved to agree with it.
 
         Privacy: post-processing.
-        >>> Snapshot.updated.__name__
-        'updated'
         """
         weights = Weights.of(self._questions.universe, self.weights.cells())
         self._move(weights, update)
@@ -152,22 +149,12 @@ class Snapshot:
 
     @property
     def table(self) -> Table:
-        """The public facts of the table and of the columns that can be asked about.
-
-        Privacy: none (touches no data).
-        >>> Snapshot.table.fget is not None
-        True
-        """
+        """The public facts of the table and of the columns that can be asked about."""
         return self._questions.table
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is left out of all answers, and bounded.
-
-        Privacy: none (touches no data).
-        >>> Snapshot.notes.fget is not None
-        True
-        """
+        """What is left out of all answers, and bounded."""
         found = table_notes(self.table, tuple(each.name for each in self.table.columns))
         if any(each.accepted.nullable for each in self.table.columns):
             gone = "Rows whose value in one of the columns is missing or not declared do not count."
@@ -179,8 +166,6 @@ class Snapshot:
         """The noisy number of rows; those with a missing value in one of the columns do not count.
 
         Privacy: post-processing.
-        >>> Snapshot.total.fget is not None
-        True
         """
         return self.measured.total
 
@@ -188,8 +173,6 @@ class Snapshot:
         """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
 
         Privacy: post-processing.
-        >>> Snapshot.query.__name__
-        'query'
         """
         return self.answer(self._questions.read(sql))
 
@@ -199,8 +182,6 @@ class Snapshot:
         What the contrasts span is known to within its half-width of an unbiased estimate; the
         hypothesis' answer is held there, and the half-width reaches as far as the estimate's.
         Privacy: post-processing.
-        >>> Snapshot.answer.__name__
-        'answer'
         """
         guess = self.weights.share(predicate) * self.total
         if self.measured.parities.spans(predicate):
@@ -220,8 +201,6 @@ class Snapshot:
         """Write the public synopsis to a file.
 
         Privacy: post-processing; the file may be published.
-        >>> Snapshot.save.__name__
-        'save'
         """
         facts = {
             "format": _FORMAT,

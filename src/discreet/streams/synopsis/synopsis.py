@@ -56,8 +56,6 @@ class Synopsis:
     one version of the data.
     Privacy: all of it together costs epsilon at most, for the unit and relation of the table,
     whatever is asked [XHZK23], [HR10].
-    >>> Synopsis.__name__
-    'Synopsis'
     """
 
     __slots__ = (
@@ -108,8 +106,6 @@ class Synopsis:
         limit; `reserve` the share of the price that is kept for rounds. What they do not use,
         `finish` spends on the contrasts.
         Privacy: charges what epsilon buys, less the reserve, now, and the rest round by round.
-        >>> Synopsis.open.__name__
-        'open'
         """
         asked = Asked(table, tuple(columns), alpha, epsilon, order, queries, reserve)
         plan, questions, body = asked.prepared(session)
@@ -132,8 +128,6 @@ class Synopsis:
         """Go on with a synopsis that was opened before, as it was opened.
 
         Privacy: none by itself; nothing new is charged.
-        >>> Synopsis.resume.__name__
-        'resume'
         """
         state = states_of(session).newest(name, analyst=session.name)
         if state is None:
@@ -157,12 +151,7 @@ class Synopsis:
 
     @property
     def spent(self) -> Fraction:
-        """The rho that was charged so far.
-
-        Privacy: none (touches no data).
-        >>> Synopsis.spent.fget is not None
-        True
-        """
+        """The rho that was charged so far."""
         return self._body.spent
 
     @property
@@ -170,8 +159,6 @@ class Synopsis:
         """How many rounds the rest of the price pays for, the one under way included.
 
         Privacy: post-processing.
-        >>> Synopsis.rounds_left.fget is not None
-        True
         """
         if self._body.finished:
             return 0
@@ -184,8 +171,6 @@ class Synopsis:
 
         Privacy: what contrasts span, and what the hypothesis answers, is post-processing; a round
         is charged when it begins. Comparisons within it are paid for [DR14, Thm. 3.23].
-        >>> Synopsis.query.__name__
-        'query'
         """
         predicate = self._questions.ask(sql)
         with self._lock:
@@ -213,8 +198,6 @@ class Synopsis:
 
         Answers that were deferred are best asked of it.
         Privacy: charges the rest of the price; what is returned is public.
-        >>> Synopsis.finish.__name__
-        'finish'
         """
         with self._lock:
             self._follow()
@@ -244,8 +227,6 @@ class Synopsis:
         """Write the public synopsis to a file, to be read by `Synopsis.load`.
 
         Privacy: post-processing; the file may be published.
-        >>> Synopsis.save.__name__
-        'save'
         """
         self.snapshot.save(path)
 

@@ -13,7 +13,6 @@ _SMALL = 1 << 62
 def joined(kind: str, columns: str, left: str, right: str, on: str) -> str:
     """A join of two relations.
 
-    Privacy: none (touches no data).
     >>> joined("inner", "a, b", "l", "r", "a = b")
     'SELECT a, b FROM l INNER JOIN r ON a = b'
     """
@@ -24,11 +23,10 @@ def paired_in_full(columns: str, left: str, right: str, on: str, fence: str = ""
     """An inner join that reads both sides to their ends: a full join, filtered afterwards.
 
     `fence` is what keeps an optimizer from seeing that rows without a match are left out again.
-    Privacy: none (touches no data).
     >>> print(paired_in_full("a, b", "l", "r", "a = b", fence=" OFFSET 0").partition(" FROM ")[2])
     (SELECT a, b, "$here", "$there" FROM (SELECT *, 1 AS "$here" FROM l) AS here FULL JOIN \
-(SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
-"$there" = 1
+    (SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
+    "$there" = 1
     """
     here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
     there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'
@@ -48,7 +46,6 @@ class Dialect:
     `looked_up` joins a private and a public relation so that the public one is read whole, even
     where the private one is empty: it takes a kind, columns, both relations and a condition;
     `paired` joins two private ones so that each is read whole where the other is empty.
-    Privacy: none (touches no data).
     >>> from discreet.plan.sql.dialects.spark import SPARK
     >>> SPARK.wide
     'DECIMAL(38,0)'
@@ -73,7 +70,6 @@ class Dialect:
     def integer(self, reach: int) -> str:
         """The integer type that holds every k with |k| <= reach, below 2**90.
 
-        Privacy: none (touches no data).
         >>> from discreet.plan.sql.dialects.duckdb import DUCKDB
         >>> DUCKDB.integer(7), DUCKDB.integer(2**70)
         ('BIGINT', 'HUGEINT')
@@ -83,7 +79,6 @@ class Dialect:
     def truth(self, condition: str) -> str:
         """A condition as 1, 0 or NULL.
 
-        Privacy: none (touches no data).
         >>> from discreet.plan.sql.dialects.postgresql import POSTGRESQL
         >>> POSTGRESQL.truth("TRUE")
         'CAST(TRUE AS INTEGER)'
@@ -93,7 +88,6 @@ class Dialect:
     def total(self, sql: str, reach: int) -> str:
         """The sum of integers up to `reach`, in a type that cannot overflow.
 
-        Privacy: none (touches no data).
         >>> from discreet.plan.sql.dialects.spark import SPARK
         >>> SPARK.total("x", 2**40)
         'SUM(CAST(x AS DECIMAL(28,0)))'
@@ -104,7 +98,6 @@ class Dialect:
     def text(self, sql: str) -> str:
         """An integer as text; a missing one is empty.
 
-        Privacy: none (touches no data).
         >>> from discreet.plan.sql.dialects.duckdb import DUCKDB
         >>> DUCKDB.text("x")
         "coalesce(CAST(x AS VARCHAR), '')"
@@ -114,7 +107,6 @@ class Dialect:
     def hashed(self, unit: str, texts: list[str], mark: str) -> str:
         """The md5 of a unit and texts joined by a mark: the same order in every engine.
 
-        Privacy: none (touches no data).
         >>> from discreet.plan.sql.dialects.duckdb import DUCKDB
         >>> DUCKDB.hashed('"$unit"', ["a", "b"], "'|'")
         'md5(CAST("$unit" AS VARCHAR) || \\'|\\' || a || \\'|\\' || b)'

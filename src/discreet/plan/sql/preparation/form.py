@@ -29,7 +29,6 @@ class Reading:
     """One raw value as SQL: its integer, and conditions for what the rules speak of.
 
     `code` is NULL for NULL, for NaN and for what cannot be read; infinities are clamped.
-    Privacy: none (touches no data).
     >>> Reading('"a"').nan is None
     True
     """
@@ -50,7 +49,6 @@ class Reader:
     UUID or such a text, one for all values that the type itself calls equal, or a refusal;
     `widths` are integer types with the power of two they end at; `first_rows` keeps the first
     `rows_per_unit` rows of each unit: it takes the rows, the columns, the order and the number.
-    Privacy: none (touches no data).
     >>> from discreet.plan.sql.preparation.spark import SPARK_READER
     >>> SPARK_READER.dialect.name
     'spark'
@@ -69,12 +67,11 @@ def unit_refusal(what: str, kind: str, accepted: str, example: str) -> SchemaErr
 
     Only types whose equality becomes equality of integers or bytes are on it: a unit that is
     split contributes more rows than its bound.
-    Privacy: none (touches no data).
     >>> print(unit_refusal("t.id", "CITEXT", "integer or text", "lower(id::text)"))
     t.id: a unit of the type citext is refused, because values that are equal in the source could \
-become several units. A unit may be of the types integer or text. Make it one of these in a view, \
-so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
-was added, run or charged.
+    become several units. A unit may be of the types integer or text. Make it one of these in a view, \
+    so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
+    was added, run or charged.
     """
     return SchemaError(
         f"{what}: a unit of the type {kind.lower()} is refused, because values that are equal in "
@@ -87,7 +84,6 @@ was added, run or charged.
 def ruled(column: Column, reading: Reading) -> str:
     """The integer of a value after the column's rules for NULL, NaN and infinities.
 
-    Privacy: none (touches no data).
     >>> ruled(Column("a", "integer", null=0), Reading('"a"'))
     'coalesce("a", 0)'
     """
@@ -106,7 +102,6 @@ def ruled(column: Column, reading: Reading) -> str:
 def clamped(column: Column, value: str, low: str, high: str, inside: str) -> Reading:
     """A value between two limits of its own type, and `inside` for what lies between them.
 
-    Privacy: none (touches no data).
     >>> clamped(Column("a", "integer", upper=9), '"a"', "0", "9", '"a"').code
     'CASE WHEN "a" <= 0 THEN 0 WHEN "a" >= 9 THEN 9 ELSE "a" END'
     """
@@ -121,7 +116,6 @@ def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading
     """The exact reading of an integer that counts 10**-digits; None where it would not fit.
 
     Ties go to the even neighbour. The limits are integers, so comparing with them is exact.
-    Privacy: none (touches no data).
     >>> from discreet.plan.sql.dialect import DUCKDB
     >>> from fractions import Fraction
     >>> cents = Column("a", "number", step=Fraction(1, 100), upper=900)
@@ -145,7 +139,6 @@ def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading
 def half_even(above_lower: str, divisor: int, column: Column, dialect: Dialect) -> str:
     """lower + above_lower / divisor, rounded to the nearest integer and ties to the even one.
 
-    Privacy: none (touches no data).
     >>> from discreet.plan.sql.dialect import DUCKDB
     >>> half_even("m", 2, Column("a", "integer", upper=9), DUCKDB).startswith("(0 + m // 2) + CASE")
     True

@@ -19,11 +19,10 @@ def check_format(table: Table, dialect: str) -> None:
     """Refuse a format where an engine other than DuckDB reads the source, and patterns that name
     a part twice.
 
-    Privacy: none (touches no data).
     >>> check_format(Table("t", format=Format(decimal=",")), "spark")
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: [format] is for files that DuckDB reads; this source is read \
-by spark. Leave [format] out and make a view that reads the texts. Nothing was added.
+    by spark. Leave [format] out and make a view that reads the texts. Nothing was added.
     """
     if dialect != "duckdb" and table.format != Format():
         raise SchemaError(
@@ -36,7 +35,6 @@ by spark. Leave [format] out and make a view that reads the texts. Nothing was a
 def present(given: Format, value: str, kind: str) -> str:
     """A text, or NULL where it is a word for missing.
 
-    Privacy: none (touches no data).
     >>> present(Format(missing=("n/a",)), '"age"', "VARCHAR")
     'CASE WHEN trim("age") NOT IN (\\'n/a\\') THEN "age" END'
     """
@@ -49,7 +47,6 @@ def present(given: Format, value: str, kind: str) -> str:
 def formatted(given: Format, column_kind: str, value: str, kind: str) -> tuple[str, str]:
     """A text as a number or a moment that its column's kind can be read from, and its type.
 
-    Privacy: none (touches no data).
     >>> formatted(Format(date=("%d.%m.%Y",)), "date", '"day"', "VARCHAR")[1]
     'DATE'
     """

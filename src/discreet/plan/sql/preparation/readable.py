@@ -49,7 +49,6 @@ class Fault:
     `kind` is unreadable, undeclared (a category's value that is no key), rounded (decimals in a
     column of integers), long (a text of more than LONGEST_TEXT characters, of a unit or of private
     keys) or no unit. `given` holds for cells that are there at all.
-    Privacy: none (touches no data).
     >>> Fault("age", "unreadable", "x", "y").column
     'age'
     """
@@ -63,7 +62,6 @@ class Fault:
 def faults_of(table: Table, types: Mapping[str, str], dialect: str = "duckdb") -> list[Fault]:
     """What can go wrong with each column, by its kind and the type of the source.
 
-    Privacy: none (touches no data).
     >>> from discreet.schema.column import Column
     >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
     >>> [fault.kind for fault in faults_of(table, {"age": "VARCHAR"})]

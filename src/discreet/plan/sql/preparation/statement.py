@@ -38,7 +38,6 @@ _READERS = {
 class Raw:
     """A table's columns in the spelling, the types and the format of its source, as SQL.
 
-    Privacy: none (touches no data).
     >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
     >>> Raw.of(table, {"Age": "BIGINT"}, "duckdb").value("age")
     ('"Age"', 'BIGINT')
@@ -53,7 +52,6 @@ class Raw:
     def of(cls, table: Table, types: Mapping[str, str], dialect: str) -> "Raw":
         """The columns of a source of these types; one that is not there is refused.
 
-        Privacy: none (touches no data).
         >>> Raw.of(Table("t", columns=(Column("age", "boolean"),)), {"sex": "BOOLEAN"}, "duckdb")
         Traceback (most recent call last):
         discreet.errors.SchemaError: t: the source has no column 'age'. Known: sex.
@@ -68,7 +66,6 @@ class Raw:
     def value(self, name: str) -> tuple[str, str]:
         """A column of the source as SQL, NULL where it is a word for missing; and its type.
 
-        Privacy: none (touches no data).
         >>> Raw.of(Table("t", unit="id"), {"ID": "BIGINT"}, "duckdb").value("id")
         ('"ID"', 'BIGINT')
         """
@@ -79,7 +76,6 @@ class Raw:
     def reading(self, column: Column) -> Reading:
         """The raw value as SQL, before any rule.
 
-        Privacy: none (touches no data).
         >>> table = Table("t", columns=(Column("age", "boolean"),))
         >>> Raw.of(table, {"age": "BOOLEAN"}, "duckdb").reading(table.columns[0]).code
         'CAST("age" AS TINYINT)'
@@ -92,7 +88,6 @@ class Raw:
     def formatted(self, column: Column) -> tuple[str, str]:
         """A column of the source as SQL, texts by the table's format; and its type then.
 
-        Privacy: none (touches no data).
         >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
         >>> Raw.of(table, {"age": "VARCHAR"}, "duckdb").formatted(table.columns[0])
         ('"age"', 'VARCHAR')
@@ -102,7 +97,6 @@ class Raw:
     def code(self, column: Column) -> str:
         """One column as a narrow integer or NULL, or a text; never fails, whatever the value.
 
-        Privacy: none (touches no data).
         >>> table = Table("t", columns=(Column("age", "boolean"),))
         >>> Raw.of(table, {"age": "BOOLEAN"}, "duckdb").code(table.columns[0])
         'CAST(CAST("age" AS TINYINT) AS TINYINT)'
@@ -120,7 +114,6 @@ class Raw:
     def unit(self) -> str:
         """The privacy unit, told apart as every engine does.
 
-        Privacy: none (touches no data).
         >>> Raw.of(Table("t", unit="id"), {"id": "BIGINT"}, "duckdb").unit
         '"id"'
         """
@@ -132,7 +125,6 @@ class Raw:
     def text_unit(self) -> bool:
         """Whether units are texts, which may be too long.
 
-        Privacy: none (touches no data).
         >>> Raw.of(Table("t", unit="id"), {"id": "VARCHAR"}, "duckdb").text_unit
         True
         """
@@ -144,7 +136,6 @@ class Raw:
 def source_column(called: str, types: Mapping[str, str], table: str) -> str:
     """A column's name as the source spells it: the very name, or the only one that is like it.
 
-    Privacy: none (touches no data).
     >>> source_column("Age", {" age": "BIGINT"}, "visits")
     ' age'
     """
@@ -233,7 +224,6 @@ def _name(column: Column) -> str:
 class Refusal:
     """What makes a source unfit: a column, and the rule that says error.
 
-    Privacy: none (touches no data).
     >>> Refusal("age", "null").rule
     'null'
     """

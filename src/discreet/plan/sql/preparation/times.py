@@ -23,7 +23,6 @@ def day_of(text: str) -> str:
     """The day of an ISO date, or of an ISO moment without an offset or in UTC.
 
     With another offset it is NULL: the day in UTC may not be the one that is written.
-    Privacy: none (touches no data).
     >>> day_of("x").endswith("THEN TRY_CAST(left(trim(x, ' '), 10) AS DATE) END")
     True
     """
@@ -34,7 +33,6 @@ def day_of(text: str) -> str:
 def moment_of(text: str) -> str:
     """The moment, in UTC, of an ISO date or moment.
 
-    Privacy: none (touches no data).
     >>> moment_of("x").endswith("% 100) END")
     True
     """
@@ -52,7 +50,6 @@ def moment_of(text: str) -> str:
 def patterned_day(text: str, patterns: Sequence[str]) -> str:
     """The day of a text by the first pattern that it has; an offset has to be that of UTC.
 
-    Privacy: none (touches no data).
     >>> patterned_day("x", ["%Y"]).endswith("THEN try_strptime(trim(x), '%Y') END AS DATE)")
     True
     """
@@ -64,7 +61,6 @@ def patterned_day(text: str, patterns: Sequence[str]) -> str:
 def patterned_moment(text: str, patterns: Sequence[str]) -> str:
     """The moment, in UTC, of a text by the first pattern that it has.
 
-    Privacy: none (touches no data).
     >>> patterned_moment("x", ["%Y", "%Y %z"]).count("to_minutes")
     1
     """

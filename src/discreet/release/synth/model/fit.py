@@ -68,8 +68,6 @@ class Fit(Protocol):
     """How a model is fitted to noisy marginals; it is handed released numbers and nothing else.
 
     Privacy: post-processing.
-    >>> Fit.__name__
-    'Fit'
     """
 
     def __call__(
@@ -85,8 +83,6 @@ class Fit(Protocol):
         """The model; `start` holds log factors of an earlier fit.
 
         Privacy: post-processing.
-        >>> Fit.__call__.__name__
-        '__call__'
         """
         ...
 

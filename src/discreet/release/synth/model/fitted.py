@@ -29,16 +29,12 @@ class Draw(Protocol):
     """How a model's rows are drawn; it is handed the model and nothing else.
 
     Privacy: post-processing.
-    >>> Draw.__name__
-    'Draw'
     """
 
     def __call__(self, model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
         """Rows of value numbers, a column for each attribute; without bits the same every time.
 
         Privacy: post-processing.
-        >>> Draw.__call__.__name__
-        '__call__'
         """
         ...
 
@@ -47,8 +43,6 @@ def draw_evenly(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArra
     """Rows that meet every conditional share almost exactly.
 
     Privacy: post-processing.
-    >>> draw_evenly.__name__
-    'draw_evenly'
     """
     return _drawn(model, rows, bits, spread)
 
@@ -57,8 +51,6 @@ def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) ->
     """Rows that know nothing of each other, as a sample of people would be.
 
     Privacy: post-processing.
-    >>> draw_independently.__name__
-    'draw_independently'
     """
     return _drawn(model, rows, bits, thrown)
 
@@ -82,8 +74,6 @@ class Synthetic:
     """A private model of a table; it draws rows and knows expected marginals.
 
     Privacy: post-processing of what it was fitted to.
-    >>> Synthetic.__name__
-    'Synthetic'
     """
 
     attributes: tuple[Attribute, ...]
@@ -109,8 +99,6 @@ class Synthetic:
         """The numbers of groups, in the order of the model.
 
         Privacy: post-processing.
-        >>> Synthetic.sizes.fget is not None
-        True
         """
         return self.fitted.network.tree.sizes
 
@@ -119,8 +107,6 @@ class Synthetic:
         them, else from so many evenly spread rows.
 
         Privacy: post-processing.
-        >>> Synthetic.expected.__name__
-        'expected'
         """
         tree, beliefs = self.fitted.network.tree, self.fitted.beliefs
         homes: dict[int | None, list[Clique]] = {}
@@ -144,8 +130,6 @@ class Synthetic:
         """The mean total variation left on what was measured, by Stein's estimate of risk.
 
         Privacy: post-processing [Ste81].
-        >>> Synthetic.expected_error.fget is not None
-        True
         """
         found = []
         for each in self.measured:
@@ -162,8 +146,6 @@ class Synthetic:
         """Synthetic rows as value numbers, one column for each attribute.
 
         Privacy: post-processing.
-        >>> Synthetic.codes.__name__
-        'codes'
         """
         found = np.asarray(self.draw(self, rows, bits))
         sizes = np.array([attribute.size for attribute in self.attributes])
@@ -181,8 +163,6 @@ class Synthetic:
 
         One sweep with the shares as further factors: exact for any number of attributes.
         Privacy: post-processing.
-        >>> Synthetic.count.__name__
-        'count'
         """
         factors = dict(self.fitted.factors)
         for at, shares in chosen.items():
@@ -200,8 +180,6 @@ class Synthetic:
         """Expected counts over values of these attributes, in the order given.
 
         Privacy: post-processing.
-        >>> Synthetic.marginal.__name__
-        'marginal'
         """
         inner = tuple(sorted(self.places.index(at) for at in clique))
         rows = max(200_000, math.ceil(self.total))

@@ -21,7 +21,6 @@ Table = NDArray[np.float64]
 class Fold:
     """A tree of attribute sets: each is summed from its parent, the first is the whole clique.
 
-    Privacy: none (touches no data).
     >>> fold((0, 1, 2), (2, 3, 4), [(0,), (0, 1)]).nodes
     ((0, 1, 2), (0, 1), (0,))
     """
@@ -71,7 +70,6 @@ class Fold:
 def fold(clique: Clique, sizes: tuple[int, ...], targets: Iterable[Clique]) -> Fold:
     """A cheap tree of sums from a clique to its targets.
 
-    Privacy: none (touches no data).
     >>> fold((0, 1), (2, 2), []).nodes
     ((0, 1),)
     """

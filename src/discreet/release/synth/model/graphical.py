@@ -39,7 +39,6 @@ class Beliefs:
 class Network:
     """The structure of a model: a junction tree, the factors it carries and how to sum them.
 
-    Privacy: none (touches no data).
     >>> network((2, 3, 4), [(0, 1), (1, 2)]).tree.cells
     18
     """
@@ -101,7 +100,6 @@ class Network:
 def network(sizes: tuple[int, ...], factors: list[Clique]) -> Network:
     """The structure for these factors: every attribute gets a factor of its own besides.
 
-    Privacy: none (touches no data).
     >>> network((2, 2), [(0, 1)]).factors
     ((0,), (0, 1), (1,))
     """

@@ -18,7 +18,6 @@ Clique = tuple[int, ...]
 class JunctionTree:
     """Maximal cliques, each but the first hanging on an earlier one by their shared attributes.
 
-    Privacy: none (touches no data).
     >>> junction_tree((2, 3, 4), [(0, 1), (1, 2)]).separators
     ((), (1,))
     """
@@ -41,7 +40,6 @@ class JunctionTree:
     def separators(self) -> tuple[Clique, ...]:
         """What each clique shares with its parent; nothing for the first.
 
-        Privacy: none (touches no data).
         >>> junction_tree((2, 2), []).separators
         ((), ())
         """
@@ -55,7 +53,6 @@ class JunctionTree:
     def cells(self) -> int:
         """How many numbers the tables of all cliques hold.
 
-        Privacy: none (touches no data).
         >>> junction_tree((2, 3, 4), [(0, 1), (1, 2)]).cells
         18
         """
@@ -64,7 +61,6 @@ class JunctionTree:
     def home(self, attributes: Iterable[int]) -> int | None:
         """The place of the smallest clique that holds all these attributes, or None.
 
-        Privacy: none (touches no data).
         >>> junction_tree((2, 3, 4), [(0, 1), (1, 2)]).home((0, 2)) is None
         True
         """
@@ -81,7 +77,6 @@ def junction_tree(sizes: Sequence[int], cliques: Iterable[Clique]) -> JunctionTr
 
     The graph is made chordal by eliminating, at each step, the attribute with the smallest table;
     the tree is a maximum spanning tree on the number of shared attributes.
-    Privacy: none (touches no data).
     >>> junction_tree((2, 2, 2, 2), [(0, 1), (1, 2), (2, 3), (0, 3)]).cliques
     ((0, 1, 3), (1, 2, 3))
     """
@@ -104,7 +99,6 @@ def junction_tree(sizes: Sequence[int], cliques: Iterable[Clique]) -> JunctionTr
 def tree_cells(sizes: Sequence[int], cliques: Iterable[Clique]) -> float:
     """About how many cells `junction_tree` would hold, without building it.
 
-    Privacy: none (touches no data).
     >>> round(tree_cells((2, 3, 4), [(0, 1), (1, 2)]))
     18
     """

@@ -28,8 +28,6 @@ class Take(Protocol):
     """How rows take values: for each row a column of `shares[given]`.
 
     Privacy: post-processing.
-    >>> Take.__name__
-    'Take'
     """
 
     def __call__(
@@ -45,8 +43,6 @@ class Take(Protocol):
         often these rows have taken values before.
 
         Privacy: post-processing.
-        >>> Take.__call__.__name__
-        '__call__'
         """
         ...
 
