@@ -157,7 +157,7 @@ class Statement:
 
         >>> explain(epsilon=0).membership.sentences("It")[2]
         '  A guess, where both cases are equally likely beforehand, is right with probability at \
-        most 50%.'
+most 50%.'
         """
         beliefs = "; ".join(
             f"{_percent(prior)} becomes at most {_percent(self._posterior(prior))}"

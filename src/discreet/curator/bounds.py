@@ -51,7 +51,7 @@ class Buckets:
         >>> Buckets.of({}, "visits", "age")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: there is no table 'visits'. There are none. \
-        Nothing was run or charged.
+Nothing was run or charged.
         """
         found = table_named(tables, table)
         return cls(found, found.column(column))
@@ -78,7 +78,7 @@ class Buckets:
         >>> visits = Table("visits", columns=(Column("age", "integer", lower=18, upper=40),))
         >>> print(Buckets(visits, visits.columns[0]).question)
         /* bounds of age */ SELECT CASE WHEN "age" <= 32 THEN 0 WHEN "age" <= 40 THEN 1 END \
-        AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
+AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         """
         taken = [*(column.name for column in self.table.columns), self.table.unit or ""]
         key, count = (free_name(name, taken) for name in ("bucket", "rows"))

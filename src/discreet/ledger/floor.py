@@ -73,8 +73,8 @@ class PriceFloor:
         >>> DEFAULT_FLOOR.check([ana], Pure(epsilon=0.00001), label="COUNT(*)")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: COUNT(*) is below the least price, which is epsilon=0.0001: \
-        0.01% of the budget of analyst 'ana'. Pay more; only a custodian can lower price_floor. Nothing \
-        was run or charged.
+0.01% of the budget of analyst 'ana'. Pay more; only a custodian can lower price_floor. Nothing \
+was run or charged.
         """
         paying = tuple(accounts)
         shares = [account.share(loss) for account in paying]

@@ -61,7 +61,7 @@ class Request:
         >>> Request.of("", "SELECT 1", {})
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the key '' cannot be used; write 1 to 128 visible ASCII \
-        characters without spaces. Nothing was run or charged.
+characters without spaces. Nothing was run or charged.
         """
         given: object = key
         if not isinstance(given, str) or not _KEY.fullmatch(given):

@@ -38,7 +38,7 @@ def citation(manifest: Mapping[str, Any]) -> str:
     >>> citation({"title": "Visits", "receipt": {"id": "7", "time": "2026-01-01T"},
     ...     "software": "discreet 0", "guarantee": {"epsilon": "1", "delta": "1e-06"}})
     'Visits. Released 2026-01-01 with differential privacy (epsilon 1, delta 1e-06), receipt 7. \
-    Made with discreet 0.'
+Made with discreet 0.'
     """
     said = manifest["guarantee"]
     who = f"{manifest['publisher']}: " if manifest.get("publisher") else ""

@@ -93,7 +93,7 @@ def refusal_of(loss: Loss, *accounts: Account) -> str | None:
     >>> from discreet.schema.table import Budget
     >>> refusal_of(Pure(epsilon=2), Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)))
     "It would bring the epsilon of analyst 'ana' to 2; the budget is 1. Ask at a lower price, or \
-    ask the custodian for a larger budget."
+ask the custodian for a larger budget."
     """
     for account in accounts:
         try:

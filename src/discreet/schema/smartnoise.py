@@ -56,7 +56,7 @@ def read_metadata(path: Path) -> tuple[Imported, ...]:
     >>> read_metadata(Path("absent.yaml"))
     Traceback (most recent call last):
     discreet.errors.SchemaError: absent.yaml: the metadata cannot be read (No such file or \
-    directory).
+directory).
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -344,7 +344,7 @@ def table_named(tables: Mapping[str, Table], name: str) -> Table:
     >>> table_named({"visits": Table("visits")}, "visit")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: there is no table 'visit'. Did you mean 'visits'? Nothing was \
-    run or charged.
+run or charged.
     """
     known = spelt_as(str(name), tables)
     if known is None:

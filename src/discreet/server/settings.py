@@ -80,7 +80,7 @@ class Settings:
         >>> Settings().source("/etc/passwd")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: the source '/etc/passwd' is not a file under a configured \
-        root, nor a configured database. Nothing was added.
+root, nor a configured database. Nothing was added.
         """
         name, mark, table = text.partition("#")
         if mark and name in self.databases:

@@ -187,7 +187,7 @@ def read_survey(path: Path | str) -> Survey:
     >>> read_survey("no-such-survey.toml")
     Traceback (most recent call last):
     discreet.errors.SchemaError: no-such-survey.toml: the survey cannot be read (No such file or \
-    directory). `discreet survey new no-such-survey.toml` writes one to start from.
+directory). `discreet survey new no-such-survey.toml` writes one to start from.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ def check_same_guarantee(table: Table, others: Iterable[Table]) -> None:
     >>> check_same_guarantee(Table("visits"), [Table("visits", unit="patient")])
     Traceback (most recent call last):
     discreet.errors.SchemaError: visits: the unit is the row, but what was charged so far for \
-    visits protects patient. Keep the unit; another one needs another vault. Nothing was added.
+visits protects patient. Keep the unit; another one needs another vault. Nothing was added.
     """
     for known in others:
         same_rows = known.name == table.name or (

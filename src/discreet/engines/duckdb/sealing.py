@@ -120,7 +120,7 @@ def needed(seal: Seal | None) -> Seal:
     >>> needed(None)
     Traceback (most recent call last):
     discreet.errors.Unavailable: the prepared rows are encrypted and no key is set; the custodian \
-    sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
+sets DISCREET_DATA_KEY or DISCREET_DATA_KEY_FILE. Nothing was run or charged.
     """
     if seal is None:
         raise Unavailable(

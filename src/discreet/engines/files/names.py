@@ -106,7 +106,7 @@ def source_files(source: str) -> SourceFiles:
     >>> source_files("absent-*.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent-*.csv': no file has a name of this pattern; \
-    check the path.
+check the path.
     """
     name, table = _split(source)
     kind = _kind(name)

@@ -478,7 +478,7 @@ def refuse_twins(names: tuple[str, ...], source: str) -> None:
     >>> refuse_twins(("age", "Age"), "a.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'a.csv': two columns have the same name, 'Age'; rename \
-    one, or write header = false and columns = 2 in [format] if there are no names.
+one, or write header = false and columns = 2 in [format] if there are no names.
     """
     seen: set[str] = set()
     for name in names:

@@ -31,7 +31,7 @@ class Suggestion:
     >>> Suggestion(option="max_rows_contributed", value=2, unit="patient", most=20, share=0.1,
     ...            before={"n": 351.0}, error={"n": 39.0}).words
     'max_rows_contributed=2: the error of n is 39 instead of 351; it uses at most 2 of up to \
-    20 rows of one patient and leaves out the rest.'
+20 rows of one patient and leaves out the rest.'
     """
 
     option: str
@@ -49,7 +49,7 @@ class Suggestion:
         >>> Suggestion(option="max_groups_contributed", value=1, unit="id", most=8, share=0.25,
         ...            before={"a": None}, error={"a": None}).words
         'max_groups_contributed=1: the noise is 4 times smaller; it uses at most 1 of up to 8 \
-        groups of one id and leaves out the rest.'
+groups of one id and leaves out the rest.'
         """
         known = [
             f"of {name} is {_digits(after)} instead of {_digits(before)}"

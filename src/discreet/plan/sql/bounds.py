@@ -95,7 +95,7 @@ def check_length(characters: int) -> None:
     >>> check_length(2_000_000)
     Traceback (most recent call last):
     discreet.errors.UnsafeQuery: an expression needs more than 1,000,000 characters of SQL. \
-    Nest less deeply. Nothing was run or charged.
+Nest less deeply. Nothing was run or charged.
     """
     if characters > _LONGEST:
         raise UnsafeQuery(

@@ -245,7 +245,7 @@ def allow(found: list["Token"], names: Iterable[str]) -> None:
     >>> allow(tokens("SELECT a FROM t CROSS JOIN u"), ())
     Traceback (most recent call last):
     discreet.errors.UnsafeQuery: CROSS (line 1) is not supported here. It pairs rows of \
-    different people. Write JOIN ... ON a.unit = b.unit.
+different people. Write JOIN ... ON a.unit = b.unit.
     """
     known = frozenset(name.casefold() for name in names)
     for place, token in enumerate(found):

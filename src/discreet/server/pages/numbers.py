@@ -21,7 +21,7 @@ def number_of(text: str) -> Fraction:
     >>> number_of("1e999999999")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: '1e999999999' is not a number that can be used; write one such \
-    as 0.5.
+as 0.5.
     """
     if _NUMBER.fullmatch(text):
         try:

@@ -95,7 +95,7 @@ class Questions:
         >>> Questions(table).ask("SELECT COUNT(*) FROM visits WHERE age = 10")
         Traceback (most recent call last):
         discreet.errors.UnsafeQuery: 10 lies outside the bounds of age, 0 to 9; the nearest is 9. \
-        Nothing was run or charged.
+Nothing was run or charged.
         """
         refuse_unknown_values(parse(sql, {self.table.name: self.table}), [self.table])
         return self.read(sql)

@@ -25,8 +25,8 @@ def paired_in_full(columns: str, left: str, right: str, on: str, fence: str = ""
     `fence` is what keeps an optimizer from seeing that rows without a match are left out again.
     >>> print(paired_in_full("a, b", "l", "r", "a = b", fence=" OFFSET 0").partition(" FROM ")[2])
     (SELECT a, b, "$here", "$there" FROM (SELECT *, 1 AS "$here" FROM l) AS here FULL JOIN \
-    (SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
-    "$there" = 1
+(SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
+"$there" = 1
     """
     here = f'(SELECT *, 1 AS "$here" FROM {left}) AS here'
     there = f'(SELECT *, 1 AS "$there" FROM {right}) AS there'

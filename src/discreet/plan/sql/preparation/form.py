@@ -69,9 +69,9 @@ def unit_refusal(what: str, kind: str, accepted: str, example: str) -> SchemaErr
     split contributes more rows than its bound.
     >>> print(unit_refusal("t.id", "CITEXT", "integer or text", "lower(id::text)"))
     t.id: a unit of the type citext is refused, because values that are equal in the source could \
-    become several units. A unit may be of the types integer or text. Make it one of these in a view, \
-    so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
-    was added, run or charged.
+become several units. A unit may be of the types integer or text. Make it one of these in a view, \
+so that equal values are one, such as lower(id::text), and name the view as the source. Nothing \
+was added, run or charged.
     """
     return SchemaError(
         f"{what}: a unit of the type {kind.lower()} is refused, because values that are equal in "

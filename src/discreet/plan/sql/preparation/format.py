@@ -22,7 +22,7 @@ def check_format(table: Table, dialect: str) -> None:
     >>> check_format(Table("t", format=Format(decimal=",")), "spark")
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: [format] is for files that DuckDB reads; this source is read \
-    by spark. Leave [format] out and make a view that reads the texts. Nothing was added.
+by spark. Leave [format] out and make a view that reads the texts. Nothing was added.
     """
     if dialect != "duckdb" and table.format != Format():
         raise SchemaError(
