@@ -8,7 +8,7 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check audit bench soak lock clean
+.PHONY: help setup demo test check audit bench soak mutants lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | expand -t 10
@@ -60,6 +60,9 @@ audit: .venv/.setup ## audit every mechanism and service, write audit.html
 
 soak: .venv/.setup ## the long versions of statistical, fault and audit tests
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak --hypothesis-profile searching
+
+mutants: .venv/.setup ## plant 300 random faults where privacy rests; the tests must notice
+	PYTHONPATH=tests $(BIN)/python -m mutation --jobs $(JOBS)
 
 bench: .venv-bench/.setup .venv-bench/.synth ## us and the named peers on the same data, ratios
 	.venv-bench/bin/python benchmarks/noise.py

@@ -1,0 +1,1 @@
+"""A mutation check of the parts on which privacy rests: `make mutants`."""
