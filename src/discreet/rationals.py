@@ -25,6 +25,7 @@ __all__ = [
     "positive",
     "probability",
     "rational",
+    "sqrt_down",
     "sqrt_up",
 ]
 
@@ -236,6 +237,16 @@ def log_float(value: Fraction) -> float:
     if Fraction(1, 2) < value < 2:
         return math.log1p(float(value - 1))
     return math.log(value.numerator) - math.log(value.denominator)
+
+
+def sqrt_down(value: Fraction) -> Fraction:
+    """A rational at most the square root of a positive number, to 20 significant digits or more.
+
+    >>> sqrt_down(Fraction(9, 4)), sqrt_down(Fraction(2)) ** 2 < 2
+    (Fraction(3, 2), True)
+    """
+    scale = 10**20 * (value.denominator // value.numerator + 1)
+    return Fraction(math.isqrt(value.numerator * scale**2 // value.denominator), scale)
 
 
 def sqrt_up(value: Fraction, digits: int = 40) -> Fraction:

@@ -1,9 +1,7 @@
-"""Tallies merge in any order and grouping; projections are nearest; the choice never loses."""
+"""Tallies merge in any order and grouping; the choice never loses."""
 
 import itertools
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +13,6 @@ from discreet.local import (
     SubsetSelection,
     Tally,
     UnaryEncoding,
-    project,
 )
 
 QUESTIONS = [
@@ -45,18 +42,3 @@ def test_merging_is_associative_and_commutative(piles, which):
 def test_counts_are_the_sums_of_supports(pile, which):
     reports = which.release(pile)
     assert which.count(reports).tolist() == which.supported(reports).sum(axis=0).tolist()
-
-
-@given(
-    counts=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8),
-    total=st.floats(0.001, 1e6),
-    other=st.lists(st.floats(0.001, 1), min_size=8, max_size=8),
-)
-def test_the_projection_is_the_nearest_of_all(counts, total, other):
-    nearest = np.array(project(tuple(counts), total))
-    assert nearest.min() >= 0
-    assert nearest.sum() == pytest.approx(total, rel=1e-9, abs=1e-7)
-    point = np.array(other[: len(counts)])
-    point *= total / point.sum()
-    distance = np.linalg.norm(nearest - counts)
-    assert distance <= np.linalg.norm(point - counts) * (1 + 1e-9) + 1e-6

@@ -22,6 +22,7 @@ from discreet.rationals import (
     positive,
     probability,
     rational,
+    sqrt_down,
     sqrt_up,
 )
 
@@ -181,6 +182,13 @@ def test_square_root_is_just_above(value):
     root = sqrt_up(value)
     assert root**2 >= value
     assert (root * (1 - Fraction(1, 10**30))) ** 2 <= value
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**9, max_denominator=10**12))
+def test_square_root_is_just_below(value):
+    root = sqrt_down(value)
+    assert root**2 <= value
+    assert (root * (1 + Fraction(1, 10**19))) ** 2 > value
 
 
 @given(st.fractions(0, 10**6, max_denominator=10**6))

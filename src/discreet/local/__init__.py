@@ -11,7 +11,6 @@ from discreet.local.frequencies import (
     count_variance,
     frequencies,
     mean_variance,
-    project,
 )
 from discreet.local.joint import JointTally, Table
 from discreet.local.mean import Mean, mean
@@ -85,5 +84,4 @@ __all__ = [
     "parity_need",
     "parity_people",
     "people_needed",
-    "project",
 ]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import InvalidValue
+from discreet.linear.simplex import project_to_simplex
 from discreet.local.protocol import CategoryRandomizer
 from discreet.local.tally import Tally
 from discreet.rationals import Number, probability
@@ -18,7 +19,6 @@ __all__ = [
     "count_variance",
     "frequencies",
     "mean_variance",
-    "project",
 ]
 
 
@@ -64,7 +64,7 @@ class Frequencies:
         >>> frequencies(Tally(KaryResponse(epsilon=1), 4, (1, 3))).projected()
         (0.0, 4.0)
         """
-        return project(self.counts, self.tally.reports)
+        return tuple(project_to_simplex(np.asarray(self.counts), self.tally.reports).tolist())
 
 
 def frequencies(tally: Tally) -> Frequencies:
@@ -176,16 +176,3 @@ def _entropy(share: float, mean: float) -> float:
     for seen, expected in ((share, mean), (1 - share, 1 - mean)):
         total += seen * math.log(seen / expected) if seen else 0.0
     return total
-
-
-def project(counts: tuple[float, ...], total: float) -> tuple[float, ...]:
-    """The nearest point that is not negative and adds up to `total`.
-
-    Privacy: post-processing [DSSC08, Fig. 1].
-    >>> project((-1.0, 2.0, 5.0), 6.0)
-    (0.0, 1.5, 4.5)
-    """
-    descending = np.sort(np.asarray(counts, dtype=np.float64))[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
-    kept = int(np.flatnonzero(descending - excess >= 0)[-1]) if total > 0 else 0
-    return tuple(max(0.0, count - float(excess[kept])) for count in counts)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.local.frequencies import project
+from discreet.linear.simplex import project_to_simplex
 from discreet.local.protocol import CategoryRandomizer
 
 __all__ = ["JointTally", "Table"]
@@ -40,9 +40,8 @@ class Table:
         >>> Table(reports=4, counts=((3.0, 1.0), (0.75, -0.5)), standard_errors=errors).projected()
         ((2.75, 0.75), (0.5, 0.0))
         """
-        width = len(self.counts[0])
-        flat = project(tuple(count for row in self.counts for count in row), self.reports)
-        return tuple(flat[start : start + width] for start in range(0, len(flat), width))
+        nearest = project_to_simplex(np.array(self.counts, dtype=np.float64), self.reports)
+        return tuple(tuple(row) for row in nearest.tolist())
 
 
 @dataclass(frozen=True, slots=True)

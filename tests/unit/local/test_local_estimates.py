@@ -24,7 +24,6 @@ from discreet.local import (
     frequencies,
     mean,
     mean_variance,
-    project,
 )
 
 BINARY = KaryResponse(epsilon=1)
@@ -268,13 +267,6 @@ def test_the_mean_of_expected_counts_is_the_answer():
     assert found.standard_error == pytest.approx(math.sqrt(question.variance(3) / people), rel=1e-6)
     low, high = found.interval()
     assert low < 3 < high
-
-
-def test_projection_keeps_the_total_and_is_nearest():
-    assert project((-1.0, 2.0, 5.0), 6.0) == (0.0, 1.5, 4.5)
-    assert project((3.0, 1.0), 4.0) == (3.0, 1.0)
-    assert project((-5.0, -5.0), 0.0) == (0.0, 0.0)
-    assert sum(project((0.1, -7.0, 100.0, 3.0), 10.0)) == pytest.approx(10)
 
 
 @pytest.mark.parametrize("question", EVERY[:7], ids=str)

@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP
 from discreet.release.tables.components import Components
-from discreet.release.tables.consistency import settled, to_simplex
+from discreet.release.tables.consistency import settled
 from discreet.release.tables.hierarchy import Ladder
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.measure import tabulated
@@ -20,23 +20,6 @@ def sparse_rows(count=60):
     generator = np.random.default_rng(13)
     codes = [np.minimum(generator.geometric(0.6, count) - 1, size - 1) for size in SIZES]
     return codes, np.ones(count, dtype=np.int64)
-
-
-@pytest.mark.parametrize("total", [0.5, 4.0, 30.0])
-def test_the_projection_is_the_nearest_table(total):
-    generator = np.random.default_rng(17)
-    table = generator.normal(size=6, scale=3)
-    found = to_simplex(table, total)
-    assert found.sum() == pytest.approx(total)
-    assert (found >= 0).all()
-    for _ in range(500):
-        other = generator.dirichlet(np.ones(6)) * total
-        mixed = 0.9 * found + 0.1 * other
-        assert ((found - table) ** 2).sum() <= ((mixed - table) ** 2).sum() + 1e-12
-
-
-def test_no_total_no_cells():
-    assert to_simplex(np.array([1.0, -1.0]), 0.0).tolist() == [0.0, 0.0]
 
 
 def test_tables_settle_without_negative_cells_and_agree():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.simplex import project_to_simplex
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
@@ -17,7 +18,6 @@ from discreet.release.synth.aim import develop
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.grade import grading
 from discreet.release.synth.mwem import reweigh
-from discreet.release.synth.one_way import project
 from discreet.release.synth.rounds import Candidate, Cells, Round, in_steps
 from discreet.release.synth.stages import Stages, gaussian, worst_missed
 
@@ -211,4 +211,4 @@ def test_a_price_that_buys_noise_only_still_gives_a_model(price):
     for _ in range(4):
         found = develop(ATTRIBUTES, Memory(), rho=price, sensitivity=ONE)
         assert np.isfinite(found.marginal((0, 1))).all()
-    assert project(np.array([1e17, 1e17]), 1.0).tolist() == [0.0, 0.0]
+    assert project_to_simplex(np.array([1e17, 1e17]), 1.0).tolist() == [0.0, 0.0]

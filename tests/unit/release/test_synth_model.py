@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.simplex import project_to_simplex
 from discreet.noise import SeededBits
 from discreet.release.synth.domain import Attribute, Binning, binned
 from discreet.release.synth.model.fit import Fitted, Measured, combine, fit
@@ -17,7 +18,7 @@ from discreet.release.synth.model.fitted import Synthetic
 from discreet.release.synth.model.folds import fold
 from discreet.release.synth.model.graphical import network
 from discreet.release.synth.model.rows import draw_rows, spread
-from discreet.release.synth.one_way import estimate_counts, project
+from discreet.release.synth.one_way import estimate_counts
 from discreet.release.synth.spread import replicas
 
 SIZES = (2, 3, 2, 4, 3, 2)
@@ -246,16 +247,6 @@ def test_the_deviation_of_replicas_is_that_of_the_noise():
     assert 0.3 * noise < made.deviation(chosen) < 1.6 * noise
 
 
-def test_projection_is_the_nearest_point():
-    noisy = 10 * values(9, 4)
-    found = project(noisy, 12.0)
-    assert math.isclose(found.sum(), 12, rel_tol=1e-12)
-    assert found.min() >= 0
-    gap = (noisy - found)[found > 0]
-    assert np.allclose(gap, gap[0])  # the condition of Karush, Kuhn and Tucker
-    assert (noisy[found == 0] <= gap[0] + 1e-12).all()
-
-
 def test_smooth_counts_are_smoothed_and_rough_ones_kept():
     places = np.arange(128)
     smooth = 1000 * np.exp(-(((places - 50) / 25) ** 2))
@@ -265,7 +256,7 @@ def test_smooth_counts_are_smoothed_and_rough_ones_kept():
         sigma = 200 / math.sqrt(3)
         total = float(truth.sum())
         found = estimate_counts(noisy, Attribute("x", 128, ordered=True), sigma=sigma, total=total)
-        plain = project(noisy, total)
+        plain = project_to_simplex(noisy, total)
         assert np.abs(found - truth).sum() < least * np.abs(plain - truth).sum()
 
 

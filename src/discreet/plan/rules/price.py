@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import isqrt
 
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.plan.rules.measures import Measure, noticeable
+from discreet.rationals import sqrt_down
 
 __all__ = [
     "Noise",
@@ -16,7 +16,6 @@ __all__ = [
     "cheapest",
     "choose",
     "paid",
-    "root_down",
     "shared",
     "smallest_price",
 ]
@@ -42,20 +41,10 @@ def choose(measure: Measure, price: Price) -> Noise:
     sensitivity = noticeable(measure.sensitivity)
     if isinstance(price, Pure):
         return DiscreteLaplace(scale=sensitivity.l1 / price.epsilon)
-    laplace = DiscreteLaplace(scale=sensitivity.l1 / root_down(2 * price.rho))
+    laplace = DiscreteLaplace(scale=sensitivity.l1 / sqrt_down(2 * price.rho))
     gaussian = DiscreteGaussian.of_variance(sensitivity.l2_squared / (2 * price.rho))
     noises: tuple[Noise, ...] = (gaussian, laplace)
     return min(noises, key=lambda noise: noise.error(Fraction(95, 100)))
-
-
-def root_down(value: Fraction) -> Fraction:
-    """The square root of a positive number, rounded down.
-
-    >>> root_down(Fraction(1, 4))
-    Fraction(1, 2)
-    """
-    scale = 10**20 * (value.denominator // value.numerator + 1)
-    return Fraction(isqrt(value.numerator * scale**2 // value.denominator), scale)
 
 
 def paid(losses: Iterable[Loss], price: Price) -> Price:

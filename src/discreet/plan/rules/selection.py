@@ -16,9 +16,9 @@ from discreet.mechanisms.keys.threshold import Threshold
 from discreet.mechanisms.selection.top_k import TopK
 from discreet.noise.bits import BitSource
 from discreet.plan.rules.measures import Contribution, Measure
-from discreet.plan.rules.price import Noise, Price, choose, root_down, shared
+from discreet.plan.rules.price import Noise, Price, choose, shared
 from discreet.query.algebra import Aggregate, Statistic
-from discreet.rationals import ceil_decimal, sqrt_up
+from discreet.rationals import ceil_decimal, sqrt_down, sqrt_up
 
 __all__ = [
     "Kept",
@@ -197,7 +197,7 @@ def kept_keys(
     some = _some(delta)
     assert isinstance(price, ZCDP)
     keys = contribution.of_units().groups
-    epsilon = root_down(2 * keys * price.rho)
+    epsilon = sqrt_down(2 * keys * price.rho)
     return Kept(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
 
 

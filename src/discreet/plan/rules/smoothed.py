@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
-from discreet.plan.rules.price import Price, root_down
-from discreet.rationals import Number, probability
+from discreet.plan.rules.price import Price
+from discreet.rationals import Number, probability, sqrt_down
 from discreet.robust.smooth.laplace_noise import LogNormalShape
 from discreet.robust.smooth.mechanism import SmoothNoise
 from discreet.robust.smooth.quantile import SmoothQuantile
@@ -139,7 +139,7 @@ class _Offer:
 
     def noise(self, price: Price) -> SmoothNoise:
         if isinstance(self.shape, StudentShape):
-            epsilon = price.epsilon if isinstance(price, Pure) else root_down(2 * price.rho)
+            epsilon = price.epsilon if isinstance(price, Pure) else sqrt_down(2 * price.rho)
             return StudentShape.priced(
                 epsilon=epsilon, degrees=self.shape.degrees, share=self.share
             )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.simplex import project_to_simplex
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource
@@ -19,7 +20,6 @@ from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.parts.counts import checked_finish, counted_sheet, reaching
 from discreet.release.sheets import Column, Preview, Sheet
 from discreet.release.tables.adaptive import Adaptive
-from discreet.release.tables.consistency import to_simplex
 from discreet.release.tables.ordered import OrderedEstimate, ordered
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.running import Running
@@ -135,7 +135,7 @@ class RangePart:
         found = self.plan.release(exact.table(self.axes), bits)
         cells = unbiased = found.histogram()
         if self.finish == "non-negative":
-            cells = to_simplex(cells, float(cells.sum()))
+            cells = project_to_simplex(cells, float(cells.sum()))
         if len(self.axes) > 1:
             assert isinstance(self.plan, Trees)
             error = sqrt(self.plan.box_variance([(0, 1)] * len(self.axes)))

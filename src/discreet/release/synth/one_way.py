@@ -9,26 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.linear.simplex import project_to_simplex
 from discreet.release.synth.domain import Attribute
 
-__all__ = ["estimate_counts", "project"]
+__all__ = ["estimate_counts"]
 
 Counts = NDArray[np.float64]
 _SPINS = 32  # shifts that a wavelet smoother averages over
 _PROBES = 16
-
-
-def project(noisy: Counts, total: float) -> Counts:
-    """The nearest counts that are not negative and sum to `total`.
-
-    Privacy: post-processing [DSSC08, Fig. 1].
-    >>> project(np.array([-3.0, 5.0, 6.0]), 10.0).tolist()
-    [0.0, 4.5, 5.5]
-    """
-    falling = np.sort(noisy)[::-1]
-    levels = (np.cumsum(falling) - max(total, 1e-9)) / np.arange(1, len(falling) + 1)
-    found: Counts = np.maximum(noisy - levels[np.flatnonzero(falling >= levels)[-1]], 0)
-    return found
 
 
 def estimate_counts(noisy: Counts, attribute: Attribute, *, sigma: float, total: float) -> Counts:
@@ -55,12 +43,13 @@ def _judged(
     smoother: Callable[[Counts], Counts], noisy: Counts, sigma: float, total: float
 ) -> tuple[Counts, float]:
     """The estimate, and its risk: misfit plus twice the variance times the divergence."""
-    found = project(smoother(noisy), total)
+    total = max(total, 1e-9)
+    found = project_to_simplex(smoother(noisy), total)
     step, divergence = 0.3 * sigma, 0.0
     for probe in range(_PROBES):
         signs = _signs(len(noisy), probe)
-        above = project(smoother(noisy + step * signs), total)
-        below = project(smoother(noisy - step * signs), total)
+        above = project_to_simplex(smoother(noisy + step * signs), total)
+        below = project_to_simplex(smoother(noisy - step * signs), total)
         divergence += float(signs @ (above - below)) / (2 * step * _PROBES)
     return found, float(((found - noisy) ** 2).sum()) + 2 * sigma**2 * divergence
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.simplex import project_to_simplex
 from discreet.release.tables.components import Components
 from discreet.release.tables.hierarchy import Cut, below, cells_of
 
-__all__ = ["Settled", "settled", "to_simplex"]
+__all__ = ["Settled", "settled"]
 
 Floats = NDArray[np.float64]
 
@@ -21,31 +22,6 @@ _ROUNDS = 500
 _CHECKED = 5  # rounds from one look at the gap to the next
 _PLAIN = 10  # rounds of plain projections
 _BEYOND = 1.8  # then how far steps go; below 2 none leads away from a point of both sets
-
-
-def to_simplex(table: Floats, total: float) -> Floats:
-    """The nearest table without negative cells and with this total.
-
-    Privacy: post-processing; the projection is that of [DSSC08, Fig. 1].
-    >>> to_simplex(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
-    [2.5, 0.0, 1.5]
-    """
-    if total <= 0:
-        return np.zeros_like(table)
-    if table.size == 1:
-        return np.full_like(table, total)
-    flat = table.ravel()
-    # Only cells above the level can stay; the level rises as more are given up.
-    kept = flat
-    level = (kept.sum() - total) / kept.size
-    while True:
-        above = kept[kept > level]
-        if above.size == kept.size:
-            break
-        kept = above
-        level = (kept.sum() - total) / kept.size
-    raised: Floats = np.maximum(table - level, 0.0)
-    return raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +85,7 @@ def settled(
     tables = {cut: np.asarray(parts.table(cut)) for cut in finest}
     error = _error(parts, finest)
     for turn in range(1, rounds + 1):
-        nearest = {cut: to_simplex(table, total) for cut, table in tables.items()}
+        nearest = {cut: project_to_simplex(table, total) for cut, table in tables.items()}
         if turn % _CHECKED == 1 or turn == rounds or len(finest) == 1:
             agreed = _agreed(parts, nearest)
             gap = max(float(np.abs(agreed.table(cut) - nearest[cut]).max()) for cut in finest)

@@ -11,12 +11,12 @@ from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, ceil_float, log_bounds, positive, probability
+from discreet.rationals import Number, ceil_float, log_bounds, positive, probability, sqrt_down
 from discreet.streams.hypothesis.predicates import Predicate
 from discreet.streams.hypothesis.universe import Universe
 from discreet.streams.hypothesis.weights import Weights
 from discreet.streams.svt.above_threshold import AboveThreshold
-from discreet.streams.svt.values import root_down, whole_count, whole_number
+from discreet.streams.svt.values import whole_count, whole_number
 
 __all__ = ["TextbookRun", "TextbookWeights"]
 
@@ -64,7 +64,7 @@ class TextbookWeights:
         moved = sensitivity or Sensitivity.single(1)
         whole_count(rows, "rows")
         share = positive(rho, "rho") / _updates(universe, step) / 2
-        epsilon = root_down(2 * share)  # epsilon^2/2 of each half
+        epsilon = sqrt_down(2 * share)  # epsilon^2/2 of each half
         above = AboveThreshold.of(epsilon=epsilon, sensitivity=moved)
         return cls(universe, step, rows, above, DiscreteLaplace(scale=moved.linf / epsilon))
 

@@ -11,14 +11,13 @@ from discreet.errors import InvalidValue, with_article
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability, rational, sqrt_up
+from discreet.rationals import Number, positive, probability, rational, sqrt_down, sqrt_up
 from discreet.streams.svt.run import Run, Standing
 from discreet.streams.svt.sparse import Sparse
 from discreet.streams.svt.values import (
     Values,
     moved,
     one_way,
-    root_down,
     total,
     whole_count,
     whole_number,
@@ -281,4 +280,4 @@ def _shared(
         return {"epsilon": price * (1 - share)}, count * reach / (price * share)
     assert rho is not None
     price = positive(rho, "rho")
-    return {"rho": price * (1 - share)}, reach / root_down(2 * price * share / count)
+    return {"rho": price * (1 - share)}, reach / sqrt_down(2 * price * share / count)

@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, sqrt_down
 from discreet.streams.svt.accuracy import proved_error, worst_error
 from discreet.streams.svt.run import Run, Standing
 from discreet.streams.svt.values import (
@@ -21,7 +21,6 @@ from discreet.streams.svt.values import (
     moved,
     noisy_margins,
     one_way,
-    root_down,
     total,
     two_thirds,
     whole_count,
@@ -119,7 +118,7 @@ class Sparse:
             raise InvalidValue("give one price: epsilon= or rho=.")
         count = whole_count(alarms, "alarms")
         if rho is not None:
-            price = root_down(2 * positive(rho, "rho") / count)
+            price = sqrt_down(2 * positive(rho, "rho") / count)
             thresholds, steps = Thresholds.FRESH, ways
         else:
             assert epsilon is not None

@@ -6,7 +6,6 @@ import decimal
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ __all__ = [
     "moved",
     "noisy_margins",
     "one_way",
-    "root_down",
     "total",
     "two_thirds",
     "whole_count",
@@ -101,9 +99,3 @@ def two_thirds(count: int) -> Fraction:
         context.prec = 60
         power = Decimal(count * count) ** (Decimal(1) / 3)
         return Fraction(power.quantize(Decimal(10) ** -12))
-
-
-def root_down(square: Fraction) -> Fraction:
-    """The square root of a positive number, rounded down in the 20th place or further."""
-    scale = 10**20 * (square.denominator // square.numerator + 1)
-    return Fraction(isqrt(square.numerator * scale**2 // square.denominator), scale)

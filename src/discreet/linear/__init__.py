@@ -1,0 +1,1 @@
+"""Linear tools that several packages share, each once: pure functions of arrays and fractions."""
