@@ -88,7 +88,7 @@ def _kept(randomizer: Any, *, weight: int = 1, rest: int = 1) -> list[str]:
             "set coin_bits for a recipe."
         )
     bounds = kept_bounds(
-        randomizer.epsilon, weight=weight, rest=rest, coin_bits=randomizer.coin_bits
+        epsilon=randomizer.epsilon, weight=weight, rest=rest, coin_bits=randomizer.coin_bits
     )
     return _text(bounds(40)[0])
 

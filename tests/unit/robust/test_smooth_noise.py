@@ -147,7 +147,7 @@ def test_bounds_are_nested(seed):
     draws = [
         Ratio(bits),
         Exponential(bits),
-        Product(Fraction(1, 2), bits),
+        Product(sigma=Fraction(1, 2), bits=bits),
         StudentShape(degrees=3).draw(bits),
     ]
     for draw in draws:

@@ -49,7 +49,7 @@ def exactly(chance: Fraction) -> Bounds:
 
 
 def kept_bounds(
-    epsilon: Fraction, *, weight: int = 1, rest: int = 1, coin_bits: int | None = None
+    *, epsilon: Fraction, weight: int = 1, rest: int = 1, coin_bits: int | None = None
 ) -> Bounds:
     """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits.
 

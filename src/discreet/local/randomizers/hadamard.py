@@ -78,7 +78,7 @@ class HadamardResponse:
         >>> [round(float(c), 4) for c in HadamardResponse(epsilon=1, categories=5).chances()]
         [0.7311, 0.5]
         """
-        return kept_bounds(self.epsilon, coin_bits=self.coin_bits)(40)[0], Fraction(1, 2)
+        return kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0], Fraction(1, 2)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The column to report, or an array of them.
@@ -90,7 +90,7 @@ class HadamardResponse:
         return release(exact, self.categories, 1, lambda held: self._column(held, bits))
 
     def _column(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
-        plus = flips(kept_bounds(self.epsilon, coin_bits=self.coin_bits), held.size, bits)
+        plus = flips(kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits), held.size, bits)
         column = dice(1 << self.report_bits, held.size, bits)
         row = held + 1
         # Flipping a column's bit at the row's lowest one swaps the +1 and the -1 columns of it.

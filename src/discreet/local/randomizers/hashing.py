@@ -105,7 +105,9 @@ class LocalHashing:
         >>> [round(float(c), 4) for c in LocalHashing(epsilon=1, categories=50).chances()]
         [0.4754, 0.25]
         """
-        kept = kept_bounds(self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits)(40)[0]
+        kept = kept_bounds(epsilon=self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits)(40)[
+            0
+        ]
         full, more = divmod(_PRIME, self.sides)  # `more` residues have full + 1 preimages
         meet = Fraction(more * (full + 1) ** 2 + (self.sides - more) * full**2, _PRIME**2)
         return kept, kept * meet + (1 - kept) * (1 - meet) / (self.sides - 1)
@@ -124,7 +126,7 @@ class LocalHashing:
         function = dice(_PRIME, held.size * width, bits).reshape(held.size, width)
         hashed = self._hash(function, held)
         kept = flips(
-            kept_bounds(self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits),
+            kept_bounds(epsilon=self.epsilon, rest=self.sides - 1, coin_bits=self.coin_bits),
             held.size,
             bits,
         )

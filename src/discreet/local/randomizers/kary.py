@@ -113,5 +113,7 @@ class KaryResponse:
     def _mechanism(self) -> RandomizedResponse:
         if self.coin_bits is None:
             return RandomizedResponse(epsilon=self.epsilon, categories=self.categories)
-        bounds = kept_bounds(self.epsilon, rest=self.categories - 1, coin_bits=self.coin_bits)
+        bounds = kept_bounds(
+            epsilon=self.epsilon, rest=self.categories - 1, coin_bits=self.coin_bits
+        )
         return RandomizedResponse.of_truth(bounds(40)[0], categories=self.categories)

@@ -165,7 +165,9 @@ class Piecewise:
 
     def _bounds(self) -> Bounds:
         rest = span(self.lattice)[1]
-        return kept_bounds(self.epsilon, weight=self.window, rest=rest, coin_bits=self.coin_bits)
+        return kept_bounds(
+            epsilon=self.epsilon, weight=self.window, rest=rest, coin_bits=self.coin_bits
+        )
 
     def _line(self) -> tuple[Fraction, Fraction]:
         """The output o stands for offset + slope * o."""

@@ -159,4 +159,6 @@ class SubsetSelection:
 
     def _bounds(self) -> Bounds:
         rest = self.categories - self.size
-        return kept_bounds(self.epsilon, weight=self.size, rest=rest, coin_bits=self.coin_bits)
+        return kept_bounds(
+            epsilon=self.epsilon, weight=self.size, rest=rest, coin_bits=self.coin_bits
+        )

@@ -77,7 +77,9 @@ class UnaryEncoding:
         >>> [round(float(c), 4) for c in UnaryEncoding(epsilon=1, categories=5).chances()]
         [0.5, 0.2689]
         """
-        return Fraction(1, 2), 1 - kept_bounds(self.epsilon, coin_bits=self.coin_bits)(40)[0]
+        return Fraction(1, 2), 1 - kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[
+            0
+        ]
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The row of bits for one answer, or a row for each of several.
@@ -90,7 +92,9 @@ class UnaryEncoding:
 
     def _row(self, held: NDArray[np.int64], bits: BitSource) -> NDArray[np.uint8]:
         stays = flips(
-            kept_bounds(self.epsilon, coin_bits=self.coin_bits), held.size * self.categories, bits
+            kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits),
+            held.size * self.categories,
+            bits,
         )
         noisy = (~stays).astype(np.uint8).reshape(held.size, self.categories)
         noisy[np.arange(held.size), held] = dice(2, held.size, bits)

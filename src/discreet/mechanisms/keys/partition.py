@@ -48,7 +48,7 @@ class Partition:
                 f"keys_per_unit is {keys_per_unit!r}; it must be an integer of at least 1."
             )
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", read_delta(delta))
+        object.__setattr__(self, "delta", read_delta(delta=delta))
         object.__setattr__(self, "keys_per_unit", keys_per_unit)
 
     def loss(self) -> Approximate:

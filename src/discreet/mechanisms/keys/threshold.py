@@ -66,7 +66,7 @@ class Threshold:
         >>> Threshold.of(noise=DiscreteLaplace(scale=1), delta=1e-6, keys_per_unit=1).threshold
         15
         """
-        allowed = read_delta(delta)
+        allowed = read_delta(delta=delta)
         keys = Sensitivity(groups=keys_per_unit, per_group=1).groups
         low, high = 1, 2
         while _delta(noise, high, keys) > allowed:

@@ -15,7 +15,7 @@ __all__ = ["read_delta", "read_units"]
 _SMALLEST_DELTA = Fraction(1, 10**1000)
 
 
-def read_delta(delta: Number) -> Fraction:
+def read_delta(*, delta: Number) -> Fraction:
     """A delta between 10**-1000 and 1."""
     read = probability(delta, "delta")
     if read == 1:

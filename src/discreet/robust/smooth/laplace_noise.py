@@ -164,4 +164,4 @@ class LogNormalShape:
         >>> LogNormalShape(sigma=1).draw(system).bounds(20)[0] >= 0
         True
         """
-        return Product(self.sigma, bits)
+        return Product(sigma=self.sigma, bits=bits)

@@ -167,7 +167,7 @@ class Product:
 
     __slots__ = ("_exponential", "_negative", "_normal", "_sigma")
 
-    def __init__(self, sigma: Fraction, bits: BitSource) -> None:
+    def __init__(self, *, sigma: Fraction, bits: BitSource) -> None:
         self._sigma = sigma
         self._exponential = Exponential(bits)
         self._normal = Polar(bits, lambda w, digits: twice_log(w, digits))

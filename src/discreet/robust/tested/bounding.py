@@ -73,7 +73,7 @@ class LocalBound:
         if not 0 < share < 1:
             raise InvalidValue(f"bound_share is {bound_share}; it must lie between 0 and 1.")
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", read_delta(delta))
+        object.__setattr__(self, "delta", read_delta(delta=delta))
         object.__setattr__(self, "drift", whole(drift, "drift"))
         object.__setattr__(self, "bound_share", share)
 

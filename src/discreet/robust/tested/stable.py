@@ -42,7 +42,7 @@ class DistanceTest:
 
     def __init__(self, *, epsilon: Number, delta: Number, moved: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", read_delta(delta))
+        object.__setattr__(self, "delta", read_delta(delta=delta))
         object.__setattr__(self, "moved", whole(moved, "moved"))
 
     @property

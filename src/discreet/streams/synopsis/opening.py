@@ -21,7 +21,7 @@ from discreet.streams.synopsis.state import Body, Release
 __all__ = ["Asked", "same"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The arguments of `Synopsis.open`."""
 
@@ -74,7 +74,7 @@ class Asked:
             reserve=reserve,
             rho=paid.rho,
             spent=min(ceil_decimal(loss.rho), ahead),  # in digits that the ledger holds exactly
-            releases=(Release(ahead, None),),
+            releases=(Release(rho=ahead, noisy=None),),
         )
         return plan, questions, body
 

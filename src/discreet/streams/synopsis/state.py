@@ -18,9 +18,10 @@ __all__ = ["Body", "KIND", "Release", "first"]
 KIND = "synopsis"
 
 _NUMBERS = ("epsilon", "alpha", "reserve", "rho", "spent")
+_ASKED = ("table", "columns", "alpha", "epsilon", "order", "queries", "reserve")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """One measurement of all contrasts: what it cost, and what came out."""
 
@@ -28,7 +29,7 @@ class Release:
     noisy: tuple[int, ...] | None  # None: paid, and not yet read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
     """A synopsis as it stands; `standing` is secret and is not shown."""
 
@@ -48,17 +49,9 @@ class Body:
     standing: int | None = field(default=None, repr=False)
     finished: str = ""  # "yes" once nothing more is measured
 
-    def asked(self) -> tuple[Any, ...]:
-        """What it was opened with, in the order of `Asked`."""
-        return (
-            self.table,
-            self.columns,
-            self.alpha,
-            self.epsilon,
-            self.order,
-            self.queries,
-            self.reserve,
-        )
+    def asked(self) -> dict[str, Any]:
+        """What it was opened with, by the names of the fields of `Asked`."""
+        return {name: getattr(self, name) for name in _ASKED}
 
     def to_bytes(self) -> bytes:
         """As it is kept: what is secret stands behind the rest, which alone is made shorter."""
@@ -88,7 +81,7 @@ class Body:
             facts[name] = tuple(facts[name])
         facts["updates"] = tuple(Update(**each) for each in facts["updates"])
         facts["releases"] = tuple(
-            Release(Fraction(each["rho"]), each["noisy"] and tuple(each["noisy"]))
+            Release(rho=Fraction(each["rho"]), noisy=each["noisy"] and tuple(each["noisy"]))
             for each in facts["releases"]
         )
         return Body(**facts)

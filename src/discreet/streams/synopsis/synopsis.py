@@ -107,7 +107,15 @@ class Synopsis:
         `finish` spends on the contrasts.
         Privacy: charges what epsilon buys, less the reserve, now, and the rest round by round.
         """
-        asked = Asked(table, tuple(columns), alpha, epsilon, order, queries, reserve)
+        asked = Asked(
+            table=table,
+            columns=tuple(columns),
+            alpha=alpha,
+            epsilon=epsilon,
+            order=order,
+            queries=queries,
+            reserve=reserve,
+        )
         plan, questions, body = asked.prepared(session)
         state = states_of(session).newest(name, analyst=session.name)
         if state is None:
@@ -135,7 +143,7 @@ class Synopsis:
                 f"{session.name} has no synopsis {name!r}; open one. Nothing was run or charged."
             )
         body = Body.of(state)
-        plan, questions, wanted = Asked(*body.asked()).prepared(session)
+        plan, questions, wanted = Asked(**body.asked()).prepared(session)
         return Synopsis(session, plan, state, questions, same(state, wanted))
 
     @staticmethod
@@ -214,7 +222,7 @@ class Synopsis:
                     body = replace(
                         body,
                         spent=body.spent + cost.rho,
-                        releases=(*body.releases, Release(rest, None)),
+                        releases=(*body.releases, Release(rho=rest, noisy=None)),
                     )
                     self._charge(cost, body, "the last measurement")
                     self._measure()
