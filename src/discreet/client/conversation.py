@@ -10,6 +10,7 @@ from typing import Any
 from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
 from discreet.client.wire import Wire, quoted
 from discreet.curator.answer import Answer
+from discreet.curator.question import Question
 from discreet.curator.replay import from_facts
 from discreet.errors import Unavailable
 from discreet.ledger.account import Remaining
@@ -63,13 +64,17 @@ class Client:
         max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
         """What a question would cost and how exact it would be. Costs nothing."""
-        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        whole = {
-            "count": count,
-            "max_groups_contributed": max_groups_contributed,
-            "max_rows_contributed": max_rows_contributed,
-        }
-        return dict(self._wire.call("POST", "/explain", _body(sql, prices, whole)))
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
+        return dict(self._wire.call("POST", "/explain", question.body()))
 
     def sql(
         self,
@@ -88,13 +93,17 @@ class Client:
 
         Privacy: `explain` with the same arguments shows the guarantee and its cost.
         """
-        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        whole = {
-            "count": count,
-            "max_groups_contributed": max_groups_contributed,
-            "max_rows_contributed": max_rows_contributed,
-        }
-        body = _body(sql, prices, whole)
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
+            max_groups_contributed=max_groups_contributed,
+            max_rows_contributed=max_rows_contributed,
+        )
+        body = question.body()
         if key is not None:
             body["key"] = key
         found = self._wire.call("POST", "/queries", body)
@@ -238,20 +247,6 @@ class Client:
 
 def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
     return {key: float(rational(value)) for key, value in given.items() if value is not None}
-
-
-def _body(
-    sql: str,
-    prices: Mapping[str, Number | Mapping[str, Number] | None],
-    whole: Mapping[str, int | None],
-) -> dict[str, Any]:
-    made: dict[str, Any] = {"sql": sql}
-    for name, price in prices.items():
-        if isinstance(price, Mapping):
-            made[name] = {column: float(rational(each)) for column, each in price.items()}
-        elif price is not None:
-            made[name] = float(rational(price))
-    return made | {name: value for name, value in whole.items() if value is not None}
 
 
 def _answer(found: Mapping[str, Any]) -> Answer:

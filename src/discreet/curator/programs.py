@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.noising import exact_cells, exact_measures
 from discreet.curator.pricing import price_of
+from discreet.curator.question import Question
 from discreet.curator.running import (
     Statement,
     data_versions,
@@ -120,7 +121,7 @@ def priced(session: Session, sql: str, price: Price) -> Plan:
     """The plan of a statement that is a part of a larger charge: it has no least price."""
     epsilon = price.epsilon if isinstance(price, Pure) else None
     rho = None if isinstance(price, Pure) else price.rho
-    return session._planned(sql, epsilon=epsilon, rho=rho, error=None, count=None, delta=None)
+    return session._planned(Question(sql=sql, epsilon=epsilon, rho=rho))
 
 
 def price(

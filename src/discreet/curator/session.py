@@ -11,6 +11,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
+from discreet.curator.question import Question
 from discreet.curator.replay import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.runs.pacing import Grid
@@ -48,9 +49,8 @@ from discreet.plan.rules.price import Price
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.query.algebra import Query
 from discreet.query.literals import refuse_unknown_values
-from discreet.query.statement.options import with_limits
 from discreet.query.statement.relations import scans
-from discreet.rationals import Number, rational
+from discreet.rationals import Number
 from discreet.schema.described import Tables
 from discreet.schema.table import Table
 
@@ -112,19 +112,19 @@ class Session:
     ) -> Plan:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
-        Give one price: epsilon, rho, or the error wanted (a 95% half-width, or one for each
-        column); `count` supposes how many rows a group has, for averages, and for the way in which
-        a quantile is picked; `delta` is what keys that are not public may cost, a tenth of what the
-        accounts keep for such steps by default; `max_groups_contributed` and
-        `max_rows_contributed` use fewer groups and rows of one unit than the schema allows, for
-        less noise: the same as OPTIONS in the question.
+        Give one price: epsilon, rho, or the error wanted; `Question` says what the terms mean.
         """
-        sql = with_limits(
-            sql,
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
             max_groups_contributed=max_groups_contributed,
             max_rows_contributed=max_rows_contributed,
-        )
-        made = self._planned(sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta)
+        ).write_limits()
+        made = self._planned(question)
         payers, floor = self._payers(made.tables), self._vault.ledger.floor
         try:
             refuse_unknown_values(made.query, made.tables)
@@ -138,19 +138,13 @@ class Session:
         population = paying(tables).population
         return self._vault.ledger.payers(population=population, analyst=self.name)
 
-    def _planned(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None,
-        rho: Number | None,
-        error: Number | Mapping[str, Number] | None,
-        count: int | None,
-        delta: Number | None,
-    ) -> Plan:
+    def _planned(self, question: Question) -> Plan:
         """The plan at its price, even one below the least of new charges: it may be stored."""
-        draft, analyst, kind = self._draft(sql, delta)
-        epsilon = price_in_text(draft.query.options, analyst, epsilon=epsilon, rho=rho, error=error)
+        draft, analyst, kind = self._draft(question.sql, question.delta)
+        rho, error, count = question.rho, question.error, question.count
+        epsilon = price_in_text(
+            draft.query.options, analyst, epsilon=question.epsilon, rho=rho, error=error
+        )
         if error is not None:
             if epsilon is not None or rho is not None:
                 raise InvalidValue(ONE_PRICE)
@@ -228,45 +222,34 @@ class Session:
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         """
-        sql = with_limits(
-            sql,
+        question = Question(
+            sql=sql,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            count=count,
+            delta=delta,
             max_groups_contributed=max_groups_contributed,
             max_rows_contributed=max_rows_contributed,
-        )
+        ).write_limits()
         if key is None:
-            return self._asked(sql, None, epsilon, rho, error, count, delta)
-        prices = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        request = _request(key, sql, prices, count)
+            return self._asked(question, None)
+        request = question.request(key)
         with self._warehouse.turns.of((self.name, request)):
             self._await(request)
             known = self._vault.requests.find(self.name, request)
             if known is None:
-                return self._asked(sql, request, epsilon, rho, error, count, delta)
+                return self._asked(question, request)
             if isinstance(known, Release):
                 return recall(known)
-            return self._finished(known, sql, epsilon, rho, error, count, delta)
+            return self._finished(known, question)
 
-    def _asked(
-        self,
-        sql: str,
-        request: Request | None,
-        epsilon: Number | None,
-        rho: Number | None,
-        error: Number | Mapping[str, Number] | None,
-        count: int | None,
-        delta: Number | None,
-    ) -> Answer:
-        bought = None
-        if error is not None and count is epsilon is rho is None:
-            bought, intervals = self._counted(sql, error, delta, self._buy)
-            count = supposed_count(intervals) if bought is not None else None
+    def _asked(self, question: Question, request: Request | None) -> Answer:
+        question, bought = self._with_count(question, self._buy)
         try:
-            made = self._planned(
-                sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
-            )
-            found = self._run(made, request)
+            found = self._run(self._planned(question), request)
         except DiscreetError as refusal:
-            earlier = self._earlier(sql, refusal, epsilon, rho, count, delta)
+            earlier = self._earlier(question, refusal)
             if earlier is not None:
                 return earlier
             if bought is None or bought.free:
@@ -283,27 +266,14 @@ class Session:
         with finishing(words=STORED):
             return self.run(counted)
 
-    def _finished(
-        self,
-        paid: Charge,
-        sql: str,
-        epsilon: Number | None,
-        rho: Number | None,
-        error: Number | Mapping[str, Number] | None,
-        count: int | None,
-        delta: Number | None,
-    ) -> Answer:
+    def _finished(self, paid: Charge, question: Question) -> Answer:
         """The answer that a charge paid for and that was cut off before anybody saw it; or, where
         that question has another price, table or state of the data by now, its end for good.
         """
         bought = None
         try:
-            if error is not None and count is epsilon is rho is None:
-                bought, intervals = self._counted(sql, error, delta, _buy_nothing)
-                count = supposed_count(intervals) if bought is not None else None
-            made = self._planned(
-                sql, epsilon=epsilon, rho=rho, error=error, count=count, delta=delta
-            )
+            question, bought = self._with_count(question, _buy_nothing)
+            made = self._planned(question)
             same = self._pays(paid, made)
         except Unavailable:
             raise  # it may pass: a source that is away, a record that is looked after
@@ -332,24 +302,16 @@ class Session:
             and not self._vault.requests.adopted_since(paid)
         )
 
-    def _earlier(
-        self,
-        sql: str,
-        refusal: DiscreetError,
-        epsilon: Number | None,
-        rho: Number | None,
-        count: int | None,
-        delta: Number | None,
-    ) -> Answer | None:
+    def _earlier(self, question: Question, refusal: DiscreetError) -> Answer | None:
         """What was released when joins had no limit, for a question that is refused now."""
         if not isinstance(refusal, UnsafeQuery):
             return None
         try:
-            draft, analyst, kind = self._draft(sql, delta)
-            options = draft.query.options
-            epsilon = price_in_text(options, analyst, epsilon=epsilon, rho=rho, error=None)
+            draft, analyst, kind = self._draft(question.sql, question.delta)
+            options, rho = draft.query.options, question.rho
+            epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
             price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-            supposed = checked_count(count)
+            supposed = checked_count(question.count)
             made = plan(replace(draft, price=price, supposed=supposed, joined_rows=MOST_ROWS))
         except DiscreetError:
             return None
@@ -366,6 +328,18 @@ class Session:
         except Unavailable:  # the source has changed or is gone
             return None
         return self._vault.releases.find(release_key(made, versions), analyst=asker)
+
+    def _with_count(
+        self, question: Question, buy: Callable[[Plan], Answer]
+    ) -> tuple[Question, Answer | None]:
+        """The question with the count that its error needs, and the answer that told it."""
+        error = question.error
+        if error is None or not question.needs_count:
+            return question, None
+        bought, intervals = self._counted(question.sql, error, question.delta, buy)
+        if bought is None:
+            return question, None
+        return replace(question, count=supposed_count(intervals)), bought
 
     def _counted(
         self,
@@ -515,22 +489,3 @@ class Session:
 
 def _buy_nothing(plan: Plan) -> Answer:
     raise InvalidValue(f"{plan.question!r:.200} is not known, and nothing is bought now.")
-
-
-def _request(
-    key: str,
-    sql: str,
-    prices: Mapping[str, Number | Mapping[str, Number] | None],
-    count: int | None,
-) -> Request:
-    options = {} if count is None else {"count": str(count)}
-    for name, price in prices.items():
-        if isinstance(price, Mapping):
-            options |= {f"{name} of {column}": _exact(each) for column, each in price.items()}
-        elif price is not None:
-            options[name] = _exact(price)
-    return Request.of(key, sql, options)
-
-
-def _exact(number: Number) -> str:
-    return str(rational(number))

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from discreet.curator.question import TERMS
+
 __all__ = [
     "AccountForm",
     "AuditForm",
@@ -23,17 +25,6 @@ _Error = _Price | dict[_Name, _Price] | None
 _Count = Annotated[int, Field(ge=1, le=10**12)] | None
 _Limit = Annotated[int, Field(ge=1, le=10**9)] | None
 _Sql = Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
-
-
-_WORDS = (
-    "epsilon",
-    "rho",
-    "error",
-    "count",
-    "delta",
-    "max_groups_contributed",
-    "max_rows_contributed",
-)
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
@@ -74,7 +65,6 @@ class QueryForm(BaseModel):
     delta: _Delta | None = None
     max_groups_contributed: _Limit = None
     max_rows_contributed: _Limit = None
-
     key: Annotated[str, StringConstraints(min_length=1, max_length=128)] | None = None
     wait: bool = True
 
@@ -163,4 +153,4 @@ def prices_of(form: QuestionForm | QueryForm) -> dict[str, Any]:
     >>> made["epsilon"], made["rho"], made["max_rows_contributed"]
     (0.5, None, 2)
     """
-    return {name: getattr(form, name) for name in _WORDS}
+    return {name: getattr(form, name) for name in TERMS}
