@@ -20,8 +20,8 @@ from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import system
+from discreet.plan.parts.candidates import Way
 from discreet.plan.pipeline import Draft, Plan, plan
-from discreet.plan.rules.candidates import Way
 from discreet.query.parse import parse
 from discreet.robust import (
     BoundedEdges,

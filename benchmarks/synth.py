@@ -33,7 +33,7 @@ from discreet.loss import Sensitivity
 from discreet.noise.bits import system
 from discreet.release.synth.aim import develop
 from discreet.release.synth.domain import Attribute
-from discreet.release.synth.model.fitted import Synthetic, draw_evenly, draw_independently
+from discreet.release.synth.fitted import Synthetic, draw_evenly, draw_independently
 from discreet.release.synth.rounds import Cells, Noisy, Step
 from discreet.release.synth.schedule import schedule
 from discreet.release.synth.stages import Stages

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.audit.blackbox import audit
 from discreet.loss import Pure, Relation
+from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.candidates import Way
-from discreet.plan.rules.smoothed import Smoothed
 from discreet.query.parse import parse
 from discreet.robust.smooth.growth import smooth_bound
 from discreet.schema.column import Column

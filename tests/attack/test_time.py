@@ -18,7 +18,7 @@ from discreet.curator.runs.pacing import Grid, Late, SystemClock
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.noise import bits
 from discreet.noise.bits import SystemBits, system
-from discreet.plan.rules.patience import GRID_SECONDS
+from discreet.plan.parts.patience import GRID_SECONDS
 from support.clocks import InstantClock
 from support.vaults import curator_of, people
 

@@ -13,10 +13,10 @@ import sqlglot
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.pipeline import Plan
+from discreet.plan.rules.rollups import kept_tables
 from discreet.plan.sql import calendar
-from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.dialects import dialect_of
 from discreet.plan.sql.preparation.statement import lattice_rows
-from discreet.plan.sql.rollups import kept_tables
 from discreet.query.algebra import Statistic
 from discreet.query.parse import parse
 from discreet.query.readers import dates, values

@@ -13,7 +13,7 @@ from discreet.curator.curator import Curator
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.postgresql.engine import PostgreSQL
 from discreet.errors import Unavailable
-from discreet.plan.rules.patience import ENGINE_SECONDS
+from discreet.plan.parts.patience import ENGINE_SECONDS
 from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from support.clocks import InstantClock

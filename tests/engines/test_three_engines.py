@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.plan.sql import calendar
-from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.dialects import dialect_of
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import (

@@ -8,8 +8,7 @@ import pytest
 
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.sql import dialect as dialects
-from discreet.plan.sql.dialects.form import joined
-from discreet.plan.sql.dialects.spark import SPARK
+from discreet.plan.sql.dialects import SPARK, joined
 from support import work
 from support.fit import rejects
 

@@ -18,7 +18,7 @@ from discreet.engines.files.preview import preview
 from discreet.engines.files.sources import relation
 from discreet.engines.origins import Origin
 from discreet.errors import SchemaError, Unavailable
-from discreet.plan.rules.patience import ENGINE_SECONDS
+from discreet.plan.parts.patience import ENGINE_SECONDS
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.schema.column import Column
 from discreet.schema.format import Format

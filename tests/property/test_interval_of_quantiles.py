@@ -16,9 +16,9 @@ from discreet.curator.answer import Answer
 from discreet.curator.noising import noised
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
+from discreet.plan.parts.candidates import Way
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.released import Released
-from discreet.plan.rules.candidates import Way
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

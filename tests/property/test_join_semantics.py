@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.pipeline import read
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.released import Released
+from discreet.plan.rules.read import read
 from discreet.query.algebra import Options
 from discreet.query.parse import parse
 from discreet.schema.column import Column

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import Relation
-from discreet.plan import pipeline as draft_rules
-from discreet.plan.pipeline import read
 from discreet.plan.rules import derived, sources
+from discreet.plan.rules import read as read_rule
+from discreet.plan.rules.read import read
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -180,7 +180,7 @@ PLANTED = {
         _of_one_row,
     ),
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) MEDIAN(n) AS m FROM visits": (
-        draft_rules,
+        read_rule,
         "limited_rows",
         _unlimited,
     ),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import Relation
-from discreet.plan.rules.measures import Estimator
+from discreet.plan.parts.measures import Estimator
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

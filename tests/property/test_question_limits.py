@@ -11,7 +11,7 @@ import pytest
 
 from discreet.loss import Relation
 from discreet.plan.pipeline import Plan
-from discreet.plan.sql import emit
+from discreet.plan.rules import emit
 from discreet.query.parse import parse
 from discreet.query.statement.options import with_limits
 from discreet.schema.column import Column

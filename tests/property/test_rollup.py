@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.sql.rollups import kept_tables, small_keys
+from discreet.plan.rules.rollups import kept_tables, small_keys
 from discreet.query.algebra import Aggregate, Field, Key, Output, Query, Scan, Statistic
 from discreet.schema import Column, Table
 from support.plan_cases import LIMIT, Bench, exact_of, queries, raw_rows, tables

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.loss import Pure, Relation
-from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.robust.smooth import quantile
 from discreet.robust.smooth.quantile import SmoothQuantile
 

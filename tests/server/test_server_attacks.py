@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from discreet.errors import InvalidValue
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
-from discreet.server.pages.numbers import number_of
+from discreet.server.pages.shared import number_of
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 MONITOR = {"name": "service", "sql": SQL, "threshold": 30, "epsilon": 0.5}

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import discreet
-from discreet.plan.results.notes import Note
+from discreet.plan.parts.remarks import Note
 from discreet.server.logins import COOKIE
 from support.command_line import run
 from support.server_house import house_of, listening

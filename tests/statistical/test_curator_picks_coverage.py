@@ -13,9 +13,9 @@ import pytest
 from discreet.curator.noising import noised
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.noise.bits import system
+from discreet.plan.parts.candidates import chooser
+from discreet.plan.parts.price import shared
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.candidates import chooser
-from discreet.plan.rules.price import shared
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

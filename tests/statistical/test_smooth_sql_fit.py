@@ -10,8 +10,8 @@ import pytest
 from discreet.curator.noising import noised
 from discreet.loss import Pure, Relation
 from discreet.noise.bits import system
-from discreet.plan.rules.candidates import Way
-from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.robust.smooth.growth import smooth_bound
 from discreet.robust.smooth.quantile import SmoothQuantile
 from support.fit import check_fit, rejects

@@ -13,7 +13,7 @@ from discreet.engines.postgresql.engine import PostgreSQL
 from discreet.engines.spark.engine import Spark
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, Plan, plan
-from discreet.plan.sql.dialect import dialect_of
+from discreet.plan.sql.dialects import dialect_of
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.algebra import Query
 from discreet.schema.table import Table

@@ -13,8 +13,8 @@ from discreet.curator.noising import noised
 from discreet.estimates.median import smooth_median
 from discreet.loss import Pure
 from discreet.noise.bits import system
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.pipeline import Plan
-from discreet.plan.rules.smoothed import Smoothed
 from support.wages import wages_of
 
 UPPER, ROWS_PER_PERSON, EPSILON = 1000, 50, 1

@@ -16,12 +16,14 @@ import numpy as np
 
 from discreet.curator.noising import _histograms, _measures, _named, _sums
 from discreet.loss import ZCDP, Pure
-from discreet.plan.pipeline import Draft, Plan, plan, read, resolve
+from discreet.plan.parts.candidates import Pick, fraction_of
+from discreet.plan.parts.measures import Chosen, Estimator
+from discreet.plan.parts.pairs import PAIRED
+from discreet.plan.pipeline import Draft, Plan, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.released import Released
-from discreet.plan.rules.candidates import Pick, fraction_of
-from discreet.plan.rules.measures import Chosen, Estimator
-from discreet.plan.rules.pairs import PAIRED
+from discreet.plan.rules.groups import resolve
+from discreet.plan.rules.read import read
 from discreet.query.algebra import Aggregate, Expression, Statistic
 from discreet.query.parse import parse
 from support.oracle_cases import Asked, Case

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from discreet.plan.sql.dialects.postgresql import POSTGRESQL
+from discreet.plan.sql.dialects import POSTGRESQL
 from support.unit_values import SPELLINGS, column
 
 CITEXT = """

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
     from discreet.curator.curator import Curator
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.curator.curator import Curator
+    from discreet.curator.session import Session
+
 __all__ = [
     "Delta",
     "Epsilon",
@@ -36,6 +42,7 @@ __all__ = [
     "new_console",
     "number",
     "print_json",
+    "publishing_session",
     "refusing",
     "telling",
     "vault",
@@ -281,3 +288,22 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
             raise typer.Exit(2) from None
 
     return guarded
+
+
+def publishing_session(curator: "Curator", table: str, analyst: str | None) -> "Session":
+    """The analyst's session; without one, that of a publisher, who is granted all there is.
+
+    Privacy: none (touches no data); every charge also goes to the population's budget.
+    """
+    from discreet.ledger.account import Holder
+    from discreet.schema.table import table_named
+
+    population = table_named(curator.tables, table).population
+    if analyst is not None:
+        return curator.session(analyst)
+    publisher = f"publisher-{population}"
+    known = {(account.holder, account.name) for account in curator.ledger.accounts()}
+    if (Holder.ANALYST, publisher) not in known:
+        budget = curator.ledger.account(Holder.POPULATION, population).budget
+        curator.grant(publisher, epsilon=budget.epsilon, delta=budget.delta)
+    return curator.session(publisher)

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from discreet.curator.answer_rows import Shown, off_text, plain_table, shown_columns
 from discreet.drawing.chart import MOST_BARS, bars, printable, svg
 from discreet.errors import DiscreetError, InvalidValue, counted
+from discreet.plan.parts.keys import Label
+from discreet.plan.parts.measures import Chosen
+from discreet.plan.parts.remarks import Note
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import (
     Bucket,
@@ -28,10 +31,7 @@ from discreet.plan.results.evaluate import (
     simple_measure,
     values_of,
 )
-from discreet.plan.results.notes import Note
 from discreet.plan.results.released import Released
-from discreet.plan.rules.keys import Label
-from discreet.plan.rules.measures import Chosen
 from discreet.query.algebra import IntervalEnd
 from discreet.query.readers.naming import free_name
 from discreet.rationals import Number

@@ -9,8 +9,9 @@ from typing import Any
 
 from discreet.curator.answer import Answer
 from discreet.errors import InvalidValue, UnsafeQuery
-from discreet.plan.results.notes import Note, table_notes
-from discreet.plan.rules.price import Noise
+from discreet.plan.parts.price import Noise
+from discreet.plan.parts.remarks import Note
+from discreet.plan.results.notes import table_notes
 from discreet.query.readers.naming import free_name
 from discreet.rationals import Number, positive
 from discreet.schema.column import Column

@@ -15,8 +15,8 @@ from discreet.ledger.account import Holder
 from discreet.ledger.floor import DEFAULT_FLOOR, PriceFloor
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.vault import Vault, folder_of
+from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Plan
-from discreet.plan.rules.patience import GRID_SECONDS
 from discreet.rationals import Number
 from discreet.schema.column import whole
 from discreet.schema.names import spelt_as

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.bits import BitSource
+from discreet.plan.parts.candidates import Choice, Pick
+from discreet.plan.parts.keys import Code
+from discreet.plan.parts.selection import Kept, Leading, Selection
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.released import Released
-from discreet.plan.rules.candidates import Choice, Pick
-from discreet.plan.rules.keys import Code
-from discreet.plan.rules.selection import Kept, Leading, Selection
 
 __all__ = ["exact_cells", "exact_measures", "noised"]
 

@@ -6,7 +6,7 @@ from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account
 from discreet.loss import ZCDP, Pure
-from discreet.plan.rules.price import Price
+from discreet.plan.parts.price import Price
 from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 

@@ -29,8 +29,8 @@ from discreet.ledger.entry import Receipt
 from discreet.ledger.states import Change, States
 from discreet.loss import Loss, Pure
 from discreet.noise.bits import BitSource
+from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import Plan, plan
-from discreet.plan.rules.price import Price
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number
 

@@ -16,16 +16,16 @@ from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
+from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.keys import Domain
+from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.results.explain import cost_of, noise_of
 from discreet.plan.results.released import Released
-from discreet.plan.results.target import counting
-from discreet.plan.rules.candidates import Way
-from discreet.plan.rules.keys import Domain
-from discreet.plan.rules.price import Price
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.sql import calendar
 from discreet.plan.sql.expressions import bounded, scope
+from discreet.plan.target import counting
 from discreet.query.algebra import DateTrunc
 from discreet.query.identity import QUERY_FORMS
 from discreet.query.parse import parse

@@ -16,7 +16,6 @@ from discreet.curator.replay import recall, release_key
 from discreet.curator.running import data_versions, paying, read_tables, run_plan
 from discreet.curator.runs.pacing import Grid
 from discreet.curator.snapshot import tables_of
-from discreet.curator.tables.units import integer_units
 from discreet.curator.tables.warehouse import Warehouse
 from discreet.errors import (
     DiscreetError,
@@ -35,8 +34,11 @@ from discreet.ledger.requests import Request, unanswered_text
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
+from discreet.plan.parts.patience import GRID_SECONDS
+from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
-from discreet.plan.results.target import (
+from discreet.plan.rules.sources import MOST_ROWS
+from discreet.plan.target import (
     COUNTED,
     checked_count,
     count_behind,
@@ -44,9 +46,6 @@ from discreet.plan.results.target import (
     supposed_count,
     worth_reusing,
 )
-from discreet.plan.rules.patience import GRID_SECONDS
-from discreet.plan.rules.price import Price
-from discreet.plan.rules.sources import MOST_ROWS
 from discreet.query.algebra import Query
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.statement.relations import scans
@@ -170,7 +169,7 @@ class Session:
             query = self._warehouse.questions.read(sql, tables, analyst=self.name)
             (table, relation), *others = read_tables(self._warehouse, query.tables)
             kept = self._warehouse.kept(table.name)
-            integers = integer_units(self._warehouse, query.tables)
+            integers = self._warehouse.integer_units(query.tables)
             dialect = self._warehouse.dialect(query.tables[0])
             seconds = self._seconds(query)
         analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
@@ -437,7 +436,7 @@ class Session:
             kept=self._warehouse.kept(table.name),
             limit=limit,
             others=tuple(others),
-            integer_units=integer_units(self._warehouse, names),
+            integer_units=self._warehouse.integer_units(names),
             dialect=self._warehouse.dialect(table.name),
             engine_seconds=self._seconds(plan.query),
             grid_seconds=self._grid_seconds,

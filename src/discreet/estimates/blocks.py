@@ -18,8 +18,7 @@ from discreet.ledger.entry import Receipt
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import table_notes
-from discreet.plan.sql.dialect import dialect_of
-from discreet.plan.sql.dialects.form import Dialect
+from discreet.plan.sql.dialects import Dialect, dialect_of
 from discreet.robust.blocks.blocks import SampleAndAggregate
 from discreet.robust.blocks.summaries import Summary
 from discreet.robust.tested.outcome import Outcome

@@ -12,8 +12,8 @@ from discreet.curator.programs import Exact, planned
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, SchemaError, UnsafeQuery, with_article
 from discreet.loss import Relation
+from discreet.plan.parts.candidates import width_of
 from discreet.plan.pipeline import Plan
-from discreet.plan.rules.candidates import width_of
 from discreet.schema.column import Column
 from discreet.schema.names import sql_name
 from discreet.schema.table import table_named

@@ -11,9 +11,9 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.estimates.columns import another_question, axis_of, column_of, values_of
 from discreet.estimates.program import Estimated, proposed
+from discreet.plan.parts.candidates import Way
 from discreet.plan.pipeline import plan
-from discreet.plan.results.target import checked_count
-from discreet.plan.rules.candidates import Way
+from discreet.plan.target import checked_count
 from discreet.rationals import Number, rational
 from discreet.robust.tested.outcome import Outcome
 from discreet.robust.tested.reaches import QuantileReach

@@ -18,7 +18,8 @@ from discreet.estimates.columns import Values, rows_of
 from discreet.ledger.entry import Receipt
 from discreet.loss import Loss, Relation
 from discreet.noise.bits import BitSource
-from discreet.plan.results.notes import Note, cuts_of
+from discreet.plan.parts.remarks import Note
+from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.propose import ProposeTestRelease, ReachQuery

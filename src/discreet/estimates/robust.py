@@ -10,7 +10,7 @@ from discreet.curator.session import Session
 from discreet.estimates.columns import counts_of, rows_of, values_of
 from discreet.estimates.program import Estimated, named, performed, proposed, terms
 from discreet.noise.bits import BitSource
-from discreet.plan.rules.keys import Label
+from discreet.plan.parts.keys import Label
 from discreet.rationals import Number, rational
 from discreet.robust.moments.location import Location
 from discreet.robust.tested.outcome import Outcome

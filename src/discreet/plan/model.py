@@ -2,24 +2,21 @@
 Two types, so that a plan without a mechanism cannot exist. Nothing here touches data.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from discreet.plan.rules.candidates import Choice, Pick, Way
-from discreet.plan.rules.keys import Domain, groups
-from discreet.plan.rules.measures import Chosen, Contribution, Estimator, Measure
-from discreet.plan.rules.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
-from discreet.plan.rules.price import Noise, Price
-from discreet.plan.rules.selection import Ranking, Selection
+from discreet.plan.parts.candidates import Choice, Pick, Way
+from discreet.plan.parts.keys import Domain, groups
+from discreet.plan.parts.measures import Chosen, Contribution, Estimator, Measure
+from discreet.plan.parts.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
+from discreet.plan.parts.price import Noise, Price
+from discreet.plan.parts.remarks import Note, Suggestion
+from discreet.plan.parts.selection import Ranking, Selection
 from discreet.query.algebra import Aggregate, Query
 from discreet.schema.table import Table
 
-if TYPE_CHECKING:
-    from discreet.plan.results.notes import Note
-    from discreet.plan.results.suggest import Suggestion
-
-__all__ = ["Draft", "GROUP_LIMIT", "Plan"]
+__all__ = ["Draft", "GROUP_LIMIT", "Plan", "Views"]
 
 GROUP_LIMIT = 100_000
 """How many public groups one question may have."""
@@ -69,35 +66,28 @@ class Plan:
     work: int
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
     grid_seconds: Fraction = GRID_SECONDS
+    views: "Views" = field(compare=False)
 
     def __repr__(self) -> str:
-        from discreet.plan.results.explain import summary_of
-
-        return summary_of(self)
+        return self.views.summary(self)
 
     @property
     def error(self) -> dict[str, float | None]:
         """The 95% half-width of every column; None where it depends on a secret count."""
-        from discreet.plan.results.explain import error_of
-
-        return error_of(self)
+        return self.views.error(self)
 
     @property
-    def notes(self) -> "tuple[Note, ...]":
+    def notes(self) -> tuple[Note, ...]:
         """What the answer will leave out and bound, and what its intervals will be about."""
-        from discreet.plan.results.notes import notes_of
-
-        return notes_of(self)
+        return self.views.notes(self)
 
     @property
-    def suggestions(self) -> "tuple[Suggestion, ...]":
+    def suggestions(self) -> tuple[Suggestion, ...]:
         """Lower limits on what one unit contributes that would at least halve the noise.
 
         Privacy: none (touches no data): from the schema and the question alone.
         """
-        from discreet.plan.results.suggest import suggestions
-
-        return suggestions(self)
+        return self.views.suggestions(self)
 
     @property
     def working_seconds(self) -> Fraction:
@@ -105,7 +95,16 @@ class Plan:
 
         Privacy: none (touches no data): from the plan and declared facts.
         """
-        return working_seconds(self)
+        return working_seconds(
+            query=self.query,
+            tables=self.tables,
+            domains=self.domains,
+            measures=len(self.measures),
+            picks=self.picks,
+            sql=self.sql,
+            work=self.work,
+            engine_seconds=self.engine_seconds,
+        )
 
     @property
     def answer_seconds(self) -> Fraction:
@@ -119,6 +118,20 @@ class Plan:
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The engine codes of every public group, in order; none while keys are private."""
         return groups(self.domains, limit=self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What can be told from a plan's fields, and how its question is planned with another limit.
+
+    The pipeline hands these functions to every plan, so that they may know plans.
+    """
+
+    error: Callable[[Plan], dict[str, float | None]]
+    notes: Callable[[Plan], tuple[Note, ...]]
+    suggestions: Callable[[Plan], tuple[Suggestion, ...]]
+    summary: Callable[[Plan], str]
+    replan: "Callable[[Draft], Plan]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

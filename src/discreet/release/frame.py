@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from discreet.curator.programs import Exact, planned
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
+from discreet.plan.parts.keys import Label, label
 from discreet.plan.pipeline import Plan
-from discreet.plan.rules.keys import Label, label
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.release.tables.allocation import Unit
 from discreet.release.texts import Texts

@@ -13,8 +13,8 @@ from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, describe_loss
 from discreet.ledger.history import Adopted, Charged
 from discreet.loss import ZCDP, Loss, Pure
+from discreet.plan.parts.remarks import Note
 from discreet.plan.results.explain import cost_of
-from discreet.plan.results.notes import Note
 
 __all__ = [
     "account_values",

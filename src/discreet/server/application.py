@@ -23,7 +23,8 @@ from discreet.server.pages.custodian import custodian_pages
 from discreet.server.pages.register import register_pages
 from discreet.server.pages.service import service_pages
 from discreet.server.pages.shared import login_pages
-from discreet.server.problems import KINDS, register_problems
+from discreet.server.problems import KINDS
+from discreet.server.refusals import register_problems
 from discreet.server.settings import Settings
 
 __all__ = ["application"]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from discreet.curator.answer import Answer
 from discreet.errors import Unavailable
-from discreet.plan.results.notes import Note
+from discreet.plan.parts.remarks import Note
 from discreet.query.readers.naming import free_name
 
 __all__ = ["attachment", "csv_of", "notebook_of", "picture_of"]

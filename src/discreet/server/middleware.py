@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.context import Desk
-from discreet.server.problems import BODY, Problem, answer_problem
+from discreet.server.problems import BODY, Problem
+from discreet.server.refusals import answer_problem
 
 __all__ = ["HEADERS", "LOGGER", "Shield", "metrics_text"]
 

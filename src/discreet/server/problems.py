@@ -4,26 +4,10 @@ and says of what is forbidden and of what is absent the same words.
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-from fastapi import Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from discreet.errors import (
-    BudgetExceeded,
-    DiscreetError,
-    InvalidValue,
-    QuotaExceeded,
-    Unanswered,
-    Unavailable,
-    UnprovableRequest,
-    UnsafeQuery,
-)
-from discreet.report.words import refusal_text
-
-__all__ = ["BODY", "KINDS", "Problem", "answer_problem", "problem_response", "register_problems"]
+__all__ = ["BODY", "KINDS", "Problem", "problem_response"]
 
 BODY = "discreet.body"
 """Where a request's scope keeps its body, for a page that shows it again."""
@@ -50,20 +34,6 @@ KINDS: Mapping[str, tuple[int, str]] = {
 }
 """Every type of problem with its status and title."""
 
-_OF_ERRORS: tuple[tuple[type[DiscreetError], str], ...] = (
-    (InvalidValue, "invalid-value"),
-    (UnsafeQuery, "unsafe-query"),
-    (UnprovableRequest, "unprovable-request"),
-    (QuotaExceeded, "quota-exceeded"),
-    (BudgetExceeded, "budget-exceeded"),
-    (Unanswered, "unanswered"),
-    (Unavailable, "unavailable"),
-)
-_CUSTODIANS = ("/api/v1/custodian/", "/custodian")
-_OF_STATUS = {
-    401: "not-signed-in", 404: "not-found", 405: "method-not-allowed", 413: "too-large"
-}  # fmt: skip
-
 
 class Problem(Exception):
     """A refusal with one of the types of `KINDS`.
@@ -77,15 +47,6 @@ class Problem(Exception):
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.retry_seconds = retry_seconds
-
-
-def answer_problem(request: Request, problem: Problem) -> Response:
-    """A refusal: a document for programs, a page for people."""
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        return problem_response(problem)
-    from discreet.server.pages.shared import problem_page
-
-    return problem_page(request, problem)
 
 
 def problem_response(problem: Problem) -> Response:
@@ -107,46 +68,4 @@ def problem_response(problem: Problem) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(
         json.dumps(body), problem.status, headers, media_type="application/problem+json"
-    )
-
-
-def register_problems(app: Any) -> None:
-    """Let an application answer every refusal with a problem document.
-
-    Privacy: none (touches no data); a failure nobody foresaw says nothing about itself.
-    """
-    app.add_exception_handler(Problem, answer_problem)
-    app.add_exception_handler(DiscreetError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unforeseen)
-
-
-def _refused(request: Request, error: DiscreetError) -> Response:
-    kind = next(name for cause, name in _OF_ERRORS if isinstance(error, cause))
-    retry = 5 if kind == "unavailable" else None
-    custodians = request.url.path.startswith(_CUSTODIANS)
-    text = refusal_text(error) if custodians else request.app.state.desk.told(error)
-    return answer_problem(request, Problem(kind, text, retry_seconds=retry))
-
-
-def _invalid(request: Request, error: RequestValidationError) -> Response:
-    found = error.errors()[0]
-    where = ".".join(str(part) for part in found["loc"][1:]) or "the body"
-    return answer_problem(request, Problem("invalid-value", f"{where}: {found['msg']}."))
-
-
-def _plain(request: Request, error: HTTPException) -> Response:
-    kind = _OF_STATUS.get(error.status_code, "invalid-value")
-    made = answer_problem(request, Problem(kind))
-    if error.headers and "allow" in {name.lower() for name in error.headers}:
-        made.headers["Allow"] = next(
-            value for name, value in error.headers.items() if name.lower() == "allow"
-        )
-    return made
-
-
-def _unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)
-    return answer_problem(
-        request, Problem("unavailable", "Something failed here; the custodian knows.")
     )

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
-from discreet.plan.results.target import supposed_count, worth_reusing
+from discreet.plan.target import supposed_count, worth_reusing
 from support.vaults import curator_of, people
 
 AVERAGE = "SELECT AVG(age) AS a FROM visits"

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.drawing.chart import MOST_BARS, printable
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest, UnsafeQuery
-from discreet.plan.rules.selection import Kept, Shown
+from discreet.plan.parts.selection import Kept, Shown
 from support.trips import CITIES, PURE, WITH_DELTA, riders, trips_of
 
 UNITS = "SELECT city, COUNT(DISTINCT rider) AS n FROM trips GROUP BY city"

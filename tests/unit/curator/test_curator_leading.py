@@ -4,7 +4,7 @@ import pytest
 
 from discreet.curator.running import run_plan
 from discreet.noise.bits import SeededBits
-from discreet.plan.rules.selection import Leading
+from discreet.plan.parts.selection import Leading
 from support.trips import PURE, WITH_DELTA, riders, trips_of
 
 ORDER = "GROUP BY day ORDER BY COUNT(DISTINCT rider) DESC LIMIT 3"

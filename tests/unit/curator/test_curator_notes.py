@@ -19,9 +19,10 @@ from discreet.curator.curator import Curator
 from discreet.curator.replay import from_facts, public_facts
 from discreet.errors import DiscreetError
 from discreet.loss import ZCDP
+from discreet.plan.parts.remarks import Note
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.explain import warnings_of
-from discreet.plan.results.notes import Note, notes_of
+from discreet.plan.results.notes import notes_of
 from discreet.query.algebra import Scan
 from discreet.query.parse import parse
 from discreet.report.values import answer_values

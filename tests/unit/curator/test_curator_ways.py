@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.estimates.median import median, smooth_median
 from discreet.ledger.account import Holder
 from discreet.loss import Pure
-from discreet.plan.rules.candidates import Way
+from discreet.plan.parts.candidates import Way
 from discreet.report.tables import answer_table, plan_table
 from discreet.report.values import answer_values
 from support.wages import UPPER, wages_of

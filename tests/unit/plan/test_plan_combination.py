@@ -15,12 +15,12 @@ from discreet.loss import ZCDP, Pure
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.combinations.sums import sum_error
+from discreet.plan.parts.measures import Estimator
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, explained
 from discreet.plan.results.released import Released
-from discreet.plan.results.target import priced_for_error
-from discreet.plan.rules.measures import Estimator
+from discreet.plan.target import priced_for_error
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -10,12 +10,12 @@ import pytest
 
 from discreet.errors import UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.intervals import Estimate
+from discreet.plan.parts.intervals import Estimate
+from discreet.plan.parts.pairs import PAIRED, Axis, influence_of_pair, paired
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, warnings_of
 from discreet.plan.results.released import Released
-from discreet.plan.rules.pairs import PAIRED, Axis, influence_of_pair, paired
 from discreet.query.algebra import Aggregate, Field, Output, Query, Scan, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column

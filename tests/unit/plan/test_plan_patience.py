@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import Pure
+from discreet.plan.parts.patience import ENGINE_SECONDS
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.patience import ENGINE_SECONDS
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

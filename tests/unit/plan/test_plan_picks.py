@@ -14,9 +14,7 @@ from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
-from discreet.plan.pipeline import Draft, plan
-from discreet.plan.results.target import priced_for_error
-from discreet.plan.rules.candidates import (
+from discreet.plan.parts.candidates import (
     MOST_CELLS,
     Pick,
     choice_loss,
@@ -24,7 +22,9 @@ from discreet.plan.rules.candidates import (
     moved_counts,
     pick,
 )
-from discreet.plan.rules.measures import Contribution
+from discreet.plan.parts.measures import Contribution
+from discreet.plan.pipeline import Draft, plan
+from discreet.plan.target import priced_for_error
 from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column

@@ -16,8 +16,8 @@ from discreet.curator.noising import _selected, _sums
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.plan.parts.selection import Kept, Leading, Shown
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.rules.selection import Kept, Leading, Shown
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
 from discreet.schema.column import Column

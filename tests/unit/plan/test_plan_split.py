@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.pipeline import Draft, errors_at_price, measured, plan
+from discreet.plan.parts.split import Errors, for_targets, least_product
+from discreet.plan.pipeline import Draft, measured, plan
 from discreet.plan.results.explain import error_of
-from discreet.plan.rules.split import Errors, for_targets, least_product
+from discreet.plan.rules.mechanism import errors_at_price
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -7,10 +7,10 @@ import pytest
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.parts.price import shared, smallest_price
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.explain import error_of
-from discreet.plan.results.target import priced_for_error
-from discreet.plan.rules.price import shared, smallest_price
+from discreet.plan.target import priced_for_error
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table

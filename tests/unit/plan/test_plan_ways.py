@@ -11,13 +11,13 @@ import pytest
 
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.parts.candidates import MOST_CELLS, Way, chooser
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.pipeline import Draft, plan, remade
 from discreet.plan.results.evaluate import ranked
 from discreet.plan.results.explain import explained
-from discreet.plan.results.target import priced_for_error
-from discreet.plan.rules.candidates import MOST_CELLS, Way, chooser
 from discreet.plan.rules.quantile_method import expected_error
-from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.target import priced_for_error
 from discreet.query.parse import parse
 from discreet.robust.smooth.growth import smooth_bound
 from discreet.robust.smooth.quantile import SmoothQuantile

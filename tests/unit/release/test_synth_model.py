@@ -13,8 +13,8 @@ from discreet.errors import InvalidValue
 from discreet.linear.simplex import project_to_simplex
 from discreet.noise import SeededBits
 from discreet.release.synth.domain import Attribute, Binning, binned
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Fitted, Measured, combine, fit
-from discreet.release.synth.model.fitted import Synthetic
 from discreet.release.synth.model.folds import fold
 from discreet.release.synth.model.graphical import network
 from discreet.release.synth.model.rows import draw_rows, spread

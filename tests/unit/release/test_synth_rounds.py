@@ -17,8 +17,8 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import SeededBits, system
 from discreet.release.synth.aim import develop
 from discreet.release.synth.domain import Attribute
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.grade import grading
-from discreet.release.synth.model.fitted import Synthetic
 from discreet.release.synth.mwem import Worst, reweigh
 from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, Ones, Round, coded
 from discreet.release.synth.schedule import Schedule, schedule

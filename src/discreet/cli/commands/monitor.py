@@ -26,7 +26,7 @@ from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
-    from discreet.plan.results.notes import Note
+    from discreet.plan.parts.remarks import Note
     from discreet.streams.monitor.design import Design
     from discreet.streams.monitor.monitor import Monitor
     from discreet.streams.monitor.state import Check

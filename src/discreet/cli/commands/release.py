@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.publisher import publishing_session
 from discreet.cli.shared import (
     Json,
     VaultFolder,
@@ -15,6 +14,7 @@ from discreet.cli.shared import (
     finished,
     new_console,
     print_json,
+    publishing_session,
     refusing,
 )
 from discreet.errors import InvalidValue

@@ -19,7 +19,7 @@ from discreet.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from discreet.plan.results.notes import Note
+    from discreet.plan.parts.remarks import Note
     from discreet.streams.synopsis.snapshot import Estimate
 
 __all__ = ["register"]

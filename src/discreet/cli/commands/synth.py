@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.publisher import publishing_session
 from discreet.cli.shared import (
     Json,
     VaultFolder,
@@ -14,6 +13,7 @@ from discreet.cli.shared import (
     new_console,
     number,
     print_json,
+    publishing_session,
     refusing,
     telling,
 )

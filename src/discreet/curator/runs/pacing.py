@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from discreet.errors import InvalidValue
-from discreet.plan.rules.patience import whole_steps
+from discreet.plan.parts.patience import whole_steps
 from discreet.rationals import Number, positive
 
 __all__ = ["Clock", "Grid", "Late", "SystemClock"]

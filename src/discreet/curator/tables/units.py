@@ -4,7 +4,6 @@ a value.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from discreet.engines.origins import Origin
 from discreet.errors import Unavailable
@@ -12,10 +11,7 @@ from discreet.ledger.catalogue import Registration
 from discreet.plan.sql.preparation.statement import source_column
 from discreet.schema.table import Table
 
-if TYPE_CHECKING:
-    from discreet.curator.tables.warehouse import Warehouse
-
-__all__ = ["check_units", "integer_units", "unit_mark"]
+__all__ = ["check_units", "has_integer_units", "unit_mark"]
 
 _MARK = "-integers"  # of a file's name, whose first part has no hyphen
 _TEXTS = "-texts"
@@ -60,17 +56,8 @@ def check_units(known: Registration, table: Table) -> None:
     )
 
 
-def integer_units(warehouse: "Warehouse", names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of several tables whose unit their engine holds as an integer; none for one alone."""
-    if len(names) == 1:
-        return ()
-    tables = warehouse.tables()
-    return tuple(name for name in names if _mark(warehouse.current(name), tables[name]))
-
-
-def _mark(known: Registration, table: Table) -> str:
+def has_integer_units(known: Registration, table: Table) -> bool:
+    """Whether a table's engine holds its unit as an integer."""
     if known.prepared is not None:
-        return _MARK if f"{_MARK}." in known.prepared else ""
-    if table.source is None:
-        return ""
-    return _MARK if unit_mark(table, Origin.of(table.source).types()) == _MARK else ""
+        return f"{_MARK}." in known.prepared
+    return table.source is not None and unit_mark(table, Origin.of(table.source).types()) == _MARK

@@ -21,7 +21,7 @@ from discreet.curator.tables.guarantee import check_same_guarantee
 from discreet.curator.tables.identity import frame_identity, identity_of, refuse_vaults
 from discreet.curator.tables.intake import Intake, SourceReport, take_in, take_in_place
 from discreet.curator.tables.joined_tables import Holding, open_together, relations_together
-from discreet.curator.tables.units import check_units, unit_mark
+from discreet.curator.tables.units import check_units, has_integer_units, unit_mark
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.preparation import TABLE, prepare, write_frame
 from discreet.engines.duckdb.sealing import SEALED, Seal, refuse_frame
@@ -30,9 +30,9 @@ from discreet.engines.protocol import Engine
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 from discreet.ledger.catalogue import Identity, Registration
 from discreet.ledger.vault import Vault
-from discreet.plan.rules.patience import ENGINE_SECONDS
+from discreet.plan.parts.patience import ENGINE_SECONDS
+from discreet.plan.rules.rollups import TOTALS, kept_tables
 from discreet.plan.sql.preparation.statement import clamp_counts, lattice_rows, prepared_rows
-from discreet.plan.sql.rollups import TOTALS, kept_tables
 from discreet.rationals import Number
 from discreet.schema.table import Table
 from discreet.schema.toml.read import read_schema
@@ -290,6 +290,13 @@ class Warehouse:
         if known.schema not in self._schemas:
             self._schemas[known.schema] = Table.from_json(known.schema)
         return self._schemas[known.schema]
+
+    def integer_units(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of several tables whose unit their engine holds as an integer; none for one."""
+        if len(names) == 1:
+            return ()
+        tables = self.tables()
+        return tuple(name for name in names if has_integer_units(self.current(name), tables[name]))
 
     def current(self, name: str) -> Registration:
         """A table's registration; refused while its source has changed.

@@ -15,7 +15,17 @@ from discreet.ledger.store.connection import Connection, Rows
 from discreet.ledger.store.place import Anchor
 from discreet.ledger.verification import Broken, Replay
 
-__all__ = ["Chain", "Halted", "Seal", "Tail", "digest", "row_kinds", "rows_of", "vault_digest"]
+__all__ = [
+    "Chain",
+    "Halted",
+    "Seal",
+    "Tail",
+    "digest",
+    "row_kinds",
+    "row_of",
+    "rows_of",
+    "vault_digest",
+]
 
 _ENTRY = "sequence, time, act, population, analyst, event, memo, previous, hash"
 _ROWS = {  # what is sealed: the rows of a kind, named by their first column

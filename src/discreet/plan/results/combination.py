@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.mechanisms.combinations.sums import sum_error
-from discreet.plan.pipeline import Plan
-from discreet.plan.rules.measures import Chosen
+from discreet.plan.model import Plan
+from discreet.plan.parts.measures import Chosen
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Literal
 from discreet.rationals import Number
 

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.intervals import (
+from discreet.plan.model import Plan
+from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.intervals import (
     Estimate,
     at_least,
     box,
@@ -24,13 +26,11 @@ from discreet.plan.intervals import (
     quotient,
     square,
 )
-from discreet.plan.pipeline import Plan
+from discreet.plan.parts.keys import Label
+from discreet.plan.parts.measures import Chosen, Estimator
+from discreet.plan.parts.pairs import paired
 from discreet.plan.results.combination import combination
 from discreet.plan.results.released import Released
-from discreet.plan.rules.candidates import Way
-from discreet.plan.rules.keys import Label
-from discreet.plan.rules.measures import Chosen, Estimator
-from discreet.plan.rules.pairs import paired
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,

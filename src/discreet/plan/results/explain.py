@@ -14,18 +14,18 @@ from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
-from discreet.plan.pipeline import Plan
+from discreet.plan.model import Plan
+from discreet.plan.parts.aggregates import ordering
+from discreet.plan.parts.candidates import Choice, Way
+from discreet.plan.parts.measures import Estimator
+from discreet.plan.parts.pairs import VARYING, error_of_pair
+from discreet.plan.parts.price import Noise, Price
+from discreet.plan.parts.selection import Kept, Leading, Selection, Shown
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
 from discreet.plan.results.evaluate import picked, ranked, ranks_off, simple_measure
 from discreet.plan.results.notes import notes_of
-from discreet.plan.rules.aggregates import ordering
-from discreet.plan.rules.candidates import Choice, Way
-from discreet.plan.rules.measures import Estimator
-from discreet.plan.rules.pairs import VARYING, error_of_pair
-from discreet.plan.rules.price import Noise, Price
 from discreet.plan.rules.quantile_method import expected_error, forms
-from discreet.plan.rules.selection import Kept, Leading, Selection, Shown
-from discreet.plan.rules.smoothed import Smoothed
 from discreet.query.algebra import Expression, Statistic
 from discreet.rationals import ceil_decimal
 

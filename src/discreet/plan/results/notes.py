@@ -5,16 +5,17 @@ depends on data, so it is a question of its own, which a note offers to ask.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.pipeline import Plan
+from discreet.plan.model import Plan
+from discreet.plan.parts.aggregates import aggregates_of
+from discreet.plan.parts.candidates import Choice, Pick, Way
+from discreet.plan.parts.remarks import Note
+from discreet.plan.parts.selection import Kept, Shown
+from discreet.plan.parts.uses import columns_read, fields_of
 from discreet.plan.results.evaluate import picked
-from discreet.plan.rules.aggregates import aggregates_of
-from discreet.plan.rules.candidates import Choice, Pick, Way
-from discreet.plan.rules.selection import Kept, Shown
-from discreet.plan.rules.uses import columns_read, fields_of
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import (
     Case,
@@ -40,26 +41,11 @@ from discreet.schema.column import AS_NULL, Column
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
-__all__ = ["Note", "cuts_of", "notes_of", "table_notes"]
+__all__ = ["cuts_of", "notes_of", "table_notes"]
 
 _LEVEL = Fraction(95, 100)
 _TOGETHER = 8  # columns in one note
 _BOUNDED = ("integer", "number", "date", "datetime")
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence about an answer; `ask` is a question, paid like any other, for how much it is.
-
-    >>> print(Note("At most 2 rows count.", "SELECT COUNT(*) AS n FROM t"))
-    At most 2 rows count. To ask how many: SELECT COUNT(*) AS n FROM t
-    """
-
-    text: str
-    ask: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.text} To ask how many: {self.ask}" if self.ask else self.text
 
 
 def notes_of(plan: Plan) -> tuple[Note, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.plan.pipeline import Plan
-from discreet.plan.rules.keys import Code, Label
+from discreet.plan.model import Plan
+from discreet.plan.parts.keys import Code, Label
 
 __all__ = ["Released"]
 

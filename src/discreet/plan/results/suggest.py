@@ -4,79 +4,22 @@ much such a limit leaves out.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
-from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.loss import ZCDP, Pure
-from discreet.plan.pipeline import Draft, Plan, plan
+from discreet.plan.model import Draft, Plan
+from discreet.plan.parts.price import Price
+from discreet.plan.parts.remarks import Suggestion
 from discreet.plan.results.explain import error_of
-from discreet.plan.rules.price import Price
 
-__all__ = ["Suggestion", "suggestions"]
+__all__ = ["suggestions"]
 
 _LEVEL = Fraction(95, 100)
 _HELPFUL = 0.5  # of the noise; what helps less is not worth what it leaves out
-_SHOWN = 3  # columns in one sentence
-_WHAT = MappingProxyType({"max_groups_contributed": "groups", "max_rows_contributed": "rows"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
-    """A limit, the errors with it and without, and how much of the noise is left.
-
-    >>> Suggestion(option="max_rows_contributed", value=2, unit="patient", most=20, share=0.1,
-    ...            before={"n": 351.0}, error={"n": 39.0}).words
-    'max_rows_contributed=2: the error of n is 39 instead of 351; it uses at most 2 of up to \
-20 rows of one patient and leaves out the rest.'
-    """
-
-    option: str
-    value: int
-    unit: str
-    most: int
-    share: float
-    before: dict[str, float | None]
-    error: dict[str, float | None]
-
-    @property
-    def words(self) -> str:
-        """The suggestion as a sentence.
-
-        >>> Suggestion(option="max_groups_contributed", value=1, unit="id", most=8, share=0.25,
-        ...            before={"a": None}, error={"a": None}).words
-        'max_groups_contributed=1: the noise is 4 times smaller; it uses at most 1 of up to 8 \
-groups of one id and leaves out the rest.'
-        """
-        known = [
-            f"of {name} is {_digits(after)} instead of {_digits(before)}"
-            for name, after in self.error.items()
-            if after is not None and (before := self.before.get(name)) is not None
-        ]
-        said = f"the noise is {1 / self.share:.3g} times smaller"
-        if known:
-            said = "the error " + ", that ".join(known[:_SHOWN])
-        return (
-            f"{self.option}={self.value}: {said}; it uses at most {self.value:,} of up to "
-            f"{self.most:,} {_WHAT[self.option]} of one {self.unit} and leaves out the rest."
-        )
-
-    def values(self) -> dict[str, Any]:
-        """The suggestion for JSON.
-
-        >>> Suggestion(option="max_rows_contributed", value=2, unit="id", most=20, share=0.1,
-        ...            before={}, error={"n": 39.0}).values()["error"]
-        {'n': 39.0}
-        """
-        return {
-            "option": self.option,
-            "value": self.value,
-            "error": dict(self.error),
-            "words": self.words,
-        }
 
 
 def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
@@ -132,7 +75,7 @@ def _planned(made: Plan, option: str, value: int) -> Plan | None:
     changed: dict[str, Any] = {option: value}
     options = replace(made.query.options, **changed)
     try:
-        return plan(
+        return made.views.replan(
             Draft(
                 query=replace(made.query, options=options),
                 table=first,
@@ -164,7 +107,3 @@ def _share(made: Plan, other: Plan) -> float:
         for before, after in zip(made.picks, other.picks, strict=True)
     ]
     return max(shares, default=1.0)
-
-
-def _digits(error: float) -> str:
-    return f"{error:,.0f}" if error >= 100 else f"{error:,.3g}"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from discreet.plan.model import Draft, Plan
-from discreet.plan.rules.candidates import MOST_CELLS, Choice, Pick, Way, chooser, pick
-from discreet.plan.rules.measures import Chosen, noticeable
-from discreet.plan.rules.price import Price
-from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.parts.candidates import MOST_CELLS, Choice, Pick, Way, chooser, pick
+from discreet.plan.parts.measures import Chosen, noticeable
+from discreet.plan.parts.price import Price
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.expressions import scope
 
 __all__ = ["decided", "expected_error", "forms"]

@@ -10,8 +10,7 @@ from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.rules.derived import Aggregated, column_of, missing_too, without_aggregates
-from discreet.plan.sql.dialect import Dialect, dialect_of
-from discreet.plan.sql.dialects.form import joined
+from discreet.plan.sql.dialects import Dialect, dialect_of, joined
 from discreet.plan.sql.expressions import Scope, bounded, condition
 from discreet.query.algebra import (
     Compare,

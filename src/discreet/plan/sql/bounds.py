@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.sql.dialect import DUCKDB, Dialect
+from discreet.plan.sql.dialects import DUCKDB, Dialect
 
 __all__ = ["Bounded", "LARGEST", "cast", "check_length", "floored"]
 

@@ -12,7 +12,7 @@ from functools import reduce
 from discreet.errors import UnsafeQuery, with_article
 from discreet.plan.sql import calendar
 from discreet.plan.sql.bounds import Bounded, cast, check_length, floored
-from discreet.plan.sql.dialect import DUCKDB, Dialect, dialect_of
+from discreet.plan.sql.dialects import DUCKDB, Dialect, dialect_of
 from discreet.plan.sql.periods import period
 from discreet.query.algebra import (
     Arithmetic,

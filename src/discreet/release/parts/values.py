@@ -15,13 +15,13 @@ from discreet.curator.programs import priced
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
+from discreet.plan.parts.aggregates import aggregates_of
+from discreet.plan.parts.candidates import Pick
+from discreet.plan.parts.measures import Chosen, noticeable
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import buckets, estimates, picked, ranks_off, values_of
 from discreet.plan.results.explain import error_of, noise_of
 from discreet.plan.results.released import Released
-from discreet.plan.rules.aggregates import aggregates_of
-from discreet.plan.rules.candidates import Pick
-from discreet.plan.rules.measures import Chosen, noticeable
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Options, Statistic
 from discreet.release.frame import Axis, Cells, Frame

@@ -18,9 +18,9 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive, sqrt_up
 from discreet.release.synth.domain import Attribute, binned
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.grade import grading
 from discreet.release.synth.model.fit import Fitted, Measured
-from discreet.release.synth.model.fitted import Synthetic
 from discreet.release.synth.model.graphical import Network, network
 from discreet.release.synth.model.junction import Clique, tree_cells
 from discreet.release.synth.one_way import estimate_counts

@@ -19,8 +19,8 @@ from discreet.noise.bits import BitSource
 from discreet.rationals import Number, positive
 from discreet.release.synth.aim import Progress, Source
 from discreet.release.synth.domain import Attribute, Binning
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Fitted, Measured
-from discreet.release.synth.model.fitted import Synthetic
 from discreet.release.synth.model.folds import expand, sum_to
 from discreet.release.synth.model.graphical import network
 from discreet.release.synth.model.junction import Clique

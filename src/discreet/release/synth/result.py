@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, Unavailable
 from discreet.noise.bits import BitSource, system
-from discreet.plan.results.notes import Note
+from discreet.plan.parts.remarks import Note
 from discreet.release.synth.columns import Field
-from discreet.release.synth.model.fitted import Synthetic
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.spread import Replicas, replicas
 
 __all__ = ["Estimate", "Synthesis"]

@@ -32,7 +32,7 @@ from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number
 from discreet.release.synth.aim import Progress, develop
 from discreet.release.synth.columns import Field, fields_of
-from discreet.release.synth.model.fitted import Synthetic
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.mwem import reweigh
 from discreet.release.synth.result import Synthesis
 from discreet.release.synth.rounds import Cells, Noisy, Step

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_gaussian
+from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Measured
-from discreet.release.synth.model.fitted import Synthetic
 
 __all__ = ["Replicas", "replicas"]
 

@@ -13,8 +13,8 @@ from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.rationals import ceil_decimal
+from discreet.release.synth.fitted import Draw, Synthetic, draw_evenly, draw_independently
 from discreet.release.synth.model.fit import Fit, fit
-from discreet.release.synth.model.fitted import Draw, Synthetic, draw_evenly, draw_independently
 from discreet.release.synth.model.junction import Clique
 from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Noise, in_steps
 
@@ -156,9 +156,9 @@ class Stages:
     def said(self) -> str:
         """Which stages are replaced, by which functions; nothing if none is.
 
-        >>> from discreet.release.synth.model.fitted import draw_independently
+        >>> from discreet.release.synth.fitted import draw_independently
         >>> Stages(draw=draw_independently).said
-        'draw = discreet.release.synth.model.fitted.draw_independently'
+        'draw = discreet.release.synth.fitted.draw_independently'
         """
         replaced = [each for each in fields(self) if getattr(self, each.name) != each.default]
         return ", ".join(f"{each.name} = {self._named(each.name)}" for each in replaced)

@@ -2,7 +2,7 @@
 common input of smooth sensitivity and of the ladder. Exact integers; shows none of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import exp_bounds
 
-__all__ = ["Growth", "Query", "SmoothBound", "per_unit", "smooth_bound"]
+__all__ = ["Growth", "Query", "SmoothBound", "largest_move", "per_unit", "smooth_bound"]
 
 _NEAR = 1e-6  # candidates this close to the largest in log size are compared exactly
 
@@ -205,3 +205,32 @@ def per_unit(rungs: NDArray[Any], *, moves: int) -> NDArray[Any]:
         return rungs
     picked: NDArray[Any] = rungs[moves - 1 :: moves] * moves
     return picked
+
+
+def largest_move(
+    value: Callable[[NDArray[np.int64]], Fraction],
+    ordered: NDArray[np.int64],
+    query: Any,
+) -> Fraction:
+    """The local sensitivity of a monotone function of sorted rows held within bounds."""
+    here = value(ordered)
+    near = _neighbours(ordered, query.lower, query.upper, query.rows_per_unit, query.relation)
+    return max((abs(value(other) - here) for other in near), default=Fraction(0))
+
+
+def _neighbours(
+    ordered: NDArray[np.int64], lower: int, upper: int, unit: int, relation: Relation
+) -> Iterator[NDArray[np.int64]]:
+    for moved in range(1, unit + 1):
+        low, high = np.full(moved, lower), np.full(moved, upper)
+        if relation is Relation.ADD_REMOVE:
+            yield np.concatenate([low, ordered])
+            yield np.concatenate([ordered, high])
+        if moved <= len(ordered):
+            without_low, without_high = ordered[moved:], ordered[: len(ordered) - moved]
+            if relation is Relation.ADD_REMOVE:
+                yield without_low
+                yield without_high
+            else:
+                yield np.concatenate([without_low, high])
+                yield np.concatenate([low, without_high])

@@ -17,8 +17,7 @@ from discreet.rationals import (
     sqrt_up,
 )
 from discreet.robust.smooth.lazy import Exponential, Magnitude, Product
-from discreet.robust.smooth.mechanism import SmoothNoise
-from discreet.robust.smooth.price import share_of
+from discreet.robust.smooth.mechanism import SmoothNoise, share_of
 
 __all__ = ["LaplaceShape", "LogNormalShape"]
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
+from discreet.errors import InvalidValue
 from discreet.loss import Loss, Relation
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, rational
 from discreet.robust.smooth.growth import Growth, Query, smooth_bound
 from discreet.robust.smooth.lazy import Magnitude, nearest_integer
 
-__all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate"]
+__all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate", "share_of"]
 
 
 class Shape(Protocol):
@@ -147,3 +148,11 @@ def estimate(
     """
     noisy = mechanism.release(query.growth(exact), bits)
     return Estimate(noisy=query.held(noisy), loss=mechanism.loss, relation=query.relation)
+
+
+def share_of(share: Number) -> Fraction:
+    """Which part of a price goes to smoothing; strictly between 0 and 1."""
+    given = rational(share, "share")
+    if not 0 < given < 1:
+        raise InvalidValue(f"share is {share}; it must lie between 0 and 1, both excluded.")
+    return given

@@ -14,8 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import Number, probability
 from discreet.robust.rows import bounds, clamped, integers, whole
-from discreet.robust.smooth.extremes import largest_move
-from discreet.robust.smooth.growth import Growth
+from discreet.robust.smooth.growth import Growth, largest_move
 
 __all__ = ["EXACT_MOVES", "SmoothQuantile"]
 

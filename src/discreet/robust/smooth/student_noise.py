@@ -19,8 +19,7 @@ from discreet.rationals import (
 )
 from discreet.robust.rows import whole
 from discreet.robust.smooth.lazy import Magnitude, Polar, Ratio
-from discreet.robust.smooth.mechanism import Shape, SmoothNoise
-from discreet.robust.smooth.price import share_of
+from discreet.robust.smooth.mechanism import Shape, SmoothNoise, share_of
 
 __all__ = ["CauchyShape", "StudentShape"]
 

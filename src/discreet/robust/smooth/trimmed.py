@@ -14,8 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.rationals import Number, probability
 from discreet.robust.rows import bounds, clamped, whole
-from discreet.robust.smooth.extremes import largest_move
-from discreet.robust.smooth.growth import Growth, per_unit
+from discreet.robust.smooth.growth import Growth, largest_move, per_unit
 from discreet.robust.smooth.quantile import EXACT_MOVES
 
 __all__ = ["SmoothTrimmedMean"]

@@ -16,7 +16,7 @@ from discreet.curator.programs import states_of
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 from discreet.ledger.account import Holder
-from discreet.plan.results.notes import Note
+from discreet.plan.parts.remarks import Note
 from discreet.report.values import note_values
 from discreet.report.words import cost_text
 from discreet.server.accounts import Identity

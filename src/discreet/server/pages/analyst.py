@@ -19,8 +19,7 @@ from discreet.plan.results.suggest import suggestions
 from discreet.report.words import cost_text, left_text, refusal_of, respelt, spent_text
 from discreet.schema.described import examples_of, table_values
 from discreet.server.exports import csv_of, notebook_of, picture_of
-from discreet.server.pages.numbers import number_of
-from discreet.server.pages.shared import Analyst, Form, Here, form_of
+from discreet.server.pages.shared import Analyst, Form, Here, form_of, number_of
 from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
 from discreet.web.rendering import page

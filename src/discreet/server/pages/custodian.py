@@ -18,8 +18,7 @@ from discreet.report.values import entry_values
 from discreet.report.words import cost_text, left_text, refusal_text
 from discreet.schema.described import table_values
 from discreet.server.accounts import Role
-from discreet.server.pages.numbers import number_of
-from discreet.server.pages.shared import Custodian, Form, Here, form_of
+from discreet.server.pages.shared import Custodian, Form, Here, form_of, number_of
 from discreet.server.paging import PAGE, number_in
 from discreet.server.problems import Problem
 

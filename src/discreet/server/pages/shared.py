@@ -3,9 +3,11 @@ Renders what routes give; decides nothing about privacy.
 """
 
 import hmac
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -13,14 +15,23 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.server.accounts import Identity, Role
 from discreet.server.context import Desk, desk_of, login_of
 from discreet.server.logins import COOKIE, Login
 from discreet.server.problems import BODY, Problem
 from discreet.web.rendering import page, static_file
 
-__all__ = ["Analyst", "Custodian", "Form", "Here", "form_of", "login_pages", "problem_page"]
+__all__ = [
+    "Analyst",
+    "Custodian",
+    "Form",
+    "Here",
+    "form_of",
+    "login_pages",
+    "number_of",
+    "problem_page",
+]
 
 _MOST_FIELDS = 3000
 
@@ -249,3 +260,27 @@ def _typed(request: Request) -> dict[str, str]:
 def _own(login: Login, typed: dict[str, str]) -> bool:
     """Whether the form came from this site's own page; else it is only shown."""
     return hmac.compare_digest(login.csrf.encode(), typed.get("csrf", "").encode())
+
+
+# Exponents of two digits: 1e999999999 would be computed for hours.
+_NUMBER = re.compile(
+    r"[0-9]{1,15}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,2})?|\.[0-9]{1,30}|[0-9]{1,15}/[0-9]{1,15}"
+)
+
+
+def number_of(text: str) -> Fraction:
+    """A number as it was typed: a decimal or a fraction.
+
+    >>> number_of("0.1"), number_of("1/3")
+    (Fraction(1, 10), Fraction(1, 3))
+    >>> number_of("1e999999999")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: '1e999999999' is not a number that can be used; write one such \
+as 0.5.
+    """
+    if _NUMBER.fullmatch(text):
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            pass
+    raise InvalidValue(f"{text!r:.80} is not a number that can be used; write one such as 0.5.")

@@ -21,7 +21,8 @@ from discreet.encoding import Form, Forms
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource
-from discreet.plan.results.notes import Note, cuts_of
+from discreet.plan.parts.remarks import Note
+from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number, rational
 from discreet.streams.counter.design import Design, Reach
 from discreet.streams.counter.running_sums import Track

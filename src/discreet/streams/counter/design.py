@@ -11,8 +11,8 @@ from discreet.curator.programs import planned, price
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.loss import ZCDP
+from discreet.plan.parts.measures import Estimator, noticeable
 from discreet.plan.pipeline import Plan
-from discreet.plan.rules.measures import Estimator, noticeable
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number
 from discreet.streams.counter.running_sums import RunningSums

@@ -23,10 +23,11 @@ from discreet.encoding import LOSS_FORMS, Form, Forms
 from discreet.errors import InvalidValue, Stale, Unavailable, UnsafeQuery
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
+from discreet.plan.parts.measures import Estimator
+from discreet.plan.parts.price import Price
+from discreet.plan.parts.remarks import Note
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.notes import Note, cuts_of
-from discreet.plan.rules.measures import Estimator
-from discreet.plan.rules.price import Price
+from discreet.plan.results.notes import cuts_of
 from discreet.query.algebra import Scan, Statistic
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive, rational

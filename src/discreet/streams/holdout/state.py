@@ -10,9 +10,9 @@ from typing import Any
 from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Loss, Pure, Sensitivity
+from discreet.plan.parts.measures import noticeable
+from discreet.plan.parts.price import Noise, Price, choose, paid, shared
 from discreet.plan.pipeline import Plan
-from discreet.plan.rules.measures import noticeable
-from discreet.plan.rules.price import Noise, Price, choose, paid, shared
 from discreet.streams.body import body_of, of_one_width
 from discreet.streams.holdout.thresholdout import Thresholdout
 from discreet.streams.svt.run import Standing

@@ -25,10 +25,10 @@ from discreet.ledger.states import Change, State
 from discreet.loss import Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
+from discreet.plan.parts.keys import Label
+from discreet.plan.parts.measures import Estimator
+from discreet.plan.parts.remarks import Note
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.notes import Note
-from discreet.plan.rules.keys import Label
-from discreet.plan.rules.measures import Estimator
 from discreet.query.algebra import Aggregate, Query
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive

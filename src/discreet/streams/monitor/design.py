@@ -12,10 +12,10 @@ from discreet.curator.programs import planned, price
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
+from discreet.plan.parts.measures import Estimator, noticeable
+from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import simple_measure
-from discreet.plan.rules.measures import Estimator, noticeable
-from discreet.plan.rules.price import Price
 from discreet.query.algebra import Statistic
 from discreet.rationals import Number, ceil_float, rational
 from discreet.streams.svt.numeric_sparse import NumericSparse

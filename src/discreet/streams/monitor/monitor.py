@@ -24,7 +24,8 @@ from discreet.encoding import digest
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
 from discreet.ledger.states import Change, State
 from discreet.noise.bits import BitSource, system
-from discreet.plan.results.notes import Note, cuts_of
+from discreet.plan.parts.remarks import Note
+from discreet.plan.results.notes import cuts_of
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, rational
 from discreet.streams.monitor.design import Design, Form, Watched

@@ -11,8 +11,8 @@ from typing import Any
 from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
 from discreet.loss import ZCDP, Pure, Relation
+from discreet.plan.parts.price import Price
 from discreet.plan.results.explain import cost_of
-from discreet.plan.rules.price import Price
 from discreet.streams.body import body_of, of_one_width
 from discreet.streams.monitor.design import Design, Form, Technique
 from discreet.streams.svt.numeric_sparse import NumericSparse

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-from discreet.plan.results.notes import Note, table_notes
+from discreet.plan.parts.remarks import Note
+from discreet.plan.results.notes import table_notes
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 from discreet.streams.hypothesis.fitting import fitted

@@ -4,7 +4,7 @@ operation that can fail on a row. Never sees data.
 
 import re
 
-from discreet.plan.sql.dialect import DUCKDB
+from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.form import Reader, Reading, scaled, unit_refusal
 from discreet.plan.sql.preparation.times import day_of, moment_of
 from discreet.schema.column import Column

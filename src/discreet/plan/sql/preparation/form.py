@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from discreet.errors import SchemaError
-from discreet.plan.sql.dialect import Dialect
+from discreet.plan.sql.dialects import Dialect
 from discreet.schema.column import AS_NULL, Column
 
 __all__ = [
@@ -116,7 +116,7 @@ def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading
     """The exact reading of an integer that counts 10**-digits; None where it would not fit.
 
     Ties go to the even neighbour. The limits are integers, so comparing with them is exact.
-    >>> from discreet.plan.sql.dialect import DUCKDB
+    >>> from discreet.plan.sql.dialects import DUCKDB
     >>> from fractions import Fraction
     >>> cents = Column("a", "number", step=Fraction(1, 100), upper=900)
     >>> scaled(cents, "u", 2, DUCKDB).code
@@ -139,7 +139,7 @@ def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading
 def half_even(above_lower: str, divisor: int, column: Column, dialect: Dialect) -> str:
     """lower + above_lower / divisor, rounded to the nearest integer and ties to the even one.
 
-    >>> from discreet.plan.sql.dialect import DUCKDB
+    >>> from discreet.plan.sql.dialects import DUCKDB
     >>> half_even("m", 2, Column("a", "integer", upper=9), DUCKDB).startswith("(0 + m // 2) + CASE")
     True
     """

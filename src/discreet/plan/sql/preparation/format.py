@@ -3,7 +3,7 @@ numbers, patterns of dates. Every expression is total; texts of another form bec
 """
 
 from discreet.errors import SchemaError
-from discreet.plan.sql.dialect import DUCKDB
+from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.times import patterned_day, patterned_moment
 from discreet.schema.format import Format
 from discreet.schema.table import Table

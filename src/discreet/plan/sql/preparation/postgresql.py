@@ -3,7 +3,7 @@ floats can fail: every operation stands behind a test that makes it total. Never
 """
 
 from discreet.errors import SchemaError
-from discreet.plan.sql.dialects.postgresql import POSTGRESQL
+from discreet.plan.sql.dialects import POSTGRESQL
 from discreet.plan.sql.preparation.form import Reader, Reading, clamped, half_even, unit_refusal
 from discreet.plan.sql.preparation.words import DAY, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from discreet.plan.sql.dialect import DUCKDB
+from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.statement import LONGEST_TEXT, Raw
 from discreet.schema.column import Column
 from discreet.schema.table import Table

@@ -5,7 +5,7 @@ fails: every one of them stands behind a test or a try_cast. Never sees data.
 import re
 
 from discreet.errors import SchemaError
-from discreet.plan.sql.dialects.spark import SPARK
+from discreet.plan.sql.dialects import SPARK
 from discreet.plan.sql.preparation.form import Reader, Reading, clamped, scaled, unit_refusal
 from discreet.plan.sql.preparation.words import DAY, FALSE, NUMBER, TRUE, ranked_rows
 from discreet.schema.column import Column

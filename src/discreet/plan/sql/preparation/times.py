@@ -6,7 +6,7 @@ that a regular expression has not matched as a whole. Every expression is total.
 import re
 from collections.abc import Sequence
 
-from discreet.plan.sql.dialect import DUCKDB
+from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.words import DAY, LOCAL_MOMENT, OFFSET, UTC, YEAR, ZONED_MOMENT
 
 __all__ = ["day_of", "moment_of", "patterned_day", "patterned_moment"]

@@ -2,15 +2,37 @@
 No text of an analyst is ever part of it.
 """
 
-from discreet.plan.rules.candidates import Pick
-from discreet.plan.rules.keys import Domain
-from discreet.plan.sql.dialect import Dialect, dialect_of
+from dataclasses import replace
+
+from discreet.plan.model import Draft
+from discreet.plan.parts.candidates import Pick
+from discreet.plan.parts.keys import Domain
+from discreet.plan.rules.rollups import TOTALS, histogram_for, totals_for
+from discreet.plan.sql.dialects import Dialect, dialect_of
 from discreet.plan.sql.expressions import condition, scope
-from discreet.plan.sql.rollups import TOTALS, histogram_for, totals_for
 from discreet.query.algebra import Query
 from discreet.schema.table import Table
 
-__all__ = ["statement"]
+__all__ = ["emit", "statement"]
+
+
+def emit(draft: Draft) -> Draft:
+    """The one statement that the engine will run."""
+    needed = [sql for each in draft.measures for _, sql in each.terms]
+    if draft.selection is not None:
+        needed.append(draft.selection.counted)
+    columns = tuple(dict.fromkeys(needed))
+    sql = statement(
+        query=draft.query,
+        table=draft.table,
+        relation=draft.relation,
+        domains=draft.domains,
+        columns=columns,
+        picks=draft.picks,
+        kept=draft.kept,
+        dialect=draft.dialect,
+    )
+    return replace(draft, engine_columns=columns, sql=sql)
 
 
 def statement(

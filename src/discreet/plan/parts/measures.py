@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
-from discreet.plan.rules.pairs import PAIRED, Axis, influence_of_pair, together
+from discreet.plan.parts.pairs import PAIRED, Axis, influence_of_pair, together
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic

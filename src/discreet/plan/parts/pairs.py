@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from discreet.plan.intervals import (
+from discreet.plan.parts.intervals import (
     Estimate,
     Floats,
     at_least,

@@ -7,7 +7,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.plan.rules.measures import Measure, noticeable
+from discreet.plan.parts.measures import Measure, noticeable
 from discreet.rationals import sqrt_down
 
 __all__ = [

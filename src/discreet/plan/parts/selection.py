@@ -15,8 +15,8 @@ from discreet.mechanisms.keys.partition import Partition
 from discreet.mechanisms.keys.threshold import Threshold
 from discreet.mechanisms.selection.top_k import TopK
 from discreet.noise.bits import BitSource
-from discreet.plan.rules.measures import Contribution, Measure
-from discreet.plan.rules.price import Noise, Price, choose, shared
+from discreet.plan.parts.measures import Contribution, Measure
+from discreet.plan.parts.price import Noise, Price, choose, shared
 from discreet.query.algebra import Aggregate, Statistic
 from discreet.rationals import ceil_decimal, sqrt_down, sqrt_up
 

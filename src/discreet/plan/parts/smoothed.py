@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
-from discreet.plan.rules.price import Price
+from discreet.plan.parts.price import Price
 from discreet.rationals import Number, probability, sqrt_down
 from discreet.robust.smooth.laplace_noise import LogNormalShape
 from discreet.robust.smooth.mechanism import SmoothNoise

@@ -17,10 +17,10 @@ from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import BitSource
-from discreet.plan.rules.keys import Label, label
-from discreet.plan.rules.measures import Contribution, noticeable
-from discreet.plan.rules.price import Price
-from discreet.plan.rules.smoothed import Smoothed
+from discreet.plan.parts.keys import Label, label
+from discreet.plan.parts.measures import Contribution, noticeable
+from discreet.plan.parts.price import Price
+from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Field, Statistic

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import cast
 
-from discreet.plan.rules.aggregates import aggregates_of
+from discreet.plan.parts.aggregates import aggregates_of
 from discreet.query.algebra import (
     Aggregate,
     Compare,

@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.rules.candidates import Pick, coarse, width_of
-from discreet.plan.rules.measures import Contribution, Measures
+from discreet.plan.parts.candidates import Pick, coarse, width_of
+from discreet.plan.parts.measures import Contribution, Measures
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Field, Query, Statistic

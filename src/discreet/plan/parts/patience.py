@@ -6,12 +6,12 @@ just in time without a person and late with that person.
 
 from fractions import Fraction
 from math import ceil, prod
-from typing import TYPE_CHECKING
 
+from discreet.plan.parts.candidates import Pick
+from discreet.plan.parts.keys import Domain
+from discreet.query.algebra import Query
 from discreet.query.statement.relations import scans
-
-if TYPE_CHECKING:
-    from discreet.plan.model import Plan
+from discreet.schema.table import Table
 
 __all__ = ["ENGINE_SECONDS", "GRID_SECONDS", "whole_steps", "working_seconds"]
 
@@ -48,29 +48,39 @@ def whole_steps(seconds: Fraction, step: Fraction) -> Fraction:
     return max(1, ceil(seconds / step)) * step
 
 
-def working_seconds(plan: "Plan") -> Fraction:
+def working_seconds(
+    *,
+    query: Query,
+    tables: tuple[Table, ...],
+    domains: tuple[Domain, ...],
+    measures: int,
+    picks: tuple[Pick, ...],
+    sql: str,
+    work: int,
+    engine_seconds: Fraction,
+) -> Fraction:
     """The seconds of a plan: of the tables it reads, once for its sums and once for each column
     that is picked from, and as often as joins and subqueries make rows anew; of the length of its
     statement; of what it adds noise to.
     """
-    groups = prod(len(each.codes) for each in plan.domains if not each.private)
-    candidates = sum(each.candidates for each in plan.picks) // _CANDIDATES_PER_CELL
-    cells = min(groups * (len(plan.measures) + candidates), _MOST_CELLS)
-    readings = max(1, bool(plan.measures) + len(plan.picks))
-    seconds = plan.engine_seconds * readings * _passes(plan) + _statement_seconds(plan)
+    groups = prod(len(each.codes) for each in domains if not each.private)
+    candidates = sum(each.candidates for each in picks) // _CANDIDATES_PER_CELL
+    cells = min(groups * (measures + candidates), _MOST_CELLS)
+    readings = max(1, bool(measures) + len(picks))
+    passes = _passes(query, tables, work)
+    seconds = engine_seconds * readings * passes + _statement_seconds(sql, work)
     seconds += max(0, cells - _FREE_CELLS) * _SECONDS_PER_CELL
-    private = any(each.private for each in plan.domains)
-    return seconds + _PRIVATE_KEYS if private else seconds
+    return seconds + _PRIVATE_KEYS if any(each.private for each in domains) else seconds
 
 
-def _passes(plan: "Plan") -> Fraction:
+def _passes(query: Query, tables: tuple[Table, ...], work: int) -> Fraction:
     """How many rows of one unit are handled for each that is read."""
-    rows = {table.name: table.rows_per_unit or 1 for table in plan.tables if table.kind != "public"}
-    read = sum(rows.get(name, 0) for name in scans(plan.query.source))
-    return max(Fraction(1), Fraction(plan.work, max(1, read)))
+    rows = {table.name: table.rows_per_unit or 1 for table in tables if table.kind != "public"}
+    read = sum(rows.get(name, 0) for name in scans(query.source))
+    return max(Fraction(1), Fraction(work, max(1, read)))
 
 
-def _statement_seconds(plan: "Plan") -> Fraction:
+def _statement_seconds(sql: str, work: int) -> Fraction:
     """What planning a long statement, and evaluating it on the rows of one unit, may take."""
-    seconds = len(plan.sql) * (_SECONDS_PER_CHARACTER + plan.work * _SECONDS_PER_CHARACTER_AND_ROW)
+    seconds = len(sql) * (_SECONDS_PER_CHARACTER + work * _SECONDS_PER_CHARACTER_AND_ROW)
     return min(max(Fraction(0), seconds - _FREE_SECONDS), Fraction(_MOST_SECONDS))

@@ -6,12 +6,14 @@ from fractions import Fraction
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Pure
-from discreet.plan.pipeline import Draft, Plan, errors_at_price, measured, plan
+from discreet.plan.model import Draft, Plan
+from discreet.plan.parts.price import Price, cheapest, shared, smallest_price
+from discreet.plan.parts.split import Errors, for_targets
+from discreet.plan.pipeline import measured, plan
 from discreet.plan.results.combination import combination
 from discreet.plan.results.evaluate import ranked
 from discreet.plan.results.explain import error_of
-from discreet.plan.rules.price import Price, cheapest, shared, smallest_price
-from discreet.plan.rules.split import Errors, for_targets
+from discreet.plan.rules.mechanism import errors_at_price
 from discreet.query.algebra import (
     Aggregate,
     Arithmetic,

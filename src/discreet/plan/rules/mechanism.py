@@ -1,0 +1,94 @@
+"""The rule that chooses mechanisms: it shares the price among measures, picks and the selection,
+and adds up what they cost. Nothing here touches data.
+"""
+
+from dataclasses import replace
+
+from discreet.loss import Loss, Pure
+from discreet.plan.model import Draft
+from discreet.plan.parts.candidates import choice_loss
+from discreet.plan.parts.measures import Chosen, noticeable
+from discreet.plan.parts.price import Price, choose, paid, shared
+from discreet.plan.parts.selection import (
+    Selection,
+    kept_keys,
+    leading,
+    selection_loss,
+    shown_keys,
+)
+from discreet.plan.parts.split import Errors, least_product
+from discreet.plan.rules.quantile_method import decided
+
+__all__ = ["choose_mechanism", "errors_at_price"]
+
+
+def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
+    """How the statistics of a question depend on the prices of its parts, and how many parts."""
+    count = len(draft.measures) + len(draft.picks)
+    parts: list[dict[int, float]] = []
+    for _, estimator in draft.estimators:
+        if isinstance(estimator, Chosen):
+            parts.append({len(draft.measures) + estimator.pick: 1.0})
+            continue
+        shares: dict[int, float] = {}
+        for place, factor in zip(estimator.positions, estimator.influence(), strict=True):
+            shares[place] = shares.get(place, 0.0) + factor * draft.measures[place].size
+        parts.append(shares)
+    if draft.ranking is not None or (draft.private and _thresholded(draft) is None):
+        parts.append({count: 1.0})
+        count += 1
+    return Errors(parts, power=1.0 if kind is Pure else 0.5), count
+
+
+def _thresholded(draft: Draft) -> int | None:
+    """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
+    single = draft.table.rows_per_unit == 1  # then rows are units
+    counted = (draft.counted, "COUNT(*)") if single else (draft.counted,)
+    for place, each in enumerate(draft.measures):
+        if each.terms in [((1, sql),) for sql in counted]:
+            return place
+    return None
+
+
+def choose_mechanism(draft: Draft) -> Draft:
+    """The noise of every measure, how values and groups are chosen, and what all of it costs.
+
+    Privacy: `cost` is the sum of the losses of the chosen mechanisms [DR14, Cor. 3.15],
+    [BS16, Lemma 1.7].
+    """
+    price = draft.price
+    if not isinstance(price, tuple):
+        errors, count = errors_at_price(draft, type(price))
+        price = tuple(shared(price, share) for share in least_product(errors, count))
+    measured, picked = len(draft.measures), len(draft.picks)
+    noises = tuple(map(choose, draft.measures, price[:measured]))
+    draft = decided(draft, price[measured : measured + picked])
+    draft = replace(draft, prices=price, noises=noises)
+    selection = _selection(draft, price[-1])
+    losses: list[Loss] = [
+        noise.loss(noticeable(each.sensitivity))
+        for noise, each in zip(noises, draft.measures, strict=True)
+    ]
+    pairs = zip(draft.picks, draft.choices, strict=True)
+    losses += [choice_loss(*pair, price[0]) for pair in pairs]
+    if selection is not None:
+        losses.append(selection_loss(selection, draft.measures, price[0]))
+    return replace(draft, selection=selection, cost=paid(losses, price[0]))
+
+
+def _selection(draft: Draft, price: Price) -> Selection | None:
+    if draft.ranking is not None:
+        return leading(draft.ranking, price)
+    if not draft.private:
+        return None
+    assert draft.contribution is not None
+    place = _thresholded(draft)
+    if place is None:
+        return kept_keys(draft.contribution, price, counted=draft.counted, delta=draft.delta)
+    return shown_keys(
+        draft.measures[place],
+        place,
+        draft.noises[place],
+        counted=draft.measures[place].terms[0][1],
+        delta=draft.delta,
+    )
