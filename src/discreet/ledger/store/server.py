@@ -16,7 +16,7 @@ from discreet.ledger.store.connection import Connection, Rows
 from discreet.ledger.store.database import UNTOUCHED
 from discreet.ledger.store.server_tables import SCHEMA, prepare_server
 
-__all__ = ["Server", "is_server", "server_url"]
+__all__ = ["Link", "Server", "is_server", "server_url"]
 
 _SCHEMES = ("postgresql", "postgres")
 _SECRETS = ("password", "sslpassword", "passfile")
