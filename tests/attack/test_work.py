@@ -14,7 +14,7 @@ from discreet.errors import UnsafeQuery
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.rules.sources import MOST_ROWS
-from discreet.plan.sql import dialect as dialects
+from discreet.plan.sql import dialects
 from discreet.plan.sql.dialects import DUCKDB, joined
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse

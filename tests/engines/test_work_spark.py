@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.plan.rules.sources import MOST_ROWS
-from discreet.plan.sql import dialect as dialects
+from discreet.plan.sql import dialects
 from discreet.plan.sql.dialects import SPARK, joined
 from support import work
 from support.fit import rejects
