@@ -8,10 +8,10 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check audit bench soak mutants lock clean
+.PHONY: help setup demo test test-slow check audit bench soak mutants lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | expand -t 12
 
 .venv/.made .venv-bench/.made:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python ..."; exit 1; }
@@ -46,8 +46,11 @@ setup: .venv/.setup ## create .venv with every extra
 demo: .venv/.demo ## a first look, on made-up data
 	@$(BIN)/discreet demo
 
-test: .venv/.setup ## what it takes to trust a change
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'not soak'
+test: .venv/.setup ## what it takes to trust a change, in five minutes on two cores
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'not soak and not slow'
+
+test-slow: .venv/.setup ## PostgreSQL, Spark, browsers, kills, black-box audits, large oracles
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'slow and not soak' tests
 
 check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/ruff check .

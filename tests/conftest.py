@@ -2,6 +2,8 @@
 budget of the whole suite. Property tests have no time limit and meet the same examples in every
 run; `make soak` looks for new ones. A PostgreSQL server is started once, when a test asks for it.
 What any test prints, logs or raises is searched for the canary in the tables of the tests.
+Tests that need a server, a cluster or a browser are slow, as are those that say so themselves; the
+end of a run says how many slow tests it left out.
 """
 
 import fcntl
@@ -9,6 +11,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +41,35 @@ def _constants() -> Any:
 providers._get_local_constants = _constants
 
 _KEY = "statistical_checks"
+_LEFT_OUT = "slow_tests"
+_SLOW_FIXTURES = {
+    "postgresql_folder": "PostgreSQL",
+    "spark_present": "Spark",
+    "browser": "a browser",
+}
 _from_workers: list[int] = []
+_left_out: Counter[str] = Counter()
+
+
+def _slow_kind(item: pytest.Item) -> str | None:
+    """Why a test is slow, if it is: the first that it needs, or the word of its own mark."""
+    names = getattr(item, "fixturenames", ())
+    needs = [kind for name, kind in _SLOW_FIXTURES.items() if name in names]
+    mark = item.get_closest_marker("slow")
+    return needs[-1] if needs else mark and mark.args[0]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    kind = _slow_kind(item)
+    if kind and item.get_closest_marker("slow") is None:
+        item.add_marker(pytest.mark.slow(kind))
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Counts what `make test-slow` would run."""
+    _left_out.update(
+        kind for item in items if (kind := _slow_kind(item)) and not item.get_closest_marker("soak")
+    )
 
 
 _raised = DiscreetError.__init__
@@ -77,13 +108,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     workeroutput = getattr(session.config, "workeroutput", None)
     if workeroutput is not None:
         workeroutput[_KEY] = len(fit.performed)
+        workeroutput[_LEFT_OUT] = dict(_left_out)
     elif _count() * fit.FALSE_ALARM > fit.SUITE_FALSE_ALARM:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    _from_workers.append(getattr(node, "workeroutput", {}).get(_KEY, 0))
+    output = getattr(node, "workeroutput", {})
+    _from_workers.append(output.get(_KEY, 0))
+    _left_out.update(Counter(output.get(_LEFT_OUT, {})) - _left_out)  # each worker collects all
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -93,6 +127,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         f"{count} statistical checks: false alarm with probability at most "
         f"{count * fit.FALSE_ALARM:.1e}, {verdict} the suite's {fit.SUITE_FALSE_ALARM:.0e}"
     )
+    if _left_out:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in _left_out.most_common())
+        terminalreporter.write_line(f"make test-slow adds {_left_out.total()} tests: {kinds}")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def python_blocks(text: str) -> list[str]:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
 def commands() -> set[str]:
@@ -38,13 +38,13 @@ def commands() -> set[str]:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_make_targets_and_commands_exist(name):
     text = code((ROOT / name).read_text())
-    assert set(re.findall(r"\bmake ([a-z]+)", text)) <= targets()
+    assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= targets()
     assert set(re.findall(r"(?:^|[/$ ])discreet ([a-z]+)", text, flags=re.MULTILINE)) <= commands()
 
 
 def test_the_scanner_sees_commands():
     text = "`make nothing` and\n```\n.venv/bin/discreet nothing\n```\n\n    make more  # words\n"
-    assert sorted(re.findall(r"\bmake ([a-z]+)", code(text))) == ["more", "nothing"]
+    assert sorted(re.findall(r"\bmake ([a-z-]+)", code(text))) == ["more", "nothing"]
     assert re.findall(r"(?:^|[/$ ])discreet ([a-z]+)", code(text), flags=re.M) == ["nothing"]
     assert python_blocks("```python\nx = 1\n```\n") == ["x = 1\n"]
 
@@ -52,7 +52,7 @@ def test_the_scanner_sees_commands():
 def test_every_target_is_phony_and_described():
     makefile = (ROOT / "Makefile").read_text()
     phony = set(re.search(r"^\.PHONY: (.*)$", makefile, flags=re.MULTILINE).group(1).split())
-    described = set(re.findall(r"^([a-z]+):.*## \S", makefile, flags=re.MULTILINE))
+    described = set(re.findall(r"^([a-z-]+):.*## \S", makefile, flags=re.MULTILINE))
     assert targets() == phony == described
 
 

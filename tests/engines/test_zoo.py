@@ -332,7 +332,13 @@ def test_a_copy_is_refused_where_a_data_key_is_set(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"t.csv"}
 
 
-@pytest.mark.parametrize("engine", ["postgresql", pytest.param("spark", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("postgresql", marks=pytest.mark.slow("PostgreSQL")),
+        pytest.param("spark", marks=pytest.mark.soak),
+    ],
+)
 def test_servers_count_what_they_cannot_read(tmp_path, request, engine):
     house = request.getfixturevalue(engine)
     texts = ["1", "n/a", " ", "3", "NaN"]

@@ -8,7 +8,7 @@ import pytest
 from discreet.ledger.vault import Vault
 
 
-@pytest.fixture(params=["file", "server"])
+@pytest.fixture(params=["file", pytest.param("server", marks=pytest.mark.slow("PostgreSQL"))])
 def new_vault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Vault]:
     """An empty vault; tests that are about a file ask for it indirectly."""
     folder = tmp_path / "vault"
