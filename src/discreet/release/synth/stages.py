@@ -158,7 +158,7 @@ class Stages:
 
         >>> from discreet.release.synth.fitted import draw_independently
         >>> Stages(draw=draw_independently).said
-        'draw = discreet.release.synth.fitted.draw_independently'
+        'draw = discreet.release.synth_model.draw_independently'
         """
         replaced = [each for each in fields(self) if getattr(self, each.name) != each.default]
         return ", ".join(f"{each.name} = {self._named(each.name)}" for each in replaced)
