@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.accounting.conversion import zcdp_rho
+from discreet.linear.consistency import make_consistent
 from discreet.loss import ZCDP
-from discreet.release.tables.consistency import settled
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.measure import tabulated
 from harness import Report, cpu_seconds
@@ -47,7 +47,7 @@ def main() -> None:
         claims = np.array([sqrt(family.variance(cut)) for cut in wanted])
         mean = float(np.sqrt((claims**2).mean()))
         report.faster(f"error of a cell at epsilon {epsilon}", mean, alone, "one by one")
-    exact = tabulated(codes, counts, family.ladders)
+    exact = tabulated(codes, counts, family.hierarchies)
     found = {}
 
     def release() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
     report.greater("million cells", cells / 1e6, None, "-")
     rho = zcdp_rho(epsilon=1, delta=DELTA)
     parts = Marginals.planned(sizes, wanted, price=ZCDP(rho=rho)).release(exact)
-    seconds = cpu_seconds(lambda: found.update(settled(parts, wanted, rounds=10).tables), 1)
+    seconds = cpu_seconds(lambda: found.update(make_consistent(parts, wanted, rounds=10).tables), 1)
     report.faster("CPU seconds of ten rounds without negative cells", seconds, None, "-")
     before, after, cells = 0.0, 0.0, 0
     for cut in [cut for cut in wanted if len(cut) == 3]:

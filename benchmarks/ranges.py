@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.linear.hierarchy import Hierarchy
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Counts, Unit, counts_for
-from discreet.release.tables.hierarchy import Ladder
 from discreet.release.tables.measure import expected
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees, binary
@@ -32,20 +32,20 @@ EPSILON, REPEATS, QUERIES = 0.1, 10, 5_000
 
 def equal_shares(branches: tuple[int, ...], workload: Workload) -> float:
     """The error at epsilon 1 of a tree whose levels, the root among them, have equal shares."""
-    ladder = Ladder(cells=CELLS, branches=branches)
-    levels = {((0, level),) if level else (): 1.0 for level in range(ladder.depth + 1)}
-    made = counts_for(levels, (ladder,), epsilon=Fraction(1), unit=Unit())
-    return Trees((ladder,), workload, made, expected(made, (ladder,))).rmse()
+    hierarchy = Hierarchy(cells=CELLS, branches=branches)
+    levels = {((0, level),) if level else (): 1.0 for level in range(hierarchy.depth + 1)}
+    made = counts_for(levels, (hierarchy,), epsilon=Fraction(1), unit=Unit())
+    return Trees((hierarchy,), workload, made, expected(made, (hierarchy,))).rmse()
 
 
 def equal_gaussian(workload: Workload) -> float:
     """The error at sigma 1 of the binary tree of counts with Gaussian noise and equal shares."""
-    ladder = binary(CELLS)
-    known = expected((), (ladder,))
-    levels = ladder.depth + 1
+    hierarchy = binary(CELLS)
+    known = expected((), (hierarchy,))
+    levels = hierarchy.depth + 1
     for level in range(levels):
         known.know_table(((0, level),) if level else (), variance=float(levels))
-    return Trees((ladder,), workload, (), known).rmse()
+    return Trees((hierarchy,), workload, (), known).rmse()
 
 
 def seen(plan: Any, exact: Any) -> float:

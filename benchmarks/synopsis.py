@@ -21,12 +21,12 @@ from discreet.errors import BudgetExceeded
 from discreet.loss import Sensitivity
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.streams import (
+    Domain,
     Epoch,
     Measured,
     Parities,
     Predicate,
     TextbookWeights,
-    Universe,
     Weights,
 )
 from discreet.streams.hypothesis.fitting import fitted
@@ -47,15 +47,15 @@ Errors = tuple[float, float]
 
 
 class Rows:
-    """The table, its exact answers, and its universe."""
+    """The table, its exact answers, and its domain."""
 
     def __init__(self) -> None:
         bits = np.loadtxt(DATA / "adult_bits16.csv.gz", delimiter=",", skiprows=1, dtype=np.int64)
-        self.universe = Universe.binary(bits.shape[1])
+        self.domain = Domain.binary(bits.shape[1])
         self.places, self.counts = np.unique(bits, axis=0, return_counts=True)
         self.count = len(bits)
-        place = np.ravel_multi_index(tuple(bits.T), self.universe.sizes)
-        self.exact = Weights.of(self.universe, np.bincount(place, minlength=self.universe.cells))
+        place = np.ravel_multi_index(tuple(bits.T), self.domain.sizes)
+        self.exact = Weights.of(self.domain, np.bincount(place, minlength=self.domain.cells))
 
     def answers(self, stream: Sequence[list[Predicate]]) -> np.ndarray:
         return np.round(shares(self.exact, stream) * self.count).astype(np.int64)
@@ -66,13 +66,13 @@ def shares(weights: Weights, stream: Sequence[list[Predicate]]) -> np.ndarray:
     return np.array([math.fsum(weights.share(part) for part in question) for question in stream])
 
 
-def conjunctions(universe: Universe) -> list[list[Predicate]]:
+def conjunctions(domain: Domain) -> list[list[Predicate]]:
     """The stream of the data folder."""
     rows = np.load(DATA / "adult_conjunctions.npy").tolist()
-    return [[Predicate.where(dict(zip(row[:3], row[3:], strict=True)), universe)] for row in rows]
+    return [[Predicate.where(dict(zip(row[:3], row[3:], strict=True)), domain)] for row in rows]
 
 
-def trees(universe: Universe) -> list[list[Predicate]]:
+def trees(domain: Domain) -> list[list[Predicate]]:
     """Random decision trees of depth at most 4, as the conjunctions of the leaves that say yes."""
     draw = np.random.default_rng(TREE_SEED)
     known: dict[tuple[tuple[int, int], ...], Predicate] = {}
@@ -82,9 +82,9 @@ def trees(universe: Universe) -> list[list[Predicate]]:
             if draw.random() < 0.5:
                 return []
             key = tuple(sorted(path.items()))
-            known.setdefault(key, Predicate.where(path, universe))
+            known.setdefault(key, Predicate.where(path, domain))
             return [known[key]]
-        axis = int(draw.choice([a for a in range(len(universe.sizes)) if a not in path]))
+        axis = int(draw.choice([a for a in range(len(domain.sizes)) if a not in path]))
         return grown({**path, axis: 0}) + grown({**path, axis: 1})
 
     return [grown({}) for _ in range(TREES)]
@@ -120,7 +120,7 @@ def gaussian_each(rho: Fraction, exact: np.ndarray, count: int) -> Errors:
 def gaussian_tables(rho: Fraction, rows: Rows, stream: list[list[Predicate]]) -> Errors:
     """Gaussian noise on all tables of three attributes."""
     exact = rows.answers(stream)
-    tables = math.comb(len(rows.universe.sizes), 3)
+    tables = math.comb(len(rows.domain.sizes), 3)
     noise = DiscreteGaussian.of_variance(tables / (2 * rho))
 
     def run() -> Errors:
@@ -140,7 +140,7 @@ def textbook(rho: Fraction, rows: Rows, stream: list[list[Predicate]]) -> Errors
     exact = rows.answers(stream)
     best: Errors = (1.0, 1.0)
     for alpha in (0.2, 0.5):
-        book = TextbookWeights.of(rows.universe, alpha=alpha, rows=rows.count, rho=rho)
+        book = TextbookWeights.of(rows.domain, alpha=alpha, rows=rows.count, rho=rho)
 
         def run(book: TextbookWeights = book) -> Errors:
             started, noisy = book.start(), []
@@ -162,7 +162,7 @@ def ours(parities: Parities, rows: Rows, stream: list[list[Predicate]]) -> Error
 
     def run() -> Errors:
         found = parities.release(rows.places, rows.counts)
-        weights = Weights.of(rows.universe, fitted(found))
+        weights = Weights.of(rows.domain, fitted(found))
         return measured(found.total * shares(weights, stream), exact, rows.count)
 
     return averaged(run)
@@ -171,11 +171,11 @@ def ours(parities: Parities, rows: Rows, stream: list[list[Predicate]]) -> Error
 def online(epsilon: str, rho: Fraction, rows: Rows, stream: list[list[Predicate]]) -> Any:
     """As the service does it: the stream is not known; then deferred answers; and rounds used."""
     exact = rows.answers(stream)
-    parities = Parities.of(rows.universe, order=3, rho=rho * (1 - RESERVE))
+    parities = Parities.of(rows.domain, order=3, rho=rho * (1 - RESERVE))
     results = []
     for _ in range(SEEDS):
         found = parities.release(rows.places, rows.counts)
-        weights = Weights.of(rows.universe, fitted(found))
+        weights = Weights.of(rows.domain, fitted(found))
         epoch = Epoch.of(
             threshold=round(ALPHA[epsilon] * found.total), queries=TREES, sensitivity=ONE
         )
@@ -191,11 +191,11 @@ def online(epsilon: str, rho: Fraction, rows: Rows, stream: list[list[Predicate]
             noisy, standing = epoch.step(standing, value, predicted=round(guess))
             if noisy is not None:
                 standing, answers[-1] = None, noisy
-                moved.append((Predicate.any_of(question, rows.universe), noisy))
+                moved.append((Predicate.any_of(question, rows.domain), noisy))
                 weights.move(*moved[-1][:1], noisy / found.total)
-        again = Parities.of(rows.universe, order=3, rho=left)
+        again = Parities.of(rows.domain, order=3, rho=left)
         final = Measured.combined([found, again.release(rows.places, rows.counts)])
-        last = Weights.of(rows.universe, fitted(final))
+        last = Weights.of(rows.domain, fitted(final))
         for predicate, noisy in moved:
             last.move(predicate, noisy / final.total)
         results.append(
@@ -211,15 +211,15 @@ def online(epsilon: str, rho: Fraction, rows: Rows, stream: list[list[Predicate]
 def errors(report: Report, epsilons: Sequence[str], part: str) -> None:
     """The table of mechanisms, and the stream of trees."""
     rows = Rows()
-    stream, second = conjunctions(rows.universe), trees(rows.universe)
+    stream, second = conjunctions(rows.domain), trees(rows.domain)
     exact, others = rows.answers(stream), rows.answers(second)
     for epsilon in epsilons:
         rho = zcdp_rho(epsilon=Fraction(epsilon), delta=DELTA)
-        alone, _ = certified(rows.universe, order=3, epsilon=Fraction(epsilon), delta=DELTA)
+        alone, _ = certified(rows.domain, order=3, epsilon=Fraction(epsilon), delta=DELTA)
         found = ours(alone, rows, stream)
         peers = {"wanted": WANTED[epsilon]}
         if part != "ours":
-            by_rho = Parities.of(rows.universe, order=3, rho=rho)
+            by_rho = Parities.of(rows.domain, order=3, rho=rho)
             peers |= {
                 "ours by rho": ours(by_rho, rows, stream),
                 "Laplace, advanced composition": laplace_each(epsilon, exact, rows.count),
@@ -245,11 +245,11 @@ def speed(report: Report) -> None:
     source, target = np.ones(1 << 24), np.empty(1 << 24)
     copied = 2 * source.nbytes / cpu_seconds(lambda: np.copyto(target, source), 7)
     for bits in (16, 18, 20, 22, 24):
-        universe = Universe.binary(bits)
-        weights = Weights.uniform(universe)
+        domain = Domain.binary(bits)
+        weights = Weights.uniform(domain)
         for name, axes in {"first": (0, 1, 2), "spread": (0, bits // 2, bits - 1)}.items():
-            part = Predicate.where(dict.fromkeys(axes, 1), universe)
-            near = Predicate.where({axes[0]: 0, axes[1]: 1, axes[2]: 1}, universe)
+            part = Predicate.where(dict.fromkeys(axes, 1), domain)
+            near = Predicate.where({axes[0]: 0, axes[1]: 1, axes[2]: 1}, domain)
             case = f"2^{bits}, {name} attributes"
 
             def cold(weights: Weights = weights, part: Predicate = part) -> None:
@@ -266,7 +266,7 @@ def speed(report: Report) -> None:
                 f"update and first query, ms, {case}", both * 1e3, goal[1], "goal of 5 ms"
             )
             report.faster(f"update, ms, {case}", update * 1e3, goal[1], "goal of 5 ms")
-            rate = 3 * 8 * universe.cells / 8 / update  # the slice is read twice and written once
+            rate = 3 * 8 * domain.cells / 8 / update  # the slice is read twice and written once
             report.greater(f"update, bytes moved a second, {case}", rate, copied, "copy, one core")
 
 

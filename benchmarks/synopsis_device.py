@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
-from discreet.streams.hypothesis.weights import Weights
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 from harness import Report
 
 PEAK = {"H200": 4.8e12, "H100": 3.35e12, "A100": 2.0e12}  # bytes a second, as makers say
@@ -50,13 +50,13 @@ def measure(report: Report, device: str, bits: int, peak: float | None) -> None:
     import torch
 
     wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-    universe = Universe.binary(bits)
-    weights = Weights.uniform(universe, device=device)
+    domain = Domain.binary(bits)
+    weights = Weights.uniform(domain, device=device)
     for word, axes in placed(bits).items():
-        part = Predicate.where(dict.fromkeys(axes, 1), universe)
-        other = Predicate.where(dict.fromkeys(axes, 0), universe)  # a sum just made is kept
+        part = Predicate.where(dict.fromkeys(axes, 1), domain)
+        other = Predicate.where(dict.fromkeys(axes, 0), domain)  # a sum just made is kept
         run = BYTES * 2 ** (bits - 1 - axes[-1])  # bytes that lie together
-        size = BYTES * universe.cells / 8 * max(1, SECTOR // run)  # with what is read beside them
+        size = BYTES * domain.cells / 8 * max(1, SECTOR // run)  # with what is read beside them
         works = {
             "query": (size, lambda p=[part, other]: weights.shares(p * (BATCH // 2))),
             "update": (

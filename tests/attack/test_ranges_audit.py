@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
+from discreet.linear.hierarchy import Hierarchy
 from discreet.rationals import ceil_decimal, log_bounds
 from discreet.release.tables.allocation import Contrast, Unit, contrasts_for
-from discreet.release.tables.hierarchy import Ladder
 from discreet.release.tables.measure import measured
 from support.release_laws import blocks_law
 
@@ -56,12 +56,12 @@ def test_squared_distances_are_caught():
 
 def test_a_contrast_priced_as_if_it_were_divided_is_caught():
     """Noise for counts on scaled integers: the scale of a contrast forgotten."""
-    ladders = (Ladder.flat(8),)
-    (right,) = contrasts_for({((0, 1),): 1.0}, ladders, rho=Fraction(1, 8), unit=Unit())
+    hierarchies = (Hierarchy.flat(8),)
+    (right,) = contrasts_for({((0, 1),): 1.0}, hierarchies, rho=Fraction(1, 8), unit=Unit())
     wrong = Contrast(right.cut, type(right.noise).of_variance(4), right.loss)
 
     def draw(exact):
-        parts = measured([wrong], ladders, lambda _: np.array(exact))
+        parts = measured([wrong], hierarchies, lambda _: np.array(exact))
         parts.add_contrast((), np.zeros(()), variance=1.0)
         return float(parts.table(((0, 1),))[0])
 

@@ -14,22 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erfc
 
+from discreet.linear.components import Components
+from discreet.linear.domain import Domain
+from discreet.linear.hierarchy import shape_of
+from discreet.linear.predicates import Predicate
 from discreet.loss import ZCDP, Pure
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.mechanisms.combinations import combined as _combined
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.release.parts.counts import reaching
 from discreet.release.tables.allocation import Counts
-from discreet.release.tables.components import Components
-from discreet.release.tables.hierarchy import shape_of
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.workload import Workload
 from discreet.streams.counter.running_sums import RunningSums
 from discreet.streams.hypothesis.parities import Parities, _parts, _squares
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
 from discreet.streams.synopsis.snapshot import Update
 from support.combination_laws import beyond
 from support.surface import ROOT
@@ -44,14 +44,14 @@ def _named(price):
     return f"{type(price).__name__} {float(getattr(price, 'epsilon', getattr(price, 'rho', 0))):g}"
 
 
-def _influence(measurements, ladders, read):
+def _influence(measurements, hierarchies, read):
     """The noises of an estimate one by one, and how much each moves what is read from it."""
     noises, rows = [], []
     for here, each in enumerate(measurements):
-        for place in np.ndindex(shape_of(each.cut, ladders)):
-            parts = Components(ladders)
+        for place in np.ndindex(shape_of(each.cut, hierarchies)):
+            parts = Components(hierarchies)
             for other, measured in enumerate(measurements):
-                table = np.zeros(shape_of(measured.cut, ladders))
+                table = np.zeros(shape_of(measured.cut, hierarchies))
                 if other == here:
                     table[place] = 1.0
                 add = parts.add_table if isinstance(measured, Counts) else parts.add_contrast
@@ -82,7 +82,7 @@ def test_marginals_are_within_their_half_widths(sizes, orders, price):
     family = Marginals.planned(sizes, every(sizes, orders), price=price)
     for cut in family.wanted:
         noises, influence = _influence(
-            family.measurements, family.ladders, lambda parts, cut=cut: parts.table(cut)
+            family.measurements, family.hierarchies, lambda parts, cut=cut: parts.table(cut)
         )
         reach = family.half_width(cut)
         alone = np.flatnonzero(influence[:, 0])
@@ -105,13 +105,13 @@ def test_counts_up_to_each_value_are_within_their_half_widths(workload, price):
         rows = np.array([[weights[k] if k < stop else 0.0 for stop in stops] for k in range(6)])
         assert _worst([plan.noise] * 6, rows, reaches) <= 0.05
         return
-    (ladder,) = plan.ladders
-    finest = ((0, ladder.depth),)
+    (hierarchy,) = plan.hierarchies
+    finest = ((0, hierarchy.depth),)
 
     def read(parts):
         return np.cumsum(parts.table(finest))[:6]
 
-    assert _worst(*_influence(plan.measurements, plan.ladders, read), reaches) <= 0.05
+    assert _worst(*_influence(plan.measurements, plan.hierarchies, read), reaches) <= 0.05
 
 
 @pytest.mark.parametrize("price", PRICES, ids=_named)
@@ -119,8 +119,8 @@ def test_cells_over_two_axes_are_within_their_half_widths(price):
     plan = Trees.planned((2, 3), price=price)
     found = plan.release(np.zeros((2, 3), dtype=np.int64))
     reach = math.sqrt(plan.box_variance([(0, 1), (0, 1)])) * deviations_95(found.noises)
-    finest = tuple((axis, each.depth) for axis, each in enumerate(plan.ladders))
-    noises, influence = _influence(plan.measurements, plan.ladders, lambda p: p.table(finest))
+    finest = tuple((axis, each.depth) for axis, each in enumerate(plan.hierarchies))
+    noises, influence = _influence(plan.measurements, plan.hierarchies, lambda p: p.table(finest))
     assert _worst(noises, influence, reach) <= 0.05
 
 
@@ -225,12 +225,12 @@ def test_finished_counts_lie_in_intervals_that_hold_what_unbiased_ones_hold(rows
 @pytest.mark.parametrize("rho", ["0.0001", "0.05", "1", "30"])
 @pytest.mark.parametrize("where", [{0: 1}, {1: 2}, {0: 1, 1: [1, 2]}])
 def test_what_a_synopsis_has_measured_is_within_its_half_width(where, rho):
-    universe = Universe(("a", "b", "c"), (2, 3, 2))
-    made = Parities.of(universe, order=2, rho=Fraction(rho))
-    question = Predicate.where(where, universe)
+    domain = Domain(("a", "b", "c"), (2, 3, 2))
+    made = Parities.of(domain, order=2, rho=Fraction(rho))
+    question = Predicate.where(where, domain)
     noises, factors = [], []
     for axes, part in _parts(made, question).items():
-        for square, factor in zip(np.ravel(_squares(universe, axes)), np.ravel(part), strict=True):
+        for square, factor in zip(np.ravel(_squares(domain, axes)), np.ravel(part), strict=True):
             noises.append(DiscreteGaussian.of_variance(made.variances[axes] * int(square)))
             factors.append(float(factor))
     assert beyond(noises, factors, made.half_width_of(question)) <= 0.05

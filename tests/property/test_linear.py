@@ -1,11 +1,15 @@
 """The linear tools against exact arithmetic and brute force."""
 
 from fractions import Fraction
+from math import comb, prod
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.linear.allocation import split_price
+from discreet.linear.contrasts import contrasted, norms, restored, transform
+from discreet.linear.factorisation import decoder_column, encoder_column
 from discreet.linear.simplex import project_to_simplex
 
 CELLS = st.lists(st.integers(-(10**6), 10**6).map(lambda k: k / 64), min_size=1, max_size=12)
@@ -46,3 +50,39 @@ def test_many_cells_are_projected_as_few_are(cells, total):
     few = project_to_simplex(np.array(cells), total)
     many = project_to_simplex(repeated.reshape(-1, len(cells)), 2000 * total)
     assert np.allclose(many, few, rtol=1e-9, atol=1e-6)
+
+
+@given(st.integers(1, 60), st.sampled_from([(1 << 20, 40), (1 << 30, 128)]))
+def test_decoder_times_encoder_sums_prefixes(length, rounding):
+    """Both columns against the exact binomials and against the matrix product."""
+    one, digits = rounding
+    encoder = encoder_column(length, one=one, digits=digits)
+    exact = [Fraction(comb(2 * k, k), 4**k) * one for k in range(length)]
+    assert all(abs(a - b) <= Fraction(51, 100) for a, b in zip(encoder, exact, strict=True))
+    assert list(encoder) == sorted(encoder, reverse=True)
+    decoder = decoder_column(length, one=one, digits=digits)
+    product = [float(np.dot(decoder[: k + 1], encoder[k::-1])) / one for k in range(length)]
+    assert np.allclose(product, 1)
+
+
+@given(
+    st.fractions(Fraction(1, 10**6), 100),
+    st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30),
+)
+def test_a_split_price_is_used_up_and_follows_its_weights(price, weights):
+    shares = split_price(price, {((0, k + 1),): weight for k, weight in enumerate(weights)})
+    assert sum(shares.values()) == price
+    for share, weight in zip(shares.values(), weights, strict=True):
+        assert abs(float(share / price) - weight / sum(weights)) < 1e-8
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.data())
+def test_contrasts_are_products_with_orthogonal_rows(shape, data):
+    cells = data.draw(st.lists(st.integers(-99, 99), min_size=prod(shape), max_size=prod(shape)))
+    table = np.array(cells).reshape(shape)
+    rows, squares = np.ones((1, 1), dtype=np.int64), np.ones(1, dtype=np.int64)
+    for size in shape:
+        rows, squares = np.kron(rows, transform(size)), np.kron(squares, norms(size))
+    assert (rows @ rows.T == np.diag(squares)).all()
+    assert (contrasted(table).ravel() == rows @ table.ravel()).all()
+    assert np.allclose(restored(contrasted(table)), table)

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.linear.components import Components
+from discreet.linear.hierarchy import Hierarchy, below, shape_of
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.release.tables.allocation import Unit
 from discreet.release.tables.blocks import Blocks, deviations
-from discreet.release.tables.components import Components
-from discreet.release.tables.hierarchy import Ladder, below, shape_of
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
@@ -20,21 +20,21 @@ from discreet.release.tables.workload import Workload
 
 LADDERS = st.lists(
     st.lists(st.integers(2, 4), min_size=0, max_size=2).map(tuple), min_size=1, max_size=3
-).map(lambda all_: tuple(Ladder(cells=int(np.prod((1, *each))), branches=each) for each in all_))
+).map(lambda all_: tuple(Hierarchy(cells=int(np.prod((1, *each))), branches=each) for each in all_))
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 UNITS = st.builds(Unit, rows=st.integers(1, 3), relation=st.sampled_from(list(Relation)))
 PRICES = st.fractions(Fraction(1, 1000), Fraction(1000), max_denominator=1000)
 
 
-@given(ladders=LADDERS, data=st.data())
+@given(hierarchies=LADDERS, data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_table_is_the_sum_of_its_components(ladders, data):
-    cut = tuple((axis, each.depth) for axis, each in enumerate(ladders) if each.depth)
-    shape = shape_of(cut, ladders)
+def test_a_table_is_the_sum_of_its_components(hierarchies, data):
+    cut = tuple((axis, each.depth) for axis, each in enumerate(hierarchies) if each.depth)
+    shape = shape_of(cut, hierarchies)
     cells = int(np.prod((1, *shape)))
     values = data.draw(st.lists(st.integers(-9, 9), min_size=cells, max_size=cells))
     table = np.array(values, dtype=float).reshape(shape)
-    parts = Components(ladders)
+    parts = Components(hierarchies)
     parts.add_table(cut, table, variance=2.0)
     assert np.allclose(parts.table(cut), table)
     assert np.isclose(parts.variance(cut), 2.0)

@@ -33,7 +33,7 @@ def test_claimed_errors_are_those_seen_and_tables_agree():
     sizes, codes = adult()
     wanted = every(sizes, [1, 2, 3])
     family = Marginals.planned(sizes, wanted, price=ZCDP(rho=0.01))
-    exact = tabulated(codes, np.ones(len(codes[0]), dtype=np.int64), family.ladders)
+    exact = tabulated(codes, np.ones(len(codes[0]), dtype=np.int64), family.hierarchies)
     found = family.release(exact)
     compared = 0
     for cut in wanted:

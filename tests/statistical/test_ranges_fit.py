@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.linear.hierarchy import Hierarchy
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.blocks import Blocks
-from discreet.release.tables.hierarchy import Ladder
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.measure import measured
 from discreet.release.tables.ordered import ordered
@@ -57,12 +57,12 @@ def gaussian_cdf(variance):
 
 def test_the_noise_of_a_contrast_fits():
     """Two cells: four times the first component is the difference of the two noises."""
-    ladders = (Ladder.flat(2),)
-    (made,) = contrasts_for({((0, 1),): 1.0}, ladders, rho=Fraction(1, 2), unit=Unit())
+    hierarchies = (Hierarchy.flat(2),)
+    (made,) = contrasts_for({((0, 1),): 1.0}, hierarchies, rho=Fraction(1, 2), unit=Unit())
     exact = np.array([9, 4])
     seen = []
     for _ in range(DRAWS):
-        parts = measured([made], ladders, lambda _: exact)
+        parts = measured([made], hierarchies, lambda _: exact)
         parts.add_contrast((), np.zeros(()), variance=1.0)
         seen.append(round(4 * float(parts.table(((0, 1),))[0])) - 4 * 5 // 2)
     weights = gaussian_weights(float(made.noise.sigma_squared))
@@ -77,11 +77,11 @@ def test_the_noise_of_a_contrast_fits():
 
 
 def test_the_noise_of_counts_fits():
-    ladders = (Ladder.flat(3),)
-    (made,) = counts_for({((0, 1),): 1.0}, ladders, epsilon=Fraction(1, 2), unit=Unit())
+    hierarchies = (Hierarchy.flat(3),)
+    (made,) = counts_for({((0, 1),): 1.0}, hierarchies, epsilon=Fraction(1, 2), unit=Unit())
     exact = np.array([1, 2, 3])
     seen = [
-        measured([made], ladders, lambda _: exact).table(((0, 1),)) - exact for _ in range(2000)
+        measured([made], hierarchies, lambda _: exact).table(((0, 1),)) - exact for _ in range(2000)
     ]
     assert check_fit(
         np.rint(seen).astype(np.int64),

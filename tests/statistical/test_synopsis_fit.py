@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.linear.contrasts import norms
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-from discreet.streams.hypothesis.contrasts import norms
 from discreet.streams.hypothesis.parities import Parities
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
 from discreet.streams.svt.above_threshold import AboveThreshold
 from discreet.streams.synopsis.epochs import Epoch
 from support.fit import check_fit, check_rate, check_rate_at_most, rejects
 
-MIXED = Universe(("a", "b", "c"), (2, 3, 2))
+MIXED = Domain(("a", "b", "c"), (2, 3, 2))
 PLACES = np.array([[0, 0, 0], [1, 1, 0], [1, 2, 1]])
 COUNTS = np.array([5, 11, 2])
 RUNS = 3000

@@ -1,5 +1,6 @@
 """One-off releases: tables, marginals and ranges declared as a whole, and synthetic data."""
 
+from discreet.linear.consistency import make_consistent
 from discreet.release.composition import batch_cost, statement
 from discreet.release.declared import Release, ReleasePlan
 from discreet.release.kinds import Declared
@@ -11,7 +12,6 @@ from discreet.release.synth.service import synthesize
 from discreet.release.synth.stages import Stages
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit
-from discreet.release.tables.consistency import settled
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
@@ -40,7 +40,7 @@ __all__ = [
     "histogram_error",
     "ordered",
     "read_release",
-    "settled",
+    "make_consistent",
     "statement",
     "synthesize",
 ]

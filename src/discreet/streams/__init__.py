@@ -1,5 +1,8 @@
 """Many questions for the price of few: services that take a session and charge through it."""
 
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 from discreet.streams.counter.counter import Counter
 from discreet.streams.counter.factorisation import Factorisation
 from discreet.streams.counter.running_sums import RunningSums, Track
@@ -8,10 +11,7 @@ from discreet.streams.holdout.holdout import Agreement, Holdout, Mean
 from discreet.streams.holdout.population import PopulationError, population_error
 from discreet.streams.holdout.thresholdout import Thresholdout
 from discreet.streams.hypothesis.parities import Measured, Parities
-from discreet.streams.hypothesis.predicates import Predicate
 from discreet.streams.hypothesis.textbook import TextbookRun, TextbookWeights
-from discreet.streams.hypothesis.universe import Universe
-from discreet.streams.hypothesis.weights import Weights
 from discreet.streams.joint.joint import Joint, Reading
 from discreet.streams.monitor.monitor import Monitor
 from discreet.streams.monitor.state import Check, Side
@@ -58,7 +58,7 @@ __all__ = [
     "Thresholdout",
     "Thresholds",
     "Track",
-    "Universe",
+    "Domain",
     "Update",
     "Weights",
     "above_threshold_accuracy",

@@ -9,43 +9,38 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.allocation import least_shares, needs_of
+from discreet.linear.components import Components, contrast, scale_of
+from discreet.linear.hierarchy import Hierarchy, below, cells_of, checked, shape_of
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.release.tables.allocation import (
-    Unit,
-    contrasts_for,
-    counts_for,
-    least_shares,
-    needs_of,
-)
-from discreet.release.tables.components import Components, contrast, scale_of
-from discreet.release.tables.hierarchy import Ladder, below, cells_of, checked, shape_of
+from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.marginals import Marginals, every, marginal_cut
 from discreet.release.tables.measure import measured, paid, tabulated
 
-LADDERS = (Ladder(cells=4, branches=(2, 2)), Ladder.flat(3))
+LADDERS = (Hierarchy(cells=4, branches=(2, 2)), Hierarchy.flat(3))
 FINEST = ((0, 2), (1, 1))
 CUTS = below(FINEST)
 
 
-def sums(cut, ladders=LADDERS):
+def sums(cut, hierarchies=LADDERS):
     """The matrix that turns the finest table into the table of a cut."""
-    shape = [ladder.padded for ladder in ladders]
-    rows = np.zeros((cells_of(cut, ladders), int(np.prod(shape))))
+    shape = [hierarchy.padded for hierarchy in hierarchies]
+    rows = np.zeros((cells_of(cut, hierarchies), int(np.prod(shape))))
     levels = dict(cut)
     for column, place in enumerate(product(*(range(size) for size in shape))):
         row = 0
-        for axis, ladder in enumerate(ladders):
-            blocks = ladder.blocks(levels.get(axis, 0))
-            row = row * blocks + place[axis] // (ladder.padded // blocks)
+        for axis, hierarchy in enumerate(hierarchies):
+            blocks = hierarchy.blocks(levels.get(axis, 0))
+            row = row * blocks + place[axis] // (hierarchy.padded // blocks)
         rows[row, column] = 1
     return rows
 
 
-def contrasts(cut, ladders=LADDERS):
+def contrasts(cut, hierarchies=LADDERS):
     """The matrix of a contrast, from that of the counts."""
-    plain = sums(cut, ladders)
-    shape = shape_of(cut, ladders)
-    columns = [contrast(column.reshape(shape), cut, ladders).ravel() for column in plain.T]
+    plain = sums(cut, hierarchies)
+    shape = shape_of(cut, hierarchies)
+    columns = [contrast(column.reshape(shape), cut, hierarchies).ravel() for column in plain.T]
     return np.array(columns).T
 
 
@@ -119,17 +114,17 @@ def test_the_sensitivity_of_a_contrast_is_the_worst_of_all_neighbours(cut, rows,
 
 def test_no_other_allocation_of_rho_is_better():
     sizes = (2, 3, 5)
-    ladders = tuple(Ladder.flat(size) for size in sizes)
-    needs = needs_of(every(sizes, [1, 2]), ladders)
+    hierarchies = tuple(Hierarchy.flat(size) for size in sizes)
+    needs = needs_of(every(sizes, [1, 2]), hierarchies)
     family = Marginals.planned(sizes, every(sizes, [1, 2]), price=ZCDP(rho=0.5))
     generator = np.random.default_rng(7)
 
     def total(shares):
         found = 0.0
         for (cut, need), share in zip(needs.items(), shares, strict=True):
-            branches = [ladders[axis].branches[0] for axis, _ in cut]
+            branches = [hierarchies[axis].branches[0] for axis, _ in cut]
             moved = Unit().contrast_squared(branches)
-            found += need * moved / (2 * share) / scale_of(cut, ladders) ** 2
+            found += need * moved / (2 * share) / scale_of(cut, hierarchies) ** 2
         return found
 
     ours = np.array([float(each.loss.rho) for each in family.measurements])
@@ -158,9 +153,9 @@ def test_the_price_is_used_up_exactly(price, relation):
     assert family.loss == price
     for each in family.measurements:
         if isinstance(price, Pure):
-            moved = unit.cells(cells_of(each.cut, family.ladders))
+            moved = unit.cells(cells_of(each.cut, family.hierarchies))
         else:
-            branches = [family.ladders[axis].branches[0] for axis, _ in each.cut]
+            branches = [family.hierarchies[axis].branches[0] for axis, _ in each.cut]
             assert each.noise.sigma_squared * 2 * each.loss.rho == unit.contrast_squared(branches)
             continue
         assert each.noise.loss(moved) == each.loss
@@ -172,7 +167,7 @@ def test_tables_agree_with_each_other_and_with_rows():
     codes = [generator.integers(0, size, 50) for size in sizes]
     counts = generator.integers(1, 5, 50)
     family = Marginals.planned(sizes, every(sizes, [1, 2, 3]), price=ZCDP(rho=10**6))
-    exact = tabulated(codes, counts, family.ladders)
+    exact = tabulated(codes, counts, family.hierarchies)
     dense = np.zeros(sizes, dtype=np.int64)
     np.add.at(dense, tuple(codes), counts)
     assert (exact(((0, 1), (1, 1), (2, 1))) == dense).all()
@@ -198,9 +193,9 @@ def test_a_column_of_one_value_adds_nothing():
             "400,000,000 cells",
         ),
         (lambda: marginal_cut([3], (2, 2)), "there are 2"),
-        (lambda: checked(((0, 2),), (Ladder.flat(3),)), "does not fit"),
-        (lambda: Ladder(cells=5, branches=(2, 2)), "must cover it"),
-        (lambda: Ladder(cells=True, branches=()), "at least 1"),
+        (lambda: checked(((0, 2),), (Hierarchy.flat(3),)), "does not fit"),
+        (lambda: Hierarchy(cells=5, branches=(2, 2)), "must cover it"),
+        (lambda: Hierarchy(cells=True, branches=()), "at least 1"),
     ],
 )
 def test_refusals_say_what_and_why(make, message):
@@ -209,15 +204,15 @@ def test_refusals_say_what_and_why(make, message):
 
 
 def test_measurements_of_one_kind_add_up():
-    ladders = (Ladder.flat(4),)
-    counts = counts_for({((0, 1),): 1.0, (): 3.0}, ladders, epsilon=Fraction(1), unit=Unit())
+    hierarchies = (Hierarchy.flat(4),)
+    counts = counts_for({((0, 1),): 1.0, (): 3.0}, hierarchies, epsilon=Fraction(1), unit=Unit())
     assert paid(counts) == Pure(epsilon=1)
-    made = contrasts_for({((0, 1),): 1.0, (): 3.0}, ladders, rho=Fraction(1, 3), unit=Unit())
+    made = contrasts_for({((0, 1),): 1.0, (): 3.0}, hierarchies, rho=Fraction(1, 3), unit=Unit())
     assert paid(made) == ZCDP(rho=Fraction(1, 3))
 
 
 def test_a_contrast_too_wide_for_integers_is_refused():
-    ladders = (Ladder.flat(1 << 16), Ladder.flat(1 << 15))
-    wide = contrasts_for({((0, 1), (1, 1)): 1.0}, ladders, rho=Fraction(1), unit=Unit())
+    hierarchies = (Hierarchy.flat(1 << 16), Hierarchy.flat(1 << 15))
+    wide = contrasts_for({((0, 1), (1, 1)): 1.0}, hierarchies, rho=Fraction(1), unit=Unit())
     with pytest.raises(InvalidValue, match=r"2\*\*31"):
-        measured(wide, ladders, lambda _: np.zeros(1, dtype=np.int64))
+        measured(wide, hierarchies, lambda _: np.zeros(1, dtype=np.int64))

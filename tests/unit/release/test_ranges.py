@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.components import contrast
+from discreet.linear.hierarchy import Hierarchy, shape_of
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Counts, Unit
 from discreet.release.tables.blocks import Blocks, deviations
-from discreet.release.tables.components import contrast
-from discreet.release.tables.hierarchy import Ladder, shape_of
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees, chains
 from discreet.release.tables.running import Running, square_root
@@ -45,19 +45,19 @@ def test_errors_scale_with_epsilon():
 
 def dense_variances(plan, boxes):
     """The variances of boxes by dense least squares on all measured tables."""
-    shape = tuple(each.padded for each in plan.ladders)
+    shape = tuple(each.padded for each in plan.hierarchies)
     rows, weights = [], []
     for each in plan.measurements:
         columns = []
         for cell in np.eye(int(np.prod(shape))):
             table = cell.reshape(shape)
-            for axis, ladder in enumerate(plan.ladders):
-                blocks = ladder.blocks(dict(each.cut).get(axis, 0))
+            for axis, hierarchy in enumerate(plan.hierarchies):
+                blocks = hierarchy.blocks(dict(each.cut).get(axis, 0))
                 split = (*table.shape[:axis], blocks, -1, *table.shape[axis + 1 :])
                 table = table.reshape(split).sum(axis=axis + 1)
-            table = table.reshape(shape_of(each.cut, plan.ladders))
+            table = table.reshape(shape_of(each.cut, plan.hierarchies))
             if not isinstance(each, Counts):
-                table = contrast(table, each.cut, plan.ladders)
+                table = contrast(table, each.cut, plan.hierarchies)
             columns.append(table.ravel())
         rows.append(np.array(columns).T)
         weights += [each.variance] * rows[-1].shape[0]
@@ -66,8 +66,8 @@ def dense_variances(plan, boxes):
     found = []
     for box in boxes:
         query = np.ones(())
-        for ladder, (start, stop) in zip(plan.ladders, box, strict=True):
-            query = np.multiply.outer(query, indicator(ladder.padded, start, stop))
+        for hierarchy, (start, stop) in zip(plan.hierarchies, box, strict=True):
+            query = np.multiply.outer(query, indicator(hierarchy.padded, start, stop))
         found.append(float(query.ravel() @ inverse @ query.ravel()))
     return found
 
@@ -96,9 +96,13 @@ def test_two_dimensions_too(price):
 
 @pytest.mark.parametrize("workload", list(Workload))
 def test_parts_of_levels_are_the_means_over_queries(workload):
-    for ladder in (Ladder(cells=27, branches=(2, 4, 4)), Ladder.flat(5), Ladder.flat(1)):
-        every = [query_parts(ladder, *each) for each in queries(workload, ladder.cells)]
-        assert np.allclose(np.mean(every, axis=0), level_parts(workload, ladder))
+    for hierarchy in (
+        Hierarchy(cells=27, branches=(2, 4, 4)),
+        Hierarchy.flat(5),
+        Hierarchy.flat(1),
+    ):
+        every = [query_parts(hierarchy, *each) for each in queries(workload, hierarchy.cells)]
+        assert np.allclose(np.mean(every, axis=0), level_parts(workload, hierarchy))
 
 
 def test_the_factorisation_is_the_one_of_dense_algebra():
@@ -152,9 +156,9 @@ def test_every_release_is_near_the_truth_when_the_price_is_high():
 
 def test_ladders_cover_the_axis():
     for cells in (1, 2, 7, 100):
-        for ladder in chains(cells):
-            assert ladder.padded >= cells
-            assert ladder.cells == cells
+        for hierarchy in chains(cells):
+            assert hierarchy.padded >= cells
+            assert hierarchy.cells == cells
 
 
 def best_distance(values):
@@ -198,8 +202,8 @@ def test_choosing_and_measuring_add_up_to_the_price(price):
         (lambda: Trees.planned((10**5, 10**5), price=LAPLACE), "coarser"),
         (lambda: Trees.planned((4,), price=LAPLACE).release(np.zeros(5, dtype=int)), "shape"),
         (lambda: Trees.planned((4,), price=LAPLACE).parts([(0, 1), (0, 1)]), "2 ranges for 1"),
-        (lambda: query_parts(Ladder.flat(4), 2, 5), "not within"),
-        (lambda: Running.planned(10**6, rho=Fraction(1), unit=Unit()), "Use ladders"),
+        (lambda: query_parts(Hierarchy.flat(4), 2, 5), "not within"),
+        (lambda: Running.planned(10**6, rho=Fraction(1), unit=Unit()), "Use hierarchies"),
         (lambda: Running.planned(4, rho=Fraction(1), unit=Unit()).variance(3, 2), "not within"),
         (lambda: Blocks(cells=0, epsilon=1), "0 cells"),
         (lambda: Blocks(cells=4, epsilon=10**7), "idle"),

@@ -14,21 +14,21 @@ import pytest
 from discreet.accounting.conversion import zcdp_rho
 from discreet.accounting.gaussian import gaussian_delta
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 from discreet.loss import Sensitivity
 from discreet.streams.hypothesis.fitting import fitted
 from discreet.streams.hypothesis.parities import Parities
-from discreet.streams.hypothesis.predicates import Predicate
 from discreet.streams.hypothesis.shrinkage import posterior
 from discreet.streams.hypothesis.textbook import TextbookWeights
-from discreet.streams.hypothesis.universe import Universe
-from discreet.streams.hypothesis.weights import Weights
 from discreet.streams.svt.run import Standing
 from discreet.streams.synopsis.certificate import certified, discrete_gaussians_delta
 from discreet.streams.synopsis.epochs import Epoch
 
 ONE = Sensitivity.single(1)
 EXACT = 10**15
-BITS = Universe.binary(8)
+BITS = Domain.binary(8)
 
 
 def sparse_rows():
@@ -79,23 +79,23 @@ def test_counts_that_are_not_negative_are_nearer_than_the_unbiased_ones(rows):
 
 
 def test_mixed_attributes_are_fitted_too():
-    universe = Universe(("a", "b", "c", "d"), (2, 5, 1, 3))
+    domain = Domain(("a", "b", "c", "d"), (2, 5, 1, 3))
     draw = np.random.default_rng(8)
     places, counts = np.unique(
-        draw.integers(0, universe.sizes, size=(300, 4)), axis=0, return_counts=True
+        draw.integers(0, domain.sizes, size=(300, 4)), axis=0, return_counts=True
     )
-    measured = Parities.of(universe, order=2, rho=EXACT).release(places, counts)
-    weights = Weights.of(universe, fitted(measured))
+    measured = Parities.of(domain, order=2, rho=EXACT).release(places, counts)
+    weights = Weights.of(domain, fitted(measured))
     for axes in itertools.combinations((0, 1, 3), 2):
-        shape = tuple(universe.sizes[axis] for axis in axes)
+        shape = tuple(domain.sizes[axis] for axis in axes)
         table = np.zeros(shape)
         np.add.at(table, tuple(places[:, axis] for axis in axes), counts)
         assert np.allclose(weights.table(axes) * 300, table, atol=0.3)
 
 
 def test_a_universe_that_is_too_large_is_refused():
-    universe = Universe.binary(23)
-    measured = Parities.of(universe, order=1, rho=1).release(
+    domain = Domain.binary(23)
+    measured = Parities.of(domain, order=1, rho=1).release(
         np.zeros((1, 23), dtype=np.int64), np.ones(1, dtype=np.int64)
     )
     with pytest.raises(InvalidValue, match="at most 4,194,304"):
@@ -124,12 +124,12 @@ def test_an_epoch_that_has_ended_says_nothing_more():
 
 def test_the_textbook_keeps_its_promise():
     """All answers within 2 alpha and at most so many updates, whenever the promise is given."""
-    universe = Universe.binary(6)
+    domain = Domain.binary(6)
     draw = np.random.default_rng(9)
     places, counts = np.unique(
         np.repeat(draw.integers(0, 2, size=(5, 6)), 200_000, axis=0), axis=0, return_counts=True
     )
-    book = TextbookWeights.of(universe, alpha=0.1, rows=10**6, rho=1)
+    book = TextbookWeights.of(domain, alpha=0.1, rows=10**6, rho=1)
     assert book.updates == math.ceil(4 * math.log(64) / 0.01)
     # Once in 1e15 something else than what is promised may happen.
     assert book.accuracy(queries=2000, confidence=1 - Fraction(1, 10**15)) == 0.2
@@ -145,19 +145,19 @@ def test_the_textbook_keeps_its_promise():
 
 
 def test_the_textbook_promises_nothing_it_cannot_keep():
-    universe = Universe.binary(6)
-    poor = TextbookWeights.of(universe, alpha=0.1, rows=1000, rho=Fraction(1, 100))
+    domain = Domain.binary(6)
+    poor = TextbookWeights.of(domain, alpha=0.1, rows=1000, rho=Fraction(1, 100))
     assert poor.accuracy(queries=1000, confidence=0.95) is None
     with pytest.raises(InvalidValue, match="alpha"):
-        TextbookWeights.of(universe, alpha=2, rows=1000, rho=1)
+        TextbookWeights.of(domain, alpha=2, rows=1000, rho=1)
     assert 0 < 1 - poor.loss(ONE).rho * 100 < 1e-9
 
 
 def test_the_textbook_stops_when_its_updates_are_used():
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
+    domain = Domain.binary(1)
+    book = TextbookWeights.of(domain, alpha=1, rows=10**6, rho=10**6)
     run = book.start()
-    always = Predicate.where({0: 1}, universe)
+    always = Predicate.where({0: 1}, domain)
     for turn in range(book.updates):
         run.answer(always, 10**8 * (-1) ** turn)  # far off, so always an update
     assert run.left == 0
@@ -167,20 +167,20 @@ def test_the_textbook_stops_when_its_updates_are_used():
 
 def test_a_run_of_the_textbook_is_neither_copied_nor_set_back():
     """Copies would tell more noisy counts than there are updates paid for."""
-    run = TextbookWeights.of(Universe.binary(1), alpha=1, rows=1000, rho=1).start()
+    run = TextbookWeights.of(Domain.binary(1), alpha=1, rows=1000, rho=1).start()
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(InvalidValue, match="cannot be copied or pickled"):
             copied(run)
     with pytest.raises(AttributeError):
         run.left = 100
     with pytest.raises(AttributeError):
-        run.weights = Weights.uniform(Universe.binary(1))
+        run.weights = Weights.uniform(Domain.binary(1))
 
 
 def test_an_update_is_used_before_its_count_is_told(monkeypatch):
     """A run that is interrupted as it updates has used the update."""
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
+    domain = Domain.binary(1)
+    book = TextbookWeights.of(domain, alpha=1, rows=10**6, rho=10**6)
     run = book.start()
 
     def stops(*_):
@@ -189,17 +189,17 @@ def test_an_update_is_used_before_its_count_is_told(monkeypatch):
     monkeypatch.setattr(Weights, "scale", stops)
     for turn in range(book.updates):
         with pytest.raises(KeyboardInterrupt):
-            run.answer(Predicate.where({0: 1}, universe), 10**8)
+            run.answer(Predicate.where({0: 1}, domain), 10**8)
         assert run.left == book.updates - turn - 1
     with pytest.raises(BudgetExceeded):
-        run.answer(Predicate.where({0: 1}, universe), 10**8)
+        run.answer(Predicate.where({0: 1}, domain), 10**8)
 
 
 def test_threads_share_the_updates_of_a_run(monkeypatch):
     """All ask while the first is between its comparison and its update."""
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10**6, rho=10**6)
-    run, half, honest = book.start(), Predicate.where({0: 1}, universe), Weights.scale
+    domain = Domain.binary(1)
+    book = TextbookWeights.of(domain, alpha=1, rows=10**6, rho=10**6)
+    run, half, honest = book.start(), Predicate.where({0: 1}, domain), Weights.scale
 
     def slowly(self, predicate, factor):
         time.sleep(0.005)
@@ -221,9 +221,9 @@ def test_threads_share_the_updates_of_a_run(monkeypatch):
 
 def test_the_direction_of_an_update_is_that_of_the_noisy_answer():
     """Noise as large as the data: where it lies decides, whatever the exact count says."""
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10, rho=Fraction(1, 10**4))
-    half = Predicate.where({0: 1}, universe)
+    domain = Domain.binary(1)
+    book = TextbookWeights.of(domain, alpha=1, rows=10, rho=Fraction(1, 10**4))
+    half = Predicate.where({0: 1}, domain)
     seen = set()
     while len(seen) < 2:  # each way has a chance of about a half
         run = book.start()
@@ -254,12 +254,12 @@ def test_the_price_of_parities_alone_is_brute_force_for_one():
 
 def test_certified_parities_cost_no_more_and_have_less_noise():
     for epsilon in (Fraction(1, 10), 1, 10):
-        made, cost = certified(Universe.binary(16), order=3, epsilon=epsilon, delta=1e-9)
+        made, cost = certified(Domain.binary(16), order=3, epsilon=epsilon, delta=1e-9)
         assert (cost.epsilon, cost.delta) == (epsilon, Fraction(1, 10**9))
         rho = zcdp_rho(epsilon=epsilon, delta=Fraction(1, 10**9))
         assert 1.05 < made.loss().rho / rho < 1.15
     with pytest.raises(InvalidValue, match="more than two values"):
-        certified(Universe(("a",), (3,)), order=1, epsilon=1, delta=1e-9)
+        certified(Domain(("a",), (3,)), order=1, epsilon=1, delta=1e-9)
     with pytest.raises(UnprovableRequest, match="proved from 10"):
         discrete_gaussians_delta({Fraction(2): 3}, epsilon=1)
 

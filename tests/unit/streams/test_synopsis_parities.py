@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.contrasts import contrasted, norms, restored, transform
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 from discreet.loss import Relation
-from discreet.streams.hypothesis.contrasts import contrasted, norms, restored, transform
 from discreet.streams.hypothesis.parities import Measured, Parities
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
 
-MIXED = Universe(("a", "b", "c", "d"), (2, 3, 1, 4))
+MIXED = Domain(("a", "b", "c", "d"), (2, 3, 1, 4))
 EXACT = 10**15  # a rho at which noise has no chance
 
 
@@ -24,19 +24,19 @@ def rows():
     return np.unique(drawn, axis=0, return_counts=True)
 
 
-def every_row(universe):
-    return np.array(list(itertools.product(*map(range, universe.sizes))))
+def every_row(domain):
+    return np.array(list(itertools.product(*map(range, domain.sizes))))
 
 
-def contrasts_of(universe, parities, row):
+def contrasts_of(domain, parities, row):
     """All contrasts of one row and their variances, one by one from the definition."""
     found = []
     for axes, variance in parities.variances.items():
-        for places in itertools.product(*(range(1, universe.sizes[axis]) for axis in axes)):
+        for places in itertools.product(*(range(1, domain.sizes[axis]) for axis in axes)):
             value, square = 1, 1
             for axis, place in zip(axes, places, strict=True):
-                value *= int(transform(universe.sizes[axis])[place, row[axis]])
-                square *= int(norms(universe.sizes[axis])[place])
+                value *= int(transform(domain.sizes[axis])[place, row[axis]])
+                square *= int(norms(domain.sizes[axis])[place])
             found.append((value, variance * square))
     return found
 
@@ -83,10 +83,10 @@ def test_the_loss_of_more_rows_and_of_replacement_covers_the_worst_pair():
 def test_the_formula_of_parities_of_three_of_sixteen():
     """(sum over orders of sqrt(contrasts * coefficients))^2/64/(2 rho), by hand."""
     rho = Fraction(1497, 100_000)
-    parities = Parities.of(Universe.binary(16), order=3, rho=rho)
+    parities = Parities.of(Domain.binary(16), order=3, rho=rho)
     roots = sum(math.sqrt(math.comb(16, k) * math.comb(3, k)) for k in range(4))
     expected = roots / 8 / math.sqrt(2 * float(rho))
-    question = Predicate.where({3: 0, 7: 1, 15: 1}, parities.universe)
+    question = Predicate.where({3: 0, 7: 1, 15: 1}, parities.domain)
     assert math.sqrt(parities.variance_of(question)) == pytest.approx(expected, rel=1e-6)
     assert expected == pytest.approx(36.5, abs=0.05)
     assert parities.count == 697
@@ -94,14 +94,14 @@ def test_the_formula_of_parities_of_three_of_sixteen():
 
 def test_no_other_weights_of_the_same_cost_are_better():
     """Scaling the variance of any one set up or down raises the mean variance of all tables."""
-    universe = Universe(("a", "b", "c"), (2, 3, 4))
-    parities = Parities.of(universe, order=2, rho=1)
+    domain = Domain(("a", "b", "c"), (2, 3, 4))
+    parities = Parities.of(domain, order=2, rho=1)
 
     def mean_variance(made):
         total = 0.0
         for axes in itertools.combinations(range(3), 2):
-            cells = list(itertools.product(*(range(universe.sizes[axis]) for axis in axes)))
-            parts = [Predicate.where(dict(zip(axes, c, strict=True)), universe) for c in cells]
+            cells = list(itertools.product(*(range(domain.sizes[axis]) for axis in axes)))
+            parts = [Predicate.where(dict(zip(axes, c, strict=True)), domain) for c in cells]
             total += sum(made.variance_of(part) for part in parts) / len(parts)
         return total * float(made.loss().rho)  # at the same cost
 
@@ -109,7 +109,7 @@ def test_no_other_weights_of_the_same_cost_are_better():
     for axes in parities.variances:
         for factor in (Fraction(4, 5), Fraction(5, 4)):
             changed = {**parities.variances, axes: parities.variances[axes] * factor}
-            assert mean_variance(Parities(universe, 2, changed)) > best * (1 + 1e-6)
+            assert mean_variance(Parities(domain, 2, changed)) > best * (1 + 1e-6)
 
 
 def test_answers_are_exact_but_for_the_noise(rows):

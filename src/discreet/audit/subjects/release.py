@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.subject import Subject
+from discreet.linear.hierarchy import Cut
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
@@ -19,7 +20,6 @@ from discreet.release.synth.mwem import Worst
 from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Ones, Round, Step
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit
-from discreet.release.tables.hierarchy import Cut
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.running import Running

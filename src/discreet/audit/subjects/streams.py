@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from discreet.audit import planted
 from discreet.audit.published import MIXED, RISING
 from discreet.audit.subject import Subject
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
@@ -20,9 +22,7 @@ from discreet.streams.counter.factorisation import Factorisation
 from discreet.streams.counter.running_sums import RunningSums, Track
 from discreet.streams.holdout.thresholdout import Thresholdout
 from discreet.streams.hypothesis.parities import Parities
-from discreet.streams.hypothesis.predicates import Predicate
 from discreet.streams.hypothesis.textbook import TextbookRun, TextbookWeights
-from discreet.streams.hypothesis.universe import Universe
 from discreet.streams.svt.above_threshold import AboveThreshold
 from discreet.streams.svt.numeric_sparse import NumericSparse
 from discreet.streams.svt.sparse import Sparse
@@ -236,7 +236,7 @@ _CELLS = ((3,) * 8, (3,) * 7 + (4,))  # one row more in the last cell
 
 
 def _contrasts() -> Iterator[Subject]:
-    bits = Universe.binary(3)
+    bits = Domain.binary(3)
 
     def released(parities: Parities) -> Callable[[Any, int], NDArray[Any]]:
         def once(counts: NDArray[Any]) -> NDArray[Any]:
@@ -278,9 +278,9 @@ def _rounds() -> Iterator[Subject]:
 
 def _books() -> Iterator[Subject]:
     """One question of the textbook's algorithm: which way its update goes."""
-    universe = Universe.binary(1)
-    book = TextbookWeights.of(universe, alpha=1, rows=10, rho=Fraction(1, 20))
-    yes = Predicate.where({0: 1}, universe)
+    domain = Domain.binary(1)
+    book = TextbookWeights.of(domain, alpha=1, rows=10, rho=Fraction(1, 20))
+    yes = Predicate.where({0: 1}, domain)
 
     def asked(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
         run = book.start()

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.consistency import make_consistent
+from discreet.linear.hierarchy import Cut, cells_of
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.sheets import Preview, Sheet
-from discreet.release.tables.consistency import settled
-from discreet.release.tables.hierarchy import Cut, cells_of
 from discreet.release.tables.marginals import Marginals, marginal_cut
 from discreet.release.tables.measure import tabulated
 
@@ -175,7 +175,7 @@ class MarginalPart:
         return [
             Preview(
                 self._title(columns),
-                cells_of(cut, self.family.ladders),
+                cells_of(cut, self.family.hierarchies),
                 "standard error of a count",
                 sqrt(self.family.variance(cut)),
             )
@@ -195,12 +195,12 @@ class MarginalPart:
         Privacy: `loss`.
         """
         codes = [exact.places(axis.name) for axis in self.axes]
-        table = tabulated(codes, exact.counts, self.family.ladders)
+        table = tabulated(codes, exact.counts, self.family.hierarchies)
         parts = self.family.release(table, bits)
         words = "Least squares: unbiased, and every table adds up to the others."
         finished = parts.table
         if self.finish == "non-negative":
-            nearer = settled(parts, self.sets.values())
+            nearer = make_consistent(parts, self.sets.values())
             finished = nearer.table
             words = (
                 "Without negative cells; tables add up to each other within "

@@ -103,7 +103,7 @@ class RangePart:
         }
         if isinstance(self.plan, Trees):
             facts["method"] = "level-weighted trees"
-            facts["branches"] = [list(each.branches) for each in self.plan.ladders]
+            facts["branches"] = [list(each.branches) for each in self.plan.hierarchies]
             facts["measurements"] = [
                 {"levels": [list(pair) for pair in each.cut], "noise": noise_of(each.noise)}
                 for each in self.plan.measurements

@@ -11,20 +11,13 @@ from math import sqrt
 import numpy as np
 
 from discreet.errors import InvalidValue
+from discreet.linear.allocation import least_shares, needs_of
+from discreet.linear.components import Components
+from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
 from discreet.loss import ZCDP, Pure
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource, system
-from discreet.release.tables.allocation import (
-    Counts,
-    Measurement,
-    Unit,
-    contrasts_for,
-    counts_for,
-    least_shares,
-    needs_of,
-)
-from discreet.release.tables.components import Components
-from discreet.release.tables.hierarchy import Cut, Ladder, below, cells_of
+from discreet.release.tables.allocation import Counts, Measurement, Unit, contrasts_for, counts_for
 from discreet.release.tables.measure import Exact, expected, measured, paid
 
 __all__ = ["Marginals", "every", "marginal_cut"]
@@ -91,25 +84,25 @@ class Marginals:
         Pure(epsilon=Fraction(1, 1))
         """
         unit = Unit() if unit is None else unit
-        ladders = tuple(Ladder.flat(size) for size in sizes)
-        _check(weights, ladders)
-        needs = needs_of(weights, ladders)
+        hierarchies = tuple(Hierarchy.flat(size) for size in sizes)
+        _check(weights, hierarchies)
+        needs = needs_of(weights, hierarchies)
         made: tuple[Measurement, ...]
         if isinstance(price, ZCDP):
-            made = contrasts_for(needs, ladders, rho=price.rho, unit=unit)
+            made = contrasts_for(needs, hierarchies, rho=price.rho, unit=unit)
         else:
-            shares = _shares(needs, ladders, unit)
-            made = counts_for(shares, ladders, epsilon=price.epsilon, unit=unit)
-        return cls(tuple(sizes), tuple(weights), made, expected(made, ladders))
+            shares = _shares(needs, hierarchies, unit)
+            made = counts_for(shares, hierarchies, epsilon=price.epsilon, unit=unit)
+        return cls(tuple(sizes), tuple(weights), made, expected(made, hierarchies))
 
     @property
-    def ladders(self) -> tuple[Ladder, ...]:
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
         """The axes: each column's total and its values.
 
-        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).ladders[0].depth
+        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).hierarchies[0].depth
         1
         """
-        return self._known.ladders
+        return self._known.hierarchies
 
     @property
     def loss(self) -> Pure | ZCDP:
@@ -154,15 +147,15 @@ class Marginals:
         >>> family.release(lambda cut: np.array([4, 6])).table(((0, 1),)).tolist()
         [4.0, 6.0]
         """
-        return measured(self.measurements, self.ladders, exact, bits)
+        return measured(self.measurements, self.hierarchies, exact, bits)
 
 
-def _check(weights: Mapping[Cut, float], ladders: tuple[Ladder, ...]) -> None:
+def _check(weights: Mapping[Cut, float], hierarchies: tuple[Hierarchy, ...]) -> None:
     if not weights:
         raise InvalidValue("no marginal was asked for; name at least one.")
     if any(not 0 < weight < float("inf") for weight in weights.values()):
         raise InvalidValue("a weight is not a positive number; leave it at 1.")
-    cells = sum(cells_of(cut, ladders) for cut in weights)
+    cells = sum(cells_of(cut, hierarchies) for cut in weights)
     if cells > _MOST_CELLS or len(weights) > _MOST_TABLES:
         raise InvalidValue(
             f"{len(weights):,} marginals with {cells:,} cells; the limits are {_MOST_TABLES:,} and "
@@ -171,16 +164,16 @@ def _check(weights: Mapping[Cut, float], ladders: tuple[Ladder, ...]) -> None:
 
 
 def _shares(
-    needs: Mapping[Cut, float], ladders: tuple[Ladder, ...], unit: Unit
+    needs: Mapping[Cut, float], hierarchies: tuple[Hierarchy, ...], unit: Unit
 ) -> dict[Cut, float]:
     """Which tables get Laplace noise, and their shares."""
     cuts = list(needs)
     place = {cut: index for index, cut in enumerate(cuts)}
     gains = np.zeros((len(cuts), len(cuts)))
     for row, cut in enumerate(cuts):
-        cells, moved = cells_of(cut, ladders), float(unit.cells(cells_of(cut, ladders)).l1)
+        cells, moved = cells_of(cut, hierarchies), float(unit.cells(cells_of(cut, hierarchies)).l1)
         for part in below(cut):
-            merged = cells // cells_of(part, ladders)
+            merged = cells // cells_of(part, hierarchies)
             gains[row, place[part]] = 1 / (2 * moved**2 * merged)
     shares, _ = least_shares(np.array([needs[cut] for cut in cuts]), gains)
     return {cut: float(each) for cut, each in zip(cuts, shares, strict=True) if each > 0}

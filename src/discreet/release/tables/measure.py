@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.components import Components, contrast, scale_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, shape_of
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Contrast, Counts, Measurement
-from discreet.release.tables.components import Components, contrast, scale_of
-from discreet.release.tables.hierarchy import Cut, Ladder, cells_of, shape_of
 
 __all__ = ["Exact", "expected", "measured", "paid", "tabulated"]
 
@@ -26,7 +26,7 @@ _WIDEST = 1 << 31  # times counts below 2**31 stays within 64 bits
 
 def measured(
     measurements: Iterable[Measurement],
-    ladders: tuple[Ladder, ...],
+    hierarchies: tuple[Hierarchy, ...],
     exact: Exact,
     bits: BitSource = system,
 ) -> Components:
@@ -39,29 +39,29 @@ def measured(
     >>> round(float(measured([total], (), lambda cut: np.array(7)).table(())), 6)
     7.0
     """
-    parts = Components(ladders)
+    parts = Components(hierarchies)
     for each in measurements:
         if isinstance(each, Counts):
             noisy = each.noise.release(exact(each.cut), bits)
             parts.add_table(each.cut, noisy, variance=each.variance)
             continue
-        if scale_of(each.cut, ladders) >= _WIDEST:
+        if scale_of(each.cut, hierarchies) >= _WIDEST:
             raise InvalidValue(
-                f"a table of {cells_of(each.cut, ladders):,} cells is too wide for a contrast; "
+                f"a table of {cells_of(each.cut, hierarchies):,} cells is too wide for a contrast; "
                 "the limit is 2**31. Release fewer columns at once. Nothing was released."
             )
-        noisy = each.noise.release(contrast(exact(each.cut), each.cut, ladders), bits)
+        noisy = each.noise.release(contrast(exact(each.cut), each.cut, hierarchies), bits)
         parts.add_contrast(each.cut, noisy, variance=each.variance)
     return parts
 
 
-def expected(measurements: Iterable[Measurement], ladders: tuple[Ladder, ...]) -> Components:
+def expected(measurements: Iterable[Measurement], hierarchies: tuple[Hierarchy, ...]) -> Components:
     """Components without values: their variances are those of a release.
 
     >>> expected([], ()).cuts
     ()
     """
-    parts = Components(ladders)
+    parts = Components(hierarchies)
     for each in measurements:
         if isinstance(each, Counts):
             parts.know_table(each.cut, variance=each.variance)
@@ -88,12 +88,12 @@ def paid(measurements: Sequence[Measurement]) -> Pure | ZCDP:
 
 
 def tabulated(
-    codes: Sequence[NDArray[Any]], counts: NDArray[Any], ladders: tuple[Ladder, ...]
+    codes: Sequence[NDArray[Any]], counts: NDArray[Any], hierarchies: tuple[Hierarchy, ...]
 ) -> Exact:
     """Exact tables from distinct rows: for every axis the cell of each row, and how many there are.
 
     Privacy: none: the tables are exact.
-    >>> exact = tabulated([np.array([0, 2])], np.array([5, 1]), (Ladder.flat(3),))
+    >>> exact = tabulated([np.array([0, 2])], np.array([5, 1]), (Hierarchy.flat(3),))
     >>> exact(((0, 1),)).tolist()
     [5, 0, 1]
     """
@@ -101,11 +101,11 @@ def tabulated(
     def table(cut: Cut) -> NDArray[Any]:
         place = np.zeros(len(counts), dtype=np.int64)
         for axis, level in cut:
-            ladder = ladders[axis]
-            blocks = ladder.blocks(level)
-            place = place * blocks + codes[axis] // (ladder.padded // blocks)
-        found = np.zeros(cells_of(cut, ladders), dtype=np.int64)
+            hierarchy = hierarchies[axis]
+            blocks = hierarchy.blocks(level)
+            place = place * blocks + codes[axis] // (hierarchy.padded // blocks)
+        found = np.zeros(cells_of(cut, hierarchies), dtype=np.int64)
         np.add.at(found, place, counts)
-        return found.reshape(shape_of(cut, ladders))
+        return found.reshape(shape_of(cut, hierarchies))
 
     return table

@@ -12,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.allocation import least_shares
+from discreet.linear.components import Components
+from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
 from discreet.loss import ZCDP, Pure
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.release.tables.allocation import (
-    Measurement,
-    Unit,
-    contrasts_for,
-    counts_for,
-    least_shares,
-)
-from discreet.release.tables.components import Components
-from discreet.release.tables.hierarchy import Cut, Ladder, below, cells_of, shape_of
+from discreet.release.tables.allocation import Measurement, Unit, contrasts_for, counts_for
 from discreet.release.tables.measure import expected, measured, paid
 from discreet.release.tables.workload import Places, Workload, level_parts, query_parts
 
@@ -38,23 +33,23 @@ _LONGEST_CHAIN = 4
 _SINGLE_BRANCHES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 
 
-def binary(cells: int) -> Ladder:
-    """The ladder that halves blocks down to single cells.
+def binary(cells: int) -> Hierarchy:
+    """The hierarchy that halves blocks down to single cells.
 
     >>> binary(6).branches
     (2, 2, 2)
     """
-    return Ladder(cells=cells, branches=(2,) * (cells - 1).bit_length())
+    return Hierarchy(cells=cells, branches=(2,) * (cells - 1).bit_length())
 
 
-def chains(cells: int) -> Iterator[Ladder]:
+def chains(cells: int) -> Iterator[Hierarchy]:
     """Ladders worth trying for Laplace noise: powers of two with few levels, and equal branches.
 
     >>> [each.branches for each in chains(4)]
     [(4,), (2, 2), (3, 3)]
     """
-    yield Ladder.flat(cells)
-    found = {Ladder.flat(cells).branches}
+    yield Hierarchy.flat(cells)
+    found = {Hierarchy.flat(cells).branches}
     power = (cells - 1).bit_length()
     for count in range(min(_LONGEST_CHAIN, power)):
         for steps in combinations(range(1, power), count):
@@ -62,12 +57,12 @@ def chains(cells: int) -> Iterator[Ladder]:
             branches = tuple(1 << (b - a) for a, b in pairwise(ends))
             if branches not in found and power:
                 found.add(branches)
-                yield Ladder(cells=cells, branches=branches)
+                yield Hierarchy(cells=cells, branches=branches)
     for branch in _SINGLE_BRANCHES:
         branches = (branch,) * _digits(cells, branch)
         if branches not in found and 1 < len(branches) <= _LONGEST_CHAIN + 4:
             found.add(branches)
-            yield Ladder(cells=cells, branches=branches)
+            yield Hierarchy(cells=cells, branches=branches)
 
 
 def _digits(cells: int, base: int) -> int:
@@ -136,11 +131,11 @@ class Trees:
 
     Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
     >>> plan = Trees.planned((4096,), price=Pure(epsilon=1))
-    >>> plan.ladders[0].branches, round(plan.rmse(), 2)
+    >>> plan.hierarchies[0].branches, round(plan.rmse(), 2)
     ((16, 16, 16), 16.08)
     """
 
-    ladders: tuple[Ladder, ...]
+    hierarchies: tuple[Hierarchy, ...]
     workload: Workload
     measurements: tuple[Measurement, ...]
     known: Components = field(repr=False, compare=False)
@@ -157,8 +152,8 @@ class Trees:
     ) -> "Trees":
         """The trees and the shares of the price with the least mean square error found.
 
-        Under zCDP halving ladders and closed-form shares; under pure privacy the best of many
-        ladders, each with shares from a local search.
+        Under zCDP halving hierarchies and closed-form shares; under pure privacy the best of many
+        hierarchies, each with shares from a local search.
         Privacy: none (touches no data); the price is not exceeded.
         >>> round(Trees.planned((256,), price=ZCDP(rho=0.5)).rmse(), 2)
         3.44
@@ -170,15 +165,17 @@ class Trees:
                 "all. Use coarser buckets. Nothing was charged."
             )
         if isinstance(price, ZCDP):
-            ladders = tuple(binary(each) for each in cells)
-            needs = _needs(ladders, workload)
-            made: tuple[Measurement, ...] = contrasts_for(needs, ladders, rho=price.rho, unit=unit)
-            return cls(ladders, workload, made, expected(made, ladders))
-        best: tuple[float, tuple[Ladder, ...], dict[Cut, float]] | None = None
-        for ladders in _tried(cells):
-            error, shares = _laplace_shares(ladders, workload, unit)
+            hierarchies = tuple(binary(each) for each in cells)
+            needs = _needs(hierarchies, workload)
+            made: tuple[Measurement, ...] = contrasts_for(
+                needs, hierarchies, rho=price.rho, unit=unit
+            )
+            return cls(hierarchies, workload, made, expected(made, hierarchies))
+        best: tuple[float, tuple[Hierarchy, ...], dict[Cut, float]] | None = None
+        for hierarchies in _tried(cells):
+            error, shares = _laplace_shares(hierarchies, workload, unit)
             if best is None or error < best[0]:
-                best = (error, ladders, shares)
+                best = (error, hierarchies, shares)
         assert best is not None
         made = counts_for(best[2], best[1], epsilon=price.epsilon, unit=unit)
         return cls(best[1], workload, made, expected(made, best[1]))
@@ -200,7 +197,7 @@ class Trees:
         1.357
         """
         known = self.known
-        needs = _needs(self.ladders, self.workload if workload is None else workload)
+        needs = _needs(self.hierarchies, self.workload if workload is None else workload)
         return sqrt(sum(need / known.precision(cut) for cut, need in needs.items()))
 
     def parts(self, ranges: Boxes) -> list[NDArray[np.float64]]:
@@ -209,9 +206,11 @@ class Trees:
         >>> len(Trees.planned((4, 4), price=ZCDP(rho=1)).parts([(0, 2), (1, 3)]))
         2
         """
-        if len(ranges) != len(self.ladders):
-            raise InvalidValue(f"{len(ranges)} ranges for {len(self.ladders)} axes.")
-        return [query_parts(each, *ends) for each, ends in zip(self.ladders, ranges, strict=True)]
+        if len(ranges) != len(self.hierarchies):
+            raise InvalidValue(f"{len(ranges)} ranges for {len(self.hierarchies)} axes.")
+        return [
+            query_parts(each, *ends) for each, ends in zip(self.hierarchies, ranges, strict=True)
+        ]
 
     def box_variance(self, ranges: Boxes) -> float:
         """The variance of the estimate of a box.
@@ -222,7 +221,7 @@ class Trees:
         known = self.known
         return sum(
             need / known.precision(cut)
-            for cut, need in _products(self.ladders, self.parts(ranges)).items()
+            for cut, need in _products(self.hierarchies, self.parts(ranges)).items()
         )
 
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
@@ -232,89 +231,92 @@ class Trees:
         >>> plan.variances(np.array([0]), np.array([1])).round(3).tolist()
         [1.841]
         """
-        (ladder,) = self.ladders
+        (hierarchy,) = self.hierarchies
         found = np.zeros(np.shape(starts))
-        for level, part in enumerate(query_parts(ladder, starts, stops)):
-            length = ladder.padded // ladder.blocks(level)
+        for level, part in enumerate(query_parts(hierarchy, starts, stops)):
+            length = hierarchy.padded // hierarchy.blocks(level)
             precision = self.known.precision(((0, level),) if level else ())
             found = found + part / (length * precision)
         return found
 
     def release(self, exact: NDArray[Any], bits: BitSource = system) -> TreesEstimate:
-        """Measure a histogram with one axis for each ladder.
+        """Measure a histogram with one axis for each hierarchy.
 
         Privacy: `loss` under the unit's relation.
         >>> plan = Trees.planned((2, 2), price=ZCDP(rho=10**6))
         >>> plan.release(np.array([[1, 2], [3, 4]])).cells.round(1).tolist()
         [[1.0, 2.0], [3.0, 4.0]]
         """
-        shape = tuple(each.cells for each in self.ladders)
+        shape = tuple(each.cells for each in self.hierarchies)
         if exact.shape != shape:
             raise InvalidValue(f"a histogram of shape {exact.shape}; {shape} is expected.")
-        room = [(0, each.padded - each.cells) for each in self.ladders]
+        room = [(0, each.padded - each.cells) for each in self.hierarchies]
         padded = np.pad(exact, room)
 
         def table(cut: Cut) -> NDArray[Any]:
-            return _merged(padded, cut, self.ladders)
+            return _merged(padded, cut, self.hierarchies)
 
-        parts = measured(self.measurements, self.ladders, table, bits)
-        finest = tuple((axis, each.depth) for axis, each in enumerate(self.ladders) if each.depth)
-        cells = parts.table(finest).reshape([each.padded for each in self.ladders])
-        return TreesEstimate(self, cells[tuple(slice(each.cells) for each in self.ladders)])
+        parts = measured(self.measurements, self.hierarchies, table, bits)
+        finest = tuple(
+            (axis, each.depth) for axis, each in enumerate(self.hierarchies) if each.depth
+        )
+        cells = parts.table(finest).reshape([each.padded for each in self.hierarchies])
+        return TreesEstimate(self, cells[tuple(slice(each.cells) for each in self.hierarchies)])
 
 
-def _merged(padded: NDArray[Any], cut: Cut, ladders: tuple[Ladder, ...]) -> NDArray[Any]:
+def _merged(padded: NDArray[Any], cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> NDArray[Any]:
     """The exact table of a cut: blocks added up in integers."""
     levels = dict(cut)
-    for axis, ladder in enumerate(ladders):
-        blocks = ladder.blocks(levels.get(axis, 0))
+    for axis, hierarchy in enumerate(hierarchies):
+        blocks = hierarchy.blocks(levels.get(axis, 0))
         shape = (*padded.shape[:axis], blocks, -1, *padded.shape[axis + 1 :])
         padded = padded.reshape(shape).sum(axis=axis + 1)
-    return padded.reshape(shape_of(cut, ladders))
+    return padded.reshape(shape_of(cut, hierarchies))
 
 
 def _products(
-    ladders: tuple[Ladder, ...], parts: Sequence[NDArray[np.float64]]
+    hierarchies: tuple[Hierarchy, ...], parts: Sequence[NDArray[np.float64]]
 ) -> dict[Cut, float]:
     """What a unit of variance in each component adds: a part over the cells of its blocks."""
     found: dict[Cut, float] = {}
-    for levels in product(*(range(each.depth + 1) for each in ladders)):
+    for levels in product(*(range(each.depth + 1) for each in hierarchies)):
         cut = tuple((axis, level) for axis, level in enumerate(levels) if level)
         length = prod(
-            each.padded // each.blocks(level) for each, level in zip(ladders, levels, strict=True)
+            each.padded // each.blocks(level)
+            for each, level in zip(hierarchies, levels, strict=True)
         )
         found[cut] = float(prod(parts[axis][level] for axis, level in enumerate(levels)) / length)
     return found
 
 
-def _needs(ladders: tuple[Ladder, ...], workload: Workload) -> dict[Cut, float]:
-    return _products(ladders, [level_parts(workload, each) for each in ladders])
+def _needs(hierarchies: tuple[Hierarchy, ...], workload: Workload) -> dict[Cut, float]:
+    return _products(hierarchies, [level_parts(workload, each) for each in hierarchies])
 
 
-def _tried(cells: tuple[int, ...]) -> Iterator[tuple[Ladder, ...]]:
-    """Combinations of ladders: all for one axis, alike for several."""
+def _tried(cells: tuple[int, ...]) -> Iterator[tuple[Hierarchy, ...]]:
+    """Combinations of hierarchies: all for one axis, alike for several."""
     if len(cells) == 1:
         yield from ((each,) for each in chains(cells[0]))
         return
-    yield tuple(Ladder.flat(each) for each in cells)
+    yield tuple(Hierarchy.flat(each) for each in cells)
     for branch in _SINGLE_BRANCHES:
         yield tuple(
-            Ladder(cells=each, branches=(branch,) * _digits(each, branch)) for each in cells
+            Hierarchy(cells=each, branches=(branch,) * _digits(each, branch)) for each in cells
         )
 
 
 def _laplace_shares(
-    ladders: tuple[Ladder, ...], workload: Workload, unit: Unit
+    hierarchies: tuple[Hierarchy, ...], workload: Workload, unit: Unit
 ) -> tuple[float, dict[Cut, float]]:
     """The mean square error at epsilon = 1 and the shares of the cuts that reach it."""
-    needs = _needs(ladders, workload)
+    needs = _needs(hierarchies, workload)
     cuts = list(needs)
     place = {cut: index for index, cut in enumerate(cuts)}
     gains = np.zeros((len(cuts), len(cuts)))
     for row, cut in enumerate(cuts):
-        cells = cells_of(cut, ladders)
+        cells = cells_of(cut, hierarchies)
         moved = float(unit.cells(cells).l1)
         for part in below(cut):
-            gains[row, place[part]] = cells_of(part, ladders) / (2 * moved**2 * cells)
+            gains[row, place[part]] = cells_of(part, hierarchies) / (2 * moved**2 * cells)
     shares, error = least_shares(np.array([needs[cut] for cut in cuts]), gains)
     return error, {cut: float(each) for cut, each in zip(cuts, shares, strict=True) if each > 0}

@@ -4,13 +4,13 @@ and its exact inverse gives the estimate. Rounding the matrix is public, so it c
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.factorisation import decoder_column, encoder_column
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
@@ -23,36 +23,20 @@ MOST_CELLS = 1 << 14
 """The longest axis that is factorised; the inverse takes time that grows with its square."""
 
 _ONE = 1 << 20  # what stands for 1 in the integer matrix
+_DIGITS = 40  # binary digits that its recurrence keeps beyond these
 
 
-@lru_cache(maxsize=16)
 def square_root(cells: int) -> tuple[int, ...]:
     """The first column of the square root of the matrix of prefix sums, in 2**-20, rounded.
 
-    Coefficients of (1 - x)^(-1/2): f_0 = 1, f_k = f_{k-1} (2k - 1)/(2k).
-    Privacy: none (touches no data) [FHU23, Thm. 1].
     >>> square_root(3)
     (1048576, 524288, 393216)
     """
-    found = []
-    scaled = _ONE << 40
-    for k in range(1, cells + 1):
-        found.append((scaled + (1 << 39)) >> 40)
-        scaled = scaled * (2 * k - 1) // (2 * k)
-    return tuple(found)
+    return encoder_column(cells, one=_ONE, digits=_DIGITS)
 
 
-@lru_cache(maxsize=16)
-def _factors(cells: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The rounded column, and the first column of (prefix sums) times its inverse, as reals."""
-    column = np.array(square_root(cells), dtype=np.float64) / _ONE
-    # The inverse of a lower triangular Toeplitz matrix is one, by the series 1/f; summed up it is
-    # what turns measurements into prefixes.
-    inverse = np.zeros(cells)
-    inverse[0] = 1 / column[0]
-    for k in range(1, cells):
-        inverse[k] = -(column[1 : k + 1] @ inverse[k - 1 :: -1][:k]) / column[0]
-    return column, np.cumsum(inverse)
+def _decoder(cells: int) -> NDArray[np.float64]:
+    return decoder_column(cells, one=_ONE, digits=_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +98,7 @@ class Running:
     def __post_init__(self) -> None:
         if not 1 <= self.cells <= MOST_CELLS:
             raise InvalidValue(
-                f"{self.cells:,} cells; a factorisation takes 1 to {MOST_CELLS:,}. Use ladders."
+                f"{self.cells:,} cells; a factorisation takes 1 to {MOST_CELLS:,}. Use hierarchies."
             )
 
     @classmethod
@@ -156,7 +140,7 @@ class Running:
         """
         if not 0 <= start <= stop <= self.cells:
             raise InvalidValue(f"the range {start} to {stop} is not within 0 to {self.cells}.")
-        decode = _factors(self.cells)[1]
+        decode = _decoder(self.cells)
         weights = decode[:stop].copy()
         weights[stop - start :] -= decode[:start]
         return float(weights @ weights) * self._noise_variance()
@@ -180,7 +164,7 @@ class Running:
         >>> round(Running.planned(1, rho=Fraction(1, 2), unit=Unit()).rmse(Workload.RANGES), 6)
         1.0
         """
-        decode = _factors(self.cells)[1]
+        decode = _decoder(self.cells)
         ends = np.cumsum(decode**2)  # the squared length of the row of each prefix
         if workload is Workload.PREFIXES:
             return float(np.sqrt(ends.mean() * self._noise_variance()))
@@ -201,7 +185,7 @@ class Running:
         if exact.shape != (self.cells,):
             raise InvalidValue(f"a histogram of shape {exact.shape}; {self.cells} cells expected.")
         noisy = self.noise.release(_convolved(square_root(self.cells), exact), bits)
-        decode = _factors(self.cells)[1]
+        decode = _decoder(self.cells)
         steps = noisy.astype(np.float64) / _ONE
         length = 1 << (2 * self.cells - 1).bit_length()
         product = np.fft.irfft(np.fft.rfft(steps, length) * np.fft.rfft(decode, length), length)

@@ -1,5 +1,5 @@
 """What is asked of an ordered axis: all ranges, or all prefixes, and how much of each query lies in
-each level of a ladder. Public shapes only.
+each level of a hierarchy. Public shapes only.
 """
 
 from enum import StrEnum
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.release.tables.hierarchy import Ladder
+from discreet.linear.hierarchy import Hierarchy
 
 __all__ = ["Places", "Workload", "level_parts", "query_parts"]
 
@@ -33,16 +33,16 @@ class Workload(StrEnum):
         return cells if self is Workload.PREFIXES else cells * (cells + 1) // 2
 
 
-def level_parts(workload: Workload, ladder: Ladder) -> NDArray[np.float64]:
+def level_parts(workload: Workload, hierarchy: Hierarchy) -> NDArray[np.float64]:
     """For each level the mean over all queries of the squared length of their part in it.
 
     The part of level l is what block sums of level l tell beyond those of level l - 1.
-    >>> level_parts(Workload.PREFIXES, Ladder.flat(2)).tolist()
+    >>> level_parts(Workload.PREFIXES, Hierarchy.flat(2)).tolist()
     [1.25, 0.25]
     """
-    lengths = [ladder.padded // ladder.blocks(level) for level in range(ladder.depth + 1)]
-    within = [_within(workload, ladder.cells, ladder.padded, length) for length in lengths]
-    return np.diff(np.array(within), prepend=0.0) / workload.queries(ladder.cells)
+    lengths = [hierarchy.padded // hierarchy.blocks(level) for level in range(hierarchy.depth + 1)]
+    within = [_within(workload, hierarchy.cells, hierarchy.padded, length) for length in lengths]
+    return np.diff(np.array(within), prepend=0.0) / workload.queries(hierarchy.cells)
 
 
 @lru_cache(maxsize=4096)
@@ -65,21 +65,21 @@ Places = int | NDArray[np.int64]
 """One place along an axis, or an array of them."""
 
 
-def query_parts(ladder: Ladder, start: Places, stop: Places) -> NDArray[np.float64]:
+def query_parts(hierarchy: Hierarchy, start: Places, stop: Places) -> NDArray[np.float64]:
     """For each level the squared length of the part of a range in it; `stop` is not included.
 
     Arrays of starts and stops give a column for each range.
-    >>> query_parts(Ladder.flat(2), 0, 1).tolist()
+    >>> query_parts(Hierarchy.flat(2), 0, 1).tolist()
     [0.5, 0.5]
     """
     starts, stops = np.asarray(start, dtype=np.int64), np.asarray(stop, dtype=np.int64)
-    if not ((starts >= 0) & (starts <= stops) & (stops <= ladder.cells)).all():
+    if not ((starts >= 0) & (starts <= stops) & (stops <= hierarchy.cells)).all():
         raise InvalidValue(
-            f"a range from {starts.min()} to {stops.max()} is not within 0 to {ladder.cells}."
+            f"a range from {starts.min()} to {stops.max()} is not within 0 to {hierarchy.cells}."
         )
     within = []
-    for level in range(ladder.depth + 1):
-        length = ladder.padded // ladder.blocks(level)
+    for level in range(hierarchy.depth + 1):
+        length = hierarchy.padded // hierarchy.blocks(level)
         first, last = -(-starts // length), stops // length
         ends = (first * length - starts) ** 2 + (stops - last * length) ** 2
         across = (last - first) * length + ends / length

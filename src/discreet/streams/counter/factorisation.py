@@ -5,14 +5,13 @@ arguments.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import mul
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.factorisation import decoder_column, encoder_column
 
 __all__ = ["Factorisation", "MOST_STEPS", "ONE"]
 
@@ -53,7 +52,7 @@ class Factorisation:
         >>> len(Factorisation(3).encoder)
         3
         """
-        return _encoder(self.steps)
+        return encoder_column(self.steps, one=ONE, digits=_DIGITS)
 
     @property
     def decoder(self) -> NDArray[np.float64]:
@@ -62,7 +61,7 @@ class Factorisation:
         >>> (Factorisation(3).decoder * ONE).round(4).tolist()
         [1.0, 0.5, 0.375]
         """
-        return np.frombuffer(_decoder(self.steps), dtype=np.float64)
+        return decoder_column(self.steps, one=ONE, digits=_DIGITS) / ONE
 
     def norm_squared(self, touched: int) -> int:
         """The most by which `touched` changes of one step each move what is encoded, squared.
@@ -124,24 +123,3 @@ class Factorisation:
         """
         root: NDArray[np.float64] = np.sqrt(np.cumsum(self.decoder**2))
         return root
-
-
-@lru_cache(maxsize=16)
-def _encoder(steps: int) -> tuple[int, ...]:
-    term = ONE << _DIGITS
-    found = []
-    for place in range(steps):
-        if place:
-            term = term * (2 * place - 1) // (2 * place)  # rounds down, so it never grows
-        found.append((term + (1 << (_DIGITS - 1))) >> _DIGITS)
-    return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def _decoder(steps: int) -> bytes:
-    weights = np.array(_encoder(steps), dtype=np.float64) / ONE
-    inverse: NDArray[Any] = np.zeros(steps)
-    inverse[0] = 1.0
-    for place in range(1, steps):
-        inverse[place] = -(weights[1 : place + 1] @ inverse[place - 1 :: -1][:place])
-    return (np.cumsum(inverse) / ONE).tobytes()

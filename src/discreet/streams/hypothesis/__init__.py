@@ -1,3 +1,3 @@
-"""What a synopsis believes: weights over a public universe, fitted to released numbers."""
+"""What a synopsis believes: weights over a public domain, fitted to released numbers."""
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.contrasts import norms, transform
+from discreet.linear.contrasts import norms, transform
 from discreet.streams.hypothesis.parities import Measured
 from discreet.streams.hypothesis.shrinkage import posterior
 
@@ -38,8 +38,8 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     even counts of the lower orders say, as far as all of them together suggest.
     Privacy: post-processing.
     >>> from discreet.streams.hypothesis.parities import Parities
-    >>> from discreet.streams.hypothesis.universe import Universe
-    >>> parities = Parities.of(Universe.binary(2), order=2, rho=10**6)
+    >>> from discreet.linear.domain import Domain
+    >>> parities = Parities.of(Domain.binary(2), order=2, rho=10**6)
     >>> found = parities.release(np.array([[0, 1], [1, 1]]), np.array([3, 40]))
     >>> [round(float(each)) for each in fitted(found).ravel()]
     [0, 3, 0, 40]
@@ -48,7 +48,7 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     even = _even(problem, steps)
     nearest = _nearest(problem, even, steps)
     made: Floats = (1 - _EVEN) * nearest + _EVEN * even
-    return made.reshape(measured.parities.universe.sizes)
+    return made.reshape(measured.parities.domain.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +65,26 @@ class _Problem:
 
     @staticmethod
     def of(measured: Measured) -> "_Problem":
-        universe = measured.parities.universe
-        if universe.cells > MOST_CELLS:
+        domain = measured.parities.domain
+        if domain.cells > MOST_CELLS:
             raise InvalidValue(
-                f"the universe has {universe.cells:,} cells; at most {MOST_CELLS:,} can be fitted."
+                f"the domain has {domain.cells:,} cells; at most {MOST_CELLS:,} can be fitted."
             )
-        place = np.arange(universe.cells).reshape(universe.sizes)
+        place = np.arange(domain.cells).reshape(domain.sizes)
         target, variance, known, order = [], [], [], []
         for axes, noisy in measured.noisy.items():
             if axes:
                 inner = tuple(
-                    slice(1, None) if axis in axes else 0 for axis in range(len(universe.sizes))
+                    slice(1, None) if axis in axes else 0 for axis in range(len(domain.sizes))
                 )
                 squares = reduce(
                     np.multiply.outer,
                     [
-                        np.arange(1, universe.sizes[a]) * np.arange(2, universe.sizes[a] + 1)
+                        np.arange(1, domain.sizes[a]) * np.arange(2, domain.sizes[a] + 1)
                         for a in axes
                     ],
                 )
-                others = math.prod(universe.sizes) / universe.size_of(axes)
+                others = math.prod(domain.sizes) / domain.size_of(axes)
                 # A contrast of the table of these attributes, as one of all cells at length 1.
                 target.append((noisy / np.sqrt(squares * others)).ravel())
                 spread = float(measured.parities.variances[axes]) / others
@@ -92,13 +92,13 @@ class _Problem:
                 known.append(place[inner].ravel())
                 order.append(np.full(noisy.size, len(axes)))
         return _Problem(
-            _matrices(universe.sizes),
+            _matrices(domain.sizes),
             np.concatenate(known) if known else np.zeros(0, dtype=np.intp),
             np.concatenate(target) if target else np.zeros(0),
             np.concatenate(variance) if variance else np.zeros(0),
             np.concatenate(order) if order else np.zeros(0, dtype=np.intp),
             measured.total,
-            universe.cells,
+            domain.cells,
         )
 
     def contrasts(self, counts: Floats) -> Floats:

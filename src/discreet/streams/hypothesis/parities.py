@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.contrasts import contrasted, norms
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_gaussian
 from discreet.rationals import Number, ceil_decimal, positive
-from discreet.streams.hypothesis.contrasts import contrasted, norms
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
 
 __all__ = ["Measured", "Parities"]
 
@@ -37,18 +37,18 @@ class Parities:
     two values have one each, and these are the parities. `variances` belong to contrasts of
     length 1; an integer contrast has its squared length times as much.
     Privacy: see `loss`.
-    >>> Parities.of(Universe.binary(4), order=2, rho=1).count
+    >>> Parities.of(Domain.binary(4), order=2, rho=1).count
     11
     """
 
-    universe: Universe
+    domain: Domain
     order: int
     variances: Mapping[tuple[int, ...], Fraction] = field(repr=False)
 
     @classmethod
     def of(
         cls,
-        universe: Universe,
+        domain: Domain,
         *,
         order: int,
         rho: Number,
@@ -60,32 +60,32 @@ class Parities:
         A cell's variance, averaged over the cells of each table and summed over tables, is least
         where each set's variance is the inverse root of its weight in that sum.
         Privacy: costs at most rho, for the unit and relation given [XHZK23].
-        >>> made = Parities.of(Universe.binary(16), order=3, rho=0.01497)
-        >>> question = Predicate.where({0: 1, 1: 1, 2: 1}, made.universe)
+        >>> made = Parities.of(Domain.binary(16), order=3, rho=0.01497)
+        >>> question = Predicate.where({0: 1, 1: 1, 2: 1}, made.domain)
         >>> round(math.sqrt(made.variance_of(question)), 1)
         36.5
         """
-        if isinstance(order, bool) or not 1 <= order <= len(universe.sizes):
+        if isinstance(order, bool) or not 1 <= order <= len(domain.sizes):
             raise InvalidValue(
-                f"order is {order!r}; it must be from 1 to {len(universe.sizes)}, the number of "
+                f"order is {order!r}; it must be from 1 to {len(domain.sizes)}, the number of "
                 "attributes."
             )
-        weights = {axes: _weight(universe, axes, order) for axes in universe.subsets(order)}
+        weights = {axes: _weight(domain, axes, order) for axes in domain.subsets(order)}
         shape = {axes: ceil_decimal(Fraction(1 / math.sqrt(w)), 9) for axes, w in weights.items()}
-        unscaled = cls(universe, order, shape)
+        unscaled = cls(domain, order, shape)
         paid = unscaled.loss(rows_per_unit=rows_per_unit, relation=relation).rho
         factor = ceil_decimal(paid / positive(rho, "rho"), 15)
-        return cls(universe, order, {axes: v * factor for axes, v in shape.items()})
+        return cls(domain, order, {axes: v * factor for axes, v in shape.items()})
 
     @property
     def count(self) -> int:
         """How many contrasts there are.
 
-        >>> Parities.of(Universe.binary(16), order=3, rho=1).count
+        >>> Parities.of(Domain.binary(16), order=3, rho=1).count
         697
         """
         return sum(
-            math.prod(self.universe.sizes[axis] - 1 for axis in axes) for axes in self.variances
+            math.prod(self.domain.sizes[axis] - 1 for axis in axes) for axes in self.variances
         )
 
     def loss(self, *, rows_per_unit: int = 1, relation: Relation = Relation.ADD_REMOVE) -> ZCDP:
@@ -95,13 +95,13 @@ class Parities:
         prod(1 - 1/size), whatever the row; those of a unit are at most rows_per_unit times as
         long, and of a replaced unit twice that.
         Privacy: sum of squared lengths/(2 variance), as zCDP [CKS20, Thm. 4], [BS16, Lemma 1.7].
-        >>> made = Parities(Universe.binary(1), 1, {(): Fraction(1), (0,): Fraction(1)})
+        >>> made = Parities(Domain.binary(1), 1, {(): Fraction(1), (0,): Fraction(1)})
         >>> made.loss().rho
         Fraction(3, 4)
         """
         steps = Fraction(rows_per_unit * relation.steps)
         total = sum(
-            (_length(self.universe, axes) / variance for axes, variance in self.variances.items()),
+            (_length(self.domain, axes) / variance for axes, variance in self.variances.items()),
             Fraction(0),
         )
         return ZCDP(rho=steps**2 * total / 2)
@@ -111,14 +111,14 @@ class Parities:
 
         Privacy: as `loss` says; integers stay integers up to their noise [CKS20, Thm. 4].
         >>> places = np.array([[0, 1], [1, 1]])
-        >>> made = Parities.of(Universe.binary(2), order=1, rho=10)
+        >>> made = Parities.of(Domain.binary(2), order=1, rho=10)
         >>> sorted(made.release(places, np.array([3, 4])).noisy)
         [(), (0,), (1,)]
         """
         drawn = self._noise(bits)
         noisy = {}
         for axes in self.variances:
-            sizes = tuple(self.universe.sizes[axis] for axis in axes)
+            sizes = tuple(self.domain.sizes[axis] for axis in axes)
             table = _marginal(exact, counts, axes, sizes)
             inner = contrasted(table)[(slice(1, None),) * len(axes)]
             noisy[axes] = inner + drawn[axes]
@@ -126,7 +126,7 @@ class Parities:
 
     def _noise(self, bits: BitSource) -> dict[tuple[int, ...], Integers]:
         """Independent discrete Gaussians; those of one variance are drawn together."""
-        sizes = {axes: _squares(self.universe, axes) for axes in self.variances}
+        sizes = {axes: _squares(self.domain, axes) for axes in self.variances}
         alike: dict[Fraction, int] = {}
         for axes, squares in sizes.items():
             for square, count in zip(*np.unique(squares, return_counts=True), strict=True):
@@ -146,7 +146,7 @@ class Parities:
         """Noisy contrasts that were written down one after the other.
 
         Privacy: post-processing.
-        >>> made = Parities.of(Universe.binary(1), order=1, rho=1)
+        >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
         >>> made.shaped(np.array([10, 4])).noisy[(0,)].tolist()
         [4]
         """
@@ -154,7 +154,7 @@ class Parities:
             raise InvalidValue(f"{len(flat)} contrasts are given; there are {self.count}.")
         noisy, start = {}, 0
         for axes in self.variances:
-            shape = tuple(self.universe.sizes[axis] - 1 for axis in axes)
+            shape = tuple(self.domain.sizes[axis] - 1 for axis in axes)
             end = start + math.prod(shape)
             noisy[axes] = flat[start:end].reshape(shape)
             start = end
@@ -163,8 +163,8 @@ class Parities:
     def spans(self, predicate: Predicate) -> bool:
         """Whether a question's answer is a combination of what is measured.
 
-        >>> made = Parities.of(Universe.binary(3), order=1, rho=1)
-        >>> [made.spans(Predicate.where(each, made.universe)) for each in ({0: 1}, {0: 1, 1: 1})]
+        >>> made = Parities.of(Domain.binary(3), order=1, rho=1)
+        >>> [made.spans(Predicate.where(each, made.domain)) for each in ({0: 1}, {0: 1, 1: 1})]
         [True, False]
         """
         if len(predicate.axes) <= self.order:
@@ -176,13 +176,13 @@ class Parities:
     def variance_of(self, predicate: Predicate) -> float:
         """The variance of the answer to a question that is spanned.
 
-        >>> made = Parities.of(Universe.binary(3), order=1, rho=1)
-        >>> made.variance_of(Predicate.where({0: 1}, made.universe)) > 0
+        >>> made = Parities.of(Domain.binary(3), order=1, rho=1)
+        >>> made.variance_of(Predicate.where({0: 1}, made.domain)) > 0
         True
         """
         parts = _parts(self, predicate)
         return math.fsum(
-            float(np.sum(np.square(part) * _squares(self.universe, axes)))
+            float(np.sum(np.square(part) * _squares(self.domain, axes)))
             * float(self.variances[axes])
             for axes, part in parts.items()
         )
@@ -190,13 +190,13 @@ class Parities:
     def half_width_of(self, predicate: Predicate) -> float:
         """How far off the answer to a question that is spanned is at most, with at least 95%.
 
-        >>> made = Parities.of(Universe.binary(3), order=1, rho=Fraction(1, 10**6))
-        >>> question = Predicate.where({0: 1}, made.universe)
+        >>> made = Parities.of(Domain.binary(3), order=1, rho=Fraction(1, 10**6))
+        >>> question = Predicate.where({0: 1}, made.domain)
         >>> round(made.half_width_of(question) / math.sqrt(made.variance_of(question)), 2)
         1.96
         """
         least = min(
-            variance * int(_squares(self.universe, axes).min())
+            variance * int(_squares(self.domain, axes).min())
             for axes, variance in self.variances.items()
         )
         reach = deviations_95([DiscreteGaussian.of_variance(least)])
@@ -218,7 +218,7 @@ class Measured:
         """Several measurements of the same contrasts as one, each weighted by its precision.
 
         Privacy: post-processing.
-        >>> made = Parities.of(Universe.binary(1), order=1, rho=1)
+        >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
         >>> one, two = (Measured(made, {(): np.array(n), (0,): np.array([n])}) for n in (4, 6))
         >>> float(Measured.combined([one, two]).noisy[()])
         5.0
@@ -233,7 +233,7 @@ class Measured:
             shares = [float(each * variances[axes]) for each in precise]
             pairs = zip(shares, parts, strict=True)
             noisy[axes] = np.asarray(sum(share * part.noisy[axes] for share, part in pairs))
-        return cls(Parities(first.universe, first.order, variances), noisy)
+        return cls(Parities(first.domain, first.order, variances), noisy)
 
     @property
     def total(self) -> float:
@@ -248,37 +248,37 @@ class Measured:
 
         Privacy: post-processing.
         >>> places = np.array([[0, 1], [1, 1]])
-        >>> made = Parities.of(Universe.binary(2), order=1, rho=10**9)
+        >>> made = Parities.of(Domain.binary(2), order=1, rho=10**9)
         >>> found = made.release(places, np.array([3, 4]))
-        >>> round(found.answer(Predicate.where({0: 1}, made.universe)))
+        >>> round(found.answer(Predicate.where({0: 1}, made.domain)))
         4
         """
         parts = _parts(self.parities, predicate)
         return math.fsum(float(np.sum(part * self.noisy[axes])) for axes, part in parts.items())
 
 
-def _length(universe: Universe, axes: tuple[int, ...]) -> Fraction:
+def _length(domain: Domain, axes: tuple[int, ...]) -> Fraction:
     """The squared length of a row's contrasts of these attributes, each contrast at length 1."""
-    return math.prod((1 - Fraction(1, universe.sizes[axis]) for axis in axes), start=Fraction(1))
+    return math.prod((1 - Fraction(1, domain.sizes[axis]) for axis in axes), start=Fraction(1))
 
 
-def _weight(universe: Universe, axes: tuple[int, ...], order: int) -> float:
+def _weight(domain: Domain, axes: tuple[int, ...], order: int) -> float:
     """How much these contrasts' variance counts, over their squared length.
 
     The sum over tables that hold the attributes of 1/size^2 for the other attributes of each: an
     elementary symmetric polynomial.
     """
     sums = [1.0] + [0.0] * (order - len(axes))
-    for axis, size in enumerate(universe.sizes):
+    for axis, size in enumerate(domain.sizes):
         if axis not in axes and size > 1:
             for degree in range(len(sums) - 1, 0, -1):
                 sums[degree] += sums[degree - 1] / size**2
     return sums[-1] if sums[-1] > 0 else 1.0
 
 
-def _squares(universe: Universe, axes: tuple[int, ...]) -> Integers:
+def _squares(domain: Domain, axes: tuple[int, ...]) -> Integers:
     """The squared lengths of the integer contrasts of these attributes."""
-    inner = [norms(universe.sizes[axis])[1:] for axis in axes]
+    inner = [norms(domain.sizes[axis])[1:] for axis in axes]
     return reduce(np.multiply.outer, inner, np.int64(1) * np.ones((), dtype=np.int64))
 
 
@@ -301,7 +301,7 @@ def _parts(parities: Parities, predicate: Predicate) -> dict[tuple[int, ...], ND
             f"the question looks at {len(predicate.axes)} attributes in a way that contrasts of "
             f"at most {parities.order} do not determine."
         )
-    sizes = [parities.universe.sizes[axis] for axis in predicate.axes]
+    sizes = [parities.domain.sizes[axis] for axis in predicate.axes]
     scale = reduce(np.multiply.outer, [1 / norms(size) for size in sizes], np.ones(()))
     factors = contrasted(predicate.mask.astype(np.int64)) * scale
     parts = {}

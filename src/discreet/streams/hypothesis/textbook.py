@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, ceil_float, log_bounds, positive, probability, sqrt_down
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
-from discreet.streams.hypothesis.weights import Weights
 from discreet.streams.svt.above_threshold import AboveThreshold
 from discreet.streams.svt.values import whole_count, whole_number
 
@@ -29,12 +29,12 @@ class TextbookWeights:
     3/2 alpha is answered by the hypothesis, another by a noisy count, and the weights of the rows
     it counts, or of the others, shrink by 1 - alpha/2.
     Privacy: see `loss`, one count moving by at most the sensitivity that is given there.
-    >>> book = TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1)
+    >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
     >>> book.updates
     278
     """
 
-    universe: Universe
+    domain: Domain
     alpha: Fraction
     rows: int
     above: AboveThreshold
@@ -43,7 +43,7 @@ class TextbookWeights:
     @classmethod
     def of(
         cls,
-        universe: Universe,
+        domain: Domain,
         *,
         alpha: Number,
         rows: int,
@@ -54,7 +54,7 @@ class TextbookWeights:
 
         `rows` is the public number of rows, or a noisy one that was paid for.
         Privacy: costs at most rho [BS16, Prop. 1.4 and Lemma 1.7].
-        >>> book = TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
         >>> book.loss(Sensitivity.single(1)).rho <= 1
         True
         """
@@ -63,10 +63,10 @@ class TextbookWeights:
             raise InvalidValue(f"alpha is {alpha}; it is a share of all rows, at most 1.")
         moved = sensitivity or Sensitivity.single(1)
         whole_count(rows, "rows")
-        share = positive(rho, "rho") / _updates(universe, step) / 2
+        share = positive(rho, "rho") / _updates(domain, step) / 2
         epsilon = sqrt_down(2 * share)  # epsilon^2/2 of each half
         above = AboveThreshold.of(epsilon=epsilon, sensitivity=moved)
-        return cls(universe, step, rows, above, DiscreteLaplace(scale=moved.linf / epsilon))
+        return cls(domain, step, rows, above, DiscreteLaplace(scale=moved.linf / epsilon))
 
     @property
     def updates(self) -> int:
@@ -75,17 +75,17 @@ class TextbookWeights:
         Each lowers the relative entropy between data and hypothesis, ln(cells) at first, by
         alpha^2/4.
         Privacy: none (touches no data) [HR10], [DR14, Sec. 4.2].
-        >>> TextbookWeights.of(Universe.binary(4), alpha=1, rows=10, rho=1).updates
+        >>> TextbookWeights.of(Domain.binary(4), alpha=1, rows=10, rho=1).updates
         12
         """
-        return _updates(self.universe, self.alpha)
+        return _updates(self.domain, self.alpha)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """The cost of all epochs together.
 
         Privacy: `updates` threshold runs [DR14, Thm. 3.23] and Laplace measurements, as zCDP
         [BS16, Prop. 1.4 and Lemma 1.7].
-        >>> book = TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
         >>> float(book.loss(Sensitivity.single(1)).rho) > 0.999
         True
         """
@@ -100,7 +100,7 @@ class TextbookWeights:
         at least alpha, in the direction that the noisy answer shows.
         Privacy: none (touches no data). [HR10], [DR14, Thm. 3.24]; the proof is in
         docs/proofs/streams.md.
-        >>> book = TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
         >>> book.accuracy(queries=1000, confidence=0.95)
         0.4
         """
@@ -115,7 +115,7 @@ class TextbookWeights:
         """A run in this process.
 
         Privacy: none yet; the run costs `loss`.
-        >>> book = TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
         >>> book.start().left
         278
         """
@@ -126,9 +126,9 @@ class TextbookRun:
     """A run of the textbook's algorithm: ask with `answer` until its updates are used.
 
     Privacy: the loss of its mechanism, for any number of questions, adaptively chosen [HR10].
-    >>> book = TextbookWeights.of(Universe.binary(1), alpha=0.5, rows=10**6, rho=1)
+    >>> book = TextbookWeights.of(Domain.binary(1), alpha=0.5, rows=10**6, rho=1)
     >>> run = book.start()
-    >>> yes = Predicate.where({0: 1}, book.universe)
+    >>> yes = Predicate.where({0: 1}, book.domain)
     >>> run.answer(yes, 500_000)
     500000
     """
@@ -141,7 +141,7 @@ class TextbookRun:
         self._lock = threading.Lock()
         self._standing = book.above.begin(bits)
         self._left = book.updates
-        self._weights = Weights.uniform(book.universe)
+        self._weights = Weights.uniform(book.domain)
 
     def __reduce__(self) -> str:
         raise InvalidValue(
@@ -154,7 +154,7 @@ class TextbookRun:
         """How many updates are left.
 
         Privacy: post-processing.
-        >>> TextbookWeights.of(Universe.binary(4), alpha=0.2, rows=10**6, rho=1).start().left
+        >>> TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1).start().left
         278
         """
         return self._left
@@ -164,7 +164,7 @@ class TextbookRun:
         """The hypothesis.
 
         Privacy: post-processing.
-        >>> book = TextbookWeights.of(Universe.binary(1), alpha=0.5, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(1), alpha=0.5, rows=10**6, rho=1)
         >>> book.start().weights.cells().tolist()
         [0.5, 0.5]
         """
@@ -174,9 +174,9 @@ class TextbookRun:
         """The hypothesis' answer if it is near enough, else a noisy count and an update.
 
         Privacy: part of the run's loss; refused once all updates are used.
-        >>> book = TextbookWeights.of(Universe.binary(1), alpha=0.25, rows=10**6, rho=1)
+        >>> book = TextbookWeights.of(Domain.binary(1), alpha=0.25, rows=10**6, rho=1)
         >>> run = book.start()
-        >>> abs(run.answer(Predicate.where({0: 1}, book.universe), 10**6) - 10**6) < 10**4, run.left
+        >>> abs(run.answer(Predicate.where({0: 1}, book.domain), 10**6) - 10**6) < 10**4, run.left
         (True, 44)
         """
         with self._lock:
@@ -204,6 +204,6 @@ class TextbookRun:
         return noisy
 
 
-def _updates(universe: Universe, alpha: Fraction) -> int:
+def _updates(domain: Domain, alpha: Fraction) -> int:
     """4 ln(cells)/alpha^2, rounded up."""
-    return max(1, math.ceil(4 * log_bounds(Fraction(universe.cells))[1] / alpha**2))
+    return max(1, math.ceil(4 * log_bounds(Fraction(domain.cells))[1] / alpha**2))

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue, UnprovableRequest
+from discreet.linear.domain import Domain
 from discreet.loss import Approximate
 from discreet.rationals import Number, ceil_decimal, ceil_float, positive, probability
 from discreet.streams.hypothesis.parities import Parities
-from discreet.streams.hypothesis.universe import Universe
 
 __all__ = ["certified", "discrete_gaussians_delta"]
 
@@ -77,22 +77,22 @@ def _convolved(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
 
 
 def certified(
-    universe: Universe, *, order: int, epsilon: Number, delta: Number
+    domain: Domain, *, order: int, epsilon: Number, delta: Number
 ) -> tuple[Parities, Approximate]:
     """The parities with the least noise that costs (epsilon, delta) as one release, and that cost.
 
     For attributes of two values and one row a person: then a row moves every parity by exactly
     one, and the bound is tight.
     Privacy: (epsilon, delta) under add/remove of one row, by `discrete_gaussians_delta`.
-    >>> made, cost = certified(Universe.binary(4), order=2, epsilon=1, delta=1e-9)
-    >>> by_rho = Parities.of(Universe.binary(4), order=2, rho=zcdp_rho(epsilon=1, delta=1e-9))
+    >>> made, cost = certified(Domain.binary(4), order=2, epsilon=1, delta=1e-9)
+    >>> by_rho = Parities.of(Domain.binary(4), order=2, rho=zcdp_rho(epsilon=1, delta=1e-9))
     >>> 0.85 < float(made.variances[(0,)] / by_rho.variances[(0,)]) < 0.95
     True
     """
-    if set(universe.sizes) - {1, 2}:
+    if set(domain.sizes) - {1, 2}:
         raise InvalidValue("an attribute has more than two values; price its contrasts by rho.")
     room, most = positive(epsilon, "epsilon"), positive(probability(delta, "delta"), "delta")
-    known = Parities.of(universe, order=order, rho=zcdp_rho(epsilon=room, delta=most))
+    known = Parities.of(domain, order=order, rho=zcdp_rho(epsilon=room, delta=most))
     high, low = Fraction(1), Fraction(1, 2)
     for _ in range(12):
         middle = ceil_decimal((low + high) / 2, 9)
@@ -105,7 +105,7 @@ def certified(
 
 def _scaled(parities: Parities, factor: Fraction) -> Parities:
     variances = {axes: each * factor for axes, each in parities.variances.items()}
-    return Parities(parities.universe, parities.order, variances)
+    return Parities(parities.domain, parities.order, variances)
 
 
 def _delta(parities: Parities, epsilon: Fraction) -> float:

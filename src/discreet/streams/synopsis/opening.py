@@ -52,10 +52,10 @@ class Asked:
         reserve = probability(self.reserve, "reserve")
         positive(1 - reserve, "what the reserve leaves")
         ahead = paid.rho * (1 - reserve)
-        order = min(whole_count(self.order, "order"), len(questions.universe.sizes))
+        order = min(whole_count(self.order, "order"), len(questions.domain.sizes))
         rows, relation = plan.table.rows_per_unit, plan.table.neighbours
         parities = Parities.of(
-            questions.universe,
+            questions.domain,
             order=order,
             rho=ahead,
             rows_per_unit=rows,
@@ -65,7 +65,7 @@ class Asked:
         body = Body(
             table=plan.table.name,
             schema_version=plan.table.version,
-            columns=questions.universe.names,
+            columns=questions.domain.names,
             versions=versions_of(session, plan),
             epsilon=positive(self.epsilon, "epsilon"),
             alpha=positive(probability(self.alpha, "alpha"), "alpha"),

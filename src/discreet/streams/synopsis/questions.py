@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 from discreet.plan.sql.expressions import condition, scope
 from discreet.query.algebra import Aggregate, Expression, Field, Options, Query, Scan, Statistic
 from discreet.query.literals import refuse_unknown_values
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -56,11 +56,11 @@ class Questions:
     ((0, 1), [True, True, False])
     """
 
-    __slots__ = ("_connection", "_known", "_read", "table", "universe")
+    __slots__ = ("_connection", "_known", "_read", "domain", "table")
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.universe = Universe(
+        self.domain = Domain(
             tuple(column.name for column in table.columns), tuple(map(size_of, table.columns))
         )
         self._known: dict[Expression | None, Predicate] = {}
@@ -113,7 +113,7 @@ Nothing was run or charged.
             return Predicate((), np.ones((), dtype=np.bool_))
         names = set(_names(where))
         axes = tuple(axis for axis, column in enumerate(self.table.columns) if column.name in names)
-        sizes = tuple(self.universe.sizes[axis] for axis in axes)
+        sizes = tuple(self.domain.sizes[axis] for axis in axes)
         if prod(sizes) > _MOST:
             raise UnsafeQuery(
                 f"the columns of the question have {prod(sizes):,} combinations; the limit is "

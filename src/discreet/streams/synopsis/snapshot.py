@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 from discreet.loss import Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.plan.parts.remarks import Note
@@ -25,8 +27,6 @@ from discreet.schema.column import Column
 from discreet.schema.table import Table
 from discreet.streams.hypothesis.fitting import fitted
 from discreet.streams.hypothesis.parities import Measured, Parities
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.weights import Weights
 from discreet.streams.synopsis.questions import Questions
 
 __all__ = ["Estimate", "Snapshot", "Update"]
@@ -99,7 +99,7 @@ class Snapshot:
     Privacy: post-processing.
     >>> table = Table("visits", columns=(Column("f", "boolean", null=0),))
     >>> questions = Questions(table)
-    >>> parities = Parities.of(questions.universe, order=1, rho=10**6)
+    >>> parities = Parities.of(questions.domain, order=1, rho=10**6)
     >>> measured = parities.release(np.array([[0], [1]]), np.array([30, 70]))
     >>> round(Snapshot(questions, measured).query("SELECT COUNT(*) FROM visits WHERE f").value)
     70
@@ -123,7 +123,7 @@ class Snapshot:
         self.weights = weights or self._fitted()
 
     def _fitted(self) -> Weights:
-        made = Weights.of(self._questions.universe, _fit(_Released.of(self.measured)))
+        made = Weights.of(self._questions.domain, _fit(_Released.of(self.measured)))
         for _ in range(_PASSES):
             for update in self.updates:
                 self._move(made, update)
@@ -138,7 +138,7 @@ class Snapshot:
 
         Privacy: post-processing.
         """
-        weights = Weights.of(self._questions.universe, self.weights.cells())
+        weights = Weights.of(self._questions.domain, self.weights.cells())
         self._move(weights, update)
         return Snapshot(
             self._questions,
@@ -245,12 +245,12 @@ class Snapshot:
             raise InvalidValue(f"{path}: not a synopsis that this version reads.")
         questions = Questions(_table(facts))
         variances = {tuple(axes): Fraction(each) for axes, each in facts["variances"]}
-        parities = Parities(questions.universe, facts["order"], variances)
+        parities = Parities(questions.domain, facts["order"], variances)
         return Snapshot(
             questions,
             parities.shaped(noisy),
             updates=tuple(Update(**each) for each in facts["updates"]),
-            weights=Weights.of(questions.universe, weights),
+            weights=Weights.of(questions.domain, weights),
             data_versions=tuple(facts["data_versions"]),
         )
 
@@ -266,7 +266,7 @@ class _Released:
     def of(cls, measured: Measured) -> "_Released":
         parities = measured.parities
         said = hashlib.sha256(
-            repr((parities.universe.sizes, parities.order, parities.variances)).encode()
+            repr((parities.domain.sizes, parities.order, parities.variances)).encode()
         )
         for axes, noisy in measured.noisy.items():
             listed = np.ascontiguousarray(noisy)

@@ -25,13 +25,13 @@ from discreet.curator.programs import (
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger.states import State
+from discreet.linear.predicates import Predicate
 from discreet.loss import ZCDP, Sensitivity
 from discreet.noise.bits import BitSource
 from discreet.plan.pipeline import Plan
 from discreet.rationals import Number, ceil_decimal
 from discreet.schema.names import sql_name
 from discreet.streams.hypothesis.parities import Measured, Parities
-from discreet.streams.hypothesis.predicates import Predicate
 from discreet.streams.svt.run import Standing
 from discreet.streams.synopsis.epochs import Epoch
 from discreet.streams.synopsis.opening import Asked, same
@@ -240,7 +240,7 @@ class Synopsis:
 
     def _parities(self, rho: Fraction) -> Parities:
         return Parities.of(
-            self._questions.universe,
+            self._questions.domain,
             order=self._body.order,
             rho=rho,
             rows_per_unit=self._plan.table.rows_per_unit,

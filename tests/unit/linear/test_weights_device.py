@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.arrays import full, on_device, to_numpy, total
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
-from discreet.streams.hypothesis.weights import Weights
+from discreet.linear.arrays import full, on_device, to_numpy, total
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
+from discreet.linear.weights import Weights
 
-UNIVERSE = Universe((*Universe.binary(8).names, "x"), (2,) * 8 + (5,))
+UNIVERSE = Domain((*Domain.binary(8).names, "x"), (2,) * 8 + (5,))
 TORCH = importlib.util.find_spec("torch") is not None
 GPU = TORCH and importlib.import_module("torch").cuda.is_available()
 DEVICES = [
@@ -51,23 +51,23 @@ def test_updates_and_shares_are_those_of_the_dense_array(device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_large_universes_are_read_by_slices(device):
-    universe = Universe.binary(23)  # above the size from which no table is made for a slice
-    weights = Weights.uniform(universe, device=device)
-    part = Predicate.where({0: 1, 11: 0, 22: 1}, universe)
+    domain = Domain.binary(23)  # above the size from which no table is made for a slice
+    weights = Weights.uniform(domain, device=device)
+    part = Predicate.where({0: 1, 11: 0, 22: 1}, domain)
     assert weights.share(part) == pytest.approx(1 / 8)
     assert not weights._tables
     weights.move(part, 0.5)
     assert weights.share(part) == pytest.approx(0.5, abs=1e-5)
-    either = Predicate.any_of([part, Predicate.where({0: 0, 11: 0, 22: 0}, universe)], universe)
+    either = Predicate.any_of([part, Predicate.where({0: 0, 11: 0, 22: 0}, domain)], domain)
     assert weights.share(either) == pytest.approx(0.5 + 0.5 / 7, abs=1e-5)
     assert weights._tables
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_many_updates_stay_in_the_range_of_floats(device):
-    universe = Universe.binary(3)
-    weights = Weights.uniform(universe, device=device)
-    part = Predicate.where({0: 1}, universe)
+    domain = Domain.binary(3)
+    weights = Weights.uniform(domain, device=device)
+    part = Predicate.where({0: 1}, domain)
     for _ in range(300):
         weights.scale(part, 2.0)
         weights.scale(part, 1.9)
@@ -100,17 +100,17 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InvalidValue, match="one for each"):
         Weights(UNIVERSE, np.ones(3))
     with pytest.raises(InvalidValue, match="negative"):
-        Weights.of(Universe.binary(1), np.array([-1.0, 2.0]))
+        Weights.of(Domain.binary(1), np.array([-1.0, 2.0]))
     with pytest.raises(InvalidValue, match="above 0"):
-        Weights.of(Universe.binary(1), np.zeros(2))
-    weights = Weights.uniform(Universe.binary(1))
+        Weights.of(Domain.binary(1), np.zeros(2))
+    weights = Weights.uniform(Domain.binary(1))
     for factor in (0.0, -1.0, float("inf"), float("nan")):
         with pytest.raises(InvalidValue, match="factor"):
-            weights.scale(Predicate.where({0: 1}, weights.universe), factor)
+            weights.scale(Predicate.where({0: 1}, weights.domain), factor)
     with pytest.raises(InvalidValue, match="says yes or no"):
         Predicate((0,), np.array([0, 1]))
     with pytest.raises(InvalidValue, match="in order"):
         Predicate((1, 0), np.ones((2, 2), dtype=bool))
     for names, sizes in ((("a",), (0,)), (("a", "a"), (2, 2)), ((), ())):
         with pytest.raises(InvalidValue):
-            Universe(names, sizes)
+            Domain(names, sizes)

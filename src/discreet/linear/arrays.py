@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.boxes import Box
+from discreet.linear.boxes import Box
 
 __all__ = ["boxed", "full", "fused", "on_device", "scale", "to_numpy", "total"]
 
@@ -62,7 +62,7 @@ def fused(cells: Any) -> Any:
     if isinstance(cells, np.ndarray) or cells.device.type != "cuda":
         return None
     try:
-        from discreet.streams.hypothesis import _kernels
+        from discreet.linear import _kernels
     except ImportError:  # torch without triton
         return None
     return _kernels

@@ -1,4 +1,4 @@
-"""The hypothesis of a synopsis: one weight for every cell of a universe, and sums over parts of it.
+"""The hypothesis of a synopsis: one weight for every cell of a domain, and sums over parts of it.
 Holds released numbers only. Predicates are never written out over all cells: sums and updates go
 by slices, and tables of few attributes are kept until the next update.
 """
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.arrays import boxed, full, fused, on_device, scale, to_numpy, total
-from discreet.streams.hypothesis.boxes import Box
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
+from discreet.linear.arrays import boxed, full, fused, on_device, scale, to_numpy, total
+from discreet.linear.boxes import Box
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 
 __all__ = ["Weights"]
 
@@ -27,23 +27,23 @@ _LARGE = 1 << 22  # cells from which a table is made only for questions that are
 
 
 class Weights:
-    """A distribution over the cells of a universe, up to a factor.
+    """A distribution over the cells of a domain, up to a factor.
 
     The array is numpy's, or a torch tensor on the device that is named.
     Privacy: post-processing; holds nothing that was not released.
-    >>> weights = Weights.uniform(Universe.binary(3))
-    >>> weights.share(Predicate.where({0: 1, 2: 0}, weights.universe))
+    >>> weights = Weights.uniform(Domain.binary(3))
+    >>> weights.share(Predicate.where({0: 1, 2: 0}, weights.domain))
     0.25
     """
 
-    __slots__ = ("_cells", "_kernels", "_scaled", "_seen", "_tables", "_total", "universe")
+    __slots__ = ("_cells", "_kernels", "_scaled", "_seen", "_tables", "_total", "domain")
 
-    def __init__(self, universe: Universe, cells: Any) -> None:
-        if math.prod(cells.shape) != universe.cells:
+    def __init__(self, domain: Domain, cells: Any) -> None:
+        if math.prod(cells.shape) != domain.cells:
             raise InvalidValue(
-                f"{math.prod(cells.shape)} weights for {universe.cells} cells; give one for each."
+                f"{math.prod(cells.shape)} weights for {domain.cells} cells; give one for each."
             )
-        self.universe = universe
+        self.domain = domain
         self._cells = cells.reshape(-1)
         self._tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self._seen: tuple[Predicate, Any] | None = None  # the slice that was summed last
@@ -54,42 +54,42 @@ class Weights:
             raise InvalidValue("the weights' sum is not a number above 0; give other weights.")
 
     @classmethod
-    def uniform(cls, universe: Universe, *, device: str = "cpu") -> "Weights":
+    def uniform(cls, domain: Domain, *, device: str = "cpu") -> "Weights":
         """All cells alike; on a device other than the CPU, 32-bit floats.
 
-        >>> Weights.uniform(Universe.binary(2)).cells().tolist()
+        >>> Weights.uniform(Domain.binary(2)).cells().tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
-        return cls(universe, full(universe.cells, device))
+        return cls(domain, full(domain.cells, device))
 
     @classmethod
-    def of(cls, universe: Universe, cells: NDArray[Any], *, device: str = "cpu") -> "Weights":
+    def of(cls, domain: Domain, cells: NDArray[Any], *, device: str = "cpu") -> "Weights":
         """Weights that are given, none below zero.
 
-        >>> Weights.of(Universe.binary(1), np.array([1, 3])).cells().tolist()
+        >>> Weights.of(Domain.binary(1), np.array([1, 3])).cells().tolist()
         [0.25, 0.75]
         """
         given = np.array(cells, dtype=np.float64)
         if not np.isfinite(given).all() or (given < 0).any():
             raise InvalidValue("a weight is negative or not finite; give weights of at least 0.")
-        return cls(universe, on_device(given, device))
+        return cls(domain, on_device(given, device))
 
     def cells(self) -> NDArray[np.float64]:
         """The share of every cell, one axis for each attribute.
 
         Privacy: post-processing.
-        >>> Weights.uniform(Universe.binary(1)).cells().tolist()
+        >>> Weights.uniform(Domain.binary(1)).cells().tolist()
         [0.5, 0.5]
         """
         shares: NDArray[np.float64] = to_numpy(self._cells) / float(self._total)
-        return shares.reshape(self.universe.sizes)
+        return shares.reshape(self.domain.sizes)
 
     def share(self, predicate: Predicate) -> float:
         """The share of the cells that a predicate counts, between 0 and 1.
 
         Privacy: post-processing.
-        >>> weights = Weights.of(Universe.binary(1), np.array([1, 3]))
-        >>> weights.share(Predicate.where({0: 1}, weights.universe))
+        >>> weights = Weights.of(Domain.binary(1), np.array([1, 3]))
+        >>> weights.share(Predicate.where({0: 1}, weights.domain))
         0.75
         """
         return self.shares([predicate])[0]
@@ -98,8 +98,8 @@ class Weights:
         """The shares of several predicates; a device is waited for once.
 
         Privacy: post-processing.
-        >>> weights = Weights.of(Universe.binary(1), np.array([1, 3]))
-        >>> weights.shares([Predicate.where({0: value}, weights.universe) for value in (0, 1)])
+        >>> weights = Weights.of(Domain.binary(1), np.array([1, 3]))
+        >>> weights.shares([Predicate.where({0: value}, weights.domain) for value in (0, 1)])
         [0.25, 0.75]
         """
         counted = self._together if self._kernels else self._each
@@ -110,7 +110,7 @@ class Weights:
         """The shares of all combinations of some attributes.
 
         Privacy: post-processing.
-        >>> Weights.uniform(Universe.binary(3)).table((0, 2)).tolist()
+        >>> Weights.uniform(Domain.binary(3)).table((0, 2)).tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
         return self._table(axes) / float(self._total)
@@ -119,8 +119,8 @@ class Weights:
         """Multiply what a predicate counts by a factor: one pass over that slice, if it is one.
 
         Privacy: post-processing.
-        >>> weights = Weights.uniform(Universe.binary(1))
-        >>> weights.scale(Predicate.where({0: 1}, weights.universe), 3)
+        >>> weights = Weights.uniform(Domain.binary(1))
+        >>> weights.scale(Predicate.where({0: 1}, weights.domain), 3)
         >>> weights.cells().tolist()
         [0.25, 0.75]
         """
@@ -128,7 +128,7 @@ class Weights:
             raise InvalidValue(f"the factor is {factor}; it must lie between 2^-90 and 2^90.")
         if not predicate.axes:
             return  # all cells, or none: their shares stay as they are
-        box = predicate.box(self.universe)
+        box = predicate.box(self.domain)
         if box is not None and self._kernels and len(box.shape) <= self._kernels.DIMENSIONS:
             self._kernels.box_scale(self._cells, box, factor, self._total)
         else:
@@ -149,9 +149,9 @@ class Weights:
 
         Of all distributions with that share it is the nearest in relative entropy.
         Privacy: post-processing.
-        >>> weights = Weights.uniform(Universe.binary(2))
-        >>> weights.move(Predicate.where({0: 1}, weights.universe), 0.8)
-        >>> round(weights.share(Predicate.where({0: 1}, weights.universe)), 9)
+        >>> weights = Weights.uniform(Domain.binary(2))
+        >>> weights.move(Predicate.where({0: 1}, weights.domain), 0.8)
+        >>> round(weights.share(Predicate.where({0: 1}, weights.domain)), 9)
         0.8
         """
         now = self.share(predicate)
@@ -170,7 +170,7 @@ class Weights:
 
     def _whole(self) -> Any:
         if self._kernels:
-            return self._kernels.box_sums(self._cells, [Box(0, (self.universe.cells,), (1,))])[0]
+            return self._kernels.box_sums(self._cells, [Box(0, (self.domain.cells,), (1,))])[0]
         return total(self._cells)
 
     def _each(self, predicates: Sequence[Predicate]) -> list[Any]:
@@ -181,7 +181,7 @@ class Weights:
         found: list[Any] = [None] * len(predicates)
         alike: dict[Any, list[tuple[int, Box]]] = {}
         for place, each in enumerate(predicates):
-            box = None if each.axes in self._tables else each.box(self.universe)
+            box = None if each.axes in self._tables else each.box(self.domain)
             if box is None or len(box.shape) > self._kernels.DIMENSIONS:
                 found[place] = self._counted(each)
             else:
@@ -203,8 +203,8 @@ class Weights:
             return self._total if predicate.mask else 0.0
         if self._seen is not None and self._seen[0] is predicate:
             return self._seen[1]
-        if self.universe.cells > _LARGE and predicate.axes not in self._tables:
-            box = predicate.box(self.universe)  # reads only what is counted
+        if self.domain.cells > _LARGE and predicate.axes not in self._tables:
+            box = predicate.box(self.domain)  # reads only what is counted
             if box is not None:
                 self._seen = (predicate, total(boxed(self._cells, box)))
                 return self._seen[1]
@@ -214,18 +214,18 @@ class Weights:
         """The attributes with which a table is kept, so that it serves others too."""
         found: list[int] = []
         size = start = 0
-        while start < len(self.universe.sizes):
+        while start < len(self.domain.sizes):
             end, size = start, 1
-            while end < len(self.universe.sizes) and size * self.universe.sizes[end] <= _BLOCK:
-                size *= self.universe.sizes[end]
+            while end < len(self.domain.sizes) and size * self.domain.sizes[end] <= _BLOCK:
+                size *= self.domain.sizes[end]
                 end += 1
             end = max(end, start + 1)
             if any(start <= axis < end for axis in axes):
                 found += range(start, end)
             start = end
-        if self.universe.size_of(found) <= _KEPT // 16:
+        if self.domain.size_of(found) <= _KEPT // 16:
             return tuple(found)
-        return axes if self.universe.size_of(axes) <= _KEPT // 4 else None
+        return axes if self.domain.size_of(axes) <= _KEPT // 4 else None
 
     def _table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
         if axes in self._tables:
@@ -233,15 +233,15 @@ class Weights:
         cover = self._cover(axes)
         if cover is None:
             raise InvalidValue(
-                f"the attributes of one question have {self.universe.size_of(axes):,} "
+                f"the attributes of one question have {self.domain.size_of(axes):,} "
                 f"combinations; the limit is {_KEPT // 4:,}. Ask about fewer at a time."
             )
         if sum(table.size for table in self._tables.values()) > _KEPT:
             self._tables.clear()
         if cover not in self._tables:
-            sums = _summed(self._cells.reshape(self.universe.blocks(cover)))
+            sums = _summed(self._cells.reshape(self.domain.blocks(cover)))
             self._tables[cover] = to_numpy(sums).reshape(
-                tuple(self.universe.sizes[axis] for axis in cover)
+                tuple(self.domain.sizes[axis] for axis in cover)
             )
         dropped = tuple(place for place, axis in enumerate(cover) if axis not in axes)
         self._tables[axes] = self._tables[cover].sum(axis=dropped)
@@ -249,7 +249,7 @@ class Weights:
 
     def _scale_by_table(self, factors: NDArray[np.float64], axes: tuple[int, ...]) -> None:
         """Multiply by a factor for every combination of some attributes, in long rows."""
-        sizes = self.universe.sizes
+        sizes = self.domain.sizes
         start = len(sizes)  # the last attributes are written out, so that rows are long
         while start > 0 and math.prod(sizes[start:]) < _BLOCK**2:
             start -= 1
@@ -257,7 +257,7 @@ class Weights:
         shape = [sizes[axis] for axis in head]
         shape += [sizes[axis] if axis in axes else 1 for axis in range(start, len(sizes))]
         written = np.broadcast_to(factors.reshape(shape), [*shape[: len(head)], *sizes[start:]])
-        blocks = Universe(self.universe.names[:start], sizes[:start]).blocks(head) if start else ()
+        blocks = Domain(self.domain.names[:start], sizes[:start]).blocks(head) if start else ()
         rows = [1 if place % 2 == 0 else size for place, size in enumerate(blocks)]
         tail = math.prod(sizes[start:])
         by = on_device(np.ascontiguousarray(written), "like", like=self._cells)

@@ -13,7 +13,7 @@ import torch  # type: ignore[import-not-found,unused-ignore]
 import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 
-from discreet.streams.hypothesis.boxes import Box
+from discreet.linear.boxes import Box
 
 DIMENSIONS = 4  # of a box, at most
 _WIDEST = 1024  # cells of one row of a tile of several

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.linear.components import Components
+from discreet.linear.consistency import make_consistent
+from discreet.linear.hierarchy import Hierarchy
 from discreet.loss import ZCDP
-from discreet.release.tables.components import Components
-from discreet.release.tables.consistency import settled
-from discreet.release.tables.hierarchy import Ladder
 from discreet.release.tables.marginals import Marginals, every
 from discreet.release.tables.measure import tabulated
 
@@ -25,8 +25,8 @@ def sparse_rows(count=60):
 def test_tables_settle_without_negative_cells_and_agree():
     codes, counts = sparse_rows()
     family = Marginals.planned(SIZES, every(SIZES, [1, 2]), price=ZCDP(rho=0.05))
-    parts = family.release(tabulated(codes, counts, family.ladders))
-    found = settled(parts, family.wanted, tolerance=0.01)
+    parts = family.release(tabulated(codes, counts, family.hierarchies))
+    found = make_consistent(parts, family.wanted, tolerance=0.01)
     assert found.gap <= 0.01
     for cut in family.wanted:
         table = found.table(cut)
@@ -39,11 +39,11 @@ def test_tables_settle_without_negative_cells_and_agree():
 def test_settling_brings_sparse_tables_nearer_within_the_bound():
     codes, counts = sparse_rows()
     family = Marginals.planned(SIZES, every(SIZES, [2]), price=ZCDP(rho=0.05))
-    exact = tabulated(codes, counts, family.ladders)
+    exact = tabulated(codes, counts, family.hierarchies)
     before, after, bounds = [], [], []
     for _ in range(20):
         parts = family.release(exact)
-        found = settled(parts, family.wanted, tolerance=0.1)
+        found = make_consistent(parts, family.wanted, tolerance=0.1)
         cells = sum(exact(cut).size for cut in family.wanted)
         before.append(sum(((parts.table(cut) - exact(cut)) ** 2).sum() for cut in family.wanted))
         after.append(sum(((found.table(cut) - exact(cut)) ** 2).sum() for cut in family.wanted))
@@ -54,22 +54,22 @@ def test_settling_brings_sparse_tables_nearer_within_the_bound():
 
 def test_rounds_can_be_limited_and_the_gap_is_said():
     generator = np.random.default_rng(23)
-    parts = Components(tuple(Ladder.flat(size) for size in SIZES))
+    parts = Components(tuple(Hierarchy.flat(size) for size in SIZES))
     cuts = [((0, 1), (1, 1)), ((1, 1), (2, 1)), ((0, 1), (2, 1))]
     for cut in cuts:
         shape = [SIZES[axis] for axis, _ in cut]
         parts.add_table(cut, generator.normal(loc=2, scale=9, size=shape), variance=1.0)
-    found = settled(parts, cuts, tolerance=1e-9, rounds=2)
+    found = make_consistent(parts, cuts, tolerance=1e-9, rounds=2)
     assert found.rounds == 2
     assert found.gap > 1e-9
-    assert settled(parts, cuts, tolerance=1e-3).gap <= 1e-3
+    assert make_consistent(parts, cuts, tolerance=1e-3).gap <= 1e-3
 
 
 def test_a_single_table_settles_at_once():
-    parts = Components((Ladder.flat(3),))
+    parts = Components((Hierarchy.flat(3),))
     parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)
-    found = settled(parts, [((0, 1),), ()])
+    found = make_consistent(parts, [((0, 1),), ()])
     assert (found.rounds, found.gap) == (1, 0.0)
     assert float(found.table(())) == pytest.approx(4.0)
     with pytest.raises(InvalidValue, match="tolerance"):
-        settled(parts, [()], tolerance=0)
+        make_consistent(parts, [()], tolerance=0)

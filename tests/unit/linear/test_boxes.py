@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.arrays import boxed, fused
-from discreet.streams.hypothesis.boxes import box_of
-from discreet.streams.hypothesis.predicates import Predicate
-from discreet.streams.hypothesis.universe import Universe
+from discreet.linear.arrays import boxed, fused
+from discreet.linear.boxes import box_of
+from discreet.linear.domain import Domain
+from discreet.linear.predicates import Predicate
 
 
 @st.composite
@@ -58,5 +58,5 @@ def test_a_predicate_of_another_universe_has_no_box_in_this_one(axis, values):
     """Views by strides check nothing: they would read and write memory beyond the cells."""
     mask = np.zeros(values, dtype=np.bool_)
     mask[-1] = True
-    with pytest.raises(InvalidValue, match="of this universe"):
-        Predicate((axis,), mask).box(Universe.binary(3))
+    with pytest.raises(InvalidValue, match="of this domain"):
+        Predicate((axis,), mask).box(Domain.binary(3))

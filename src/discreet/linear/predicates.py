@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.streams.hypothesis.boxes import Box, box_of
-from discreet.streams.hypothesis.universe import Universe
+from discreet.linear.boxes import Box, box_of
+from discreet.linear.domain import Domain
 
 __all__ = ["Predicate"]
 
@@ -26,7 +26,7 @@ class Predicate:
 
     axes: tuple[int, ...]
     mask: NDArray[np.bool_] = field(repr=False)
-    _placed: Any = field(default=(None, None), init=False, repr=False)  # in which universe, where
+    _placed: Any = field(default=(None, None), init=False, repr=False)  # in which domain, where
 
     def __post_init__(self) -> None:
         if list(self.axes) != sorted(set(self.axes)) or self.mask.ndim != len(self.axes):
@@ -38,33 +38,33 @@ class Predicate:
             raise InvalidValue(f"the mask is of type {self.mask.dtype}; it says yes or no.")
 
     @classmethod
-    def where(cls, values: Mapping[int, int | Iterable[int]], universe: Universe) -> "Predicate":
+    def where(cls, values: Mapping[int, int | Iterable[int]], domain: Domain) -> "Predicate":
         """A conjunction: every named attribute has this value, or one of these.
 
-        >>> Predicate.where({1: 0, 0: [1]}, Universe.binary(3)).mask.tolist()
+        >>> Predicate.where({1: 0, 0: [1]}, Domain.binary(3)).mask.tolist()
         [[False, False], [True, False]]
         """
         axes = tuple(sorted(values))
         mask: NDArray[np.bool_] = np.ones((), dtype=np.bool_)
         for axis in axes:
             wanted = values[axis]
-            chosen = np.zeros(universe.sizes[axis], dtype=np.bool_)
+            chosen = np.zeros(domain.sizes[axis], dtype=np.bool_)
             chosen[[wanted] if isinstance(wanted, int) else list(wanted)] = True
             mask = np.logical_and.outer(mask, chosen)
         return cls(axes, mask)
 
     @classmethod
-    def any_of(cls, parts: Sequence["Predicate"], universe: Universe) -> "Predicate":
+    def any_of(cls, parts: Sequence["Predicate"], domain: Domain) -> "Predicate":
         """Rows that one of the parts counts.
 
-        >>> one, two = (Predicate.where({a: 1}, Universe.binary(2)) for a in (0, 1))
-        >>> Predicate.any_of([one, two], Universe.binary(2)).mask.tolist()
+        >>> one, two = (Predicate.where({a: 1}, Domain.binary(2)) for a in (0, 1))
+        >>> Predicate.any_of([one, two], Domain.binary(2)).mask.tolist()
         [[False, True], [True, True]]
         """
         axes = tuple(sorted({axis for part in parts for axis in part.axes}))
-        mask = np.zeros(tuple(universe.sizes[axis] for axis in axes), dtype=np.bool_)
+        mask = np.zeros(tuple(domain.sizes[axis] for axis in axes), dtype=np.bool_)
         for part in parts:
-            shape = [universe.sizes[axis] if axis in part.axes else 1 for axis in axes]
+            shape = [domain.sizes[axis] if axis in part.axes else 1 for axis in axes]
             mask |= part.mask.reshape(shape)
         return cls(axes, mask)
 
@@ -81,28 +81,28 @@ class Predicate:
         box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in found)
         return box if self.mask[box].all() else None
 
-    def box(self, universe: Universe) -> Box | None:
-        """Where the cells lie that it counts, if they are a box; remembered for one universe.
+    def box(self, domain: Domain) -> Box | None:
+        """Where the cells lie that it counts, if they are a box; remembered for one domain.
 
-        >>> Predicate.where({0: 1}, Universe.binary(3)).box(Universe.binary(3))
+        >>> Predicate.where({0: 1}, Domain.binary(3)).box(Domain.binary(3))
         Box(start=4, shape=(4,), strides=(1,))
         """
-        if self._placed[0] is not universe:
-            known = range(len(universe.sizes))
-            sizes = tuple(universe.sizes[axis] for axis in self.axes if axis in known)
+        if self._placed[0] is not domain:
+            known = range(len(domain.sizes))
+            sizes = tuple(domain.sizes[axis] for axis in self.axes if axis in known)
             if sizes != self.mask.shape:  # it would reach beyond the cells, into other memory
                 raise InvalidValue(
                     f"the mask is of shape {self.mask.shape}; the attributes {self.axes} of this "
-                    f"universe have {sizes} values. Nothing was read."
+                    f"domain have {sizes} values. Nothing was read."
                 )
             parts = self.slices
-            found = None if parts is None else box_of(universe.sizes, self.axes, parts)
-            object.__setattr__(self, "_placed", (universe, found))
+            found = None if parts is None else box_of(domain.sizes, self.axes, parts)
+            object.__setattr__(self, "_placed", (domain, found))
         placed: Box | None = self._placed[1]
         return placed
 
     def counts(self, places: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows it counts; `places` has a column for every attribute of the universe.
+        """Which rows it counts; `places` has a column for every attribute of the domain.
 
         Privacy: none of its own: exact stays exact.
         >>> Predicate((1,), np.array([False, True])).counts(np.array([[0, 1], [1, 0]])).tolist()

@@ -9,16 +9,16 @@ from math import prod
 
 from discreet.errors import InvalidValue
 
-__all__ = ["Universe"]
+__all__ = ["Domain"]
 
 _MOST_ATTRIBUTES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Universe:
+class Domain:
     """All combinations of the values of some attributes; a cell is one of them.
 
-    >>> Universe(("smokes", "region"), (2, 4)).cells
+    >>> Domain(("smokes", "region"), (2, 4)).cells
     8
     """
 
@@ -28,7 +28,7 @@ class Universe:
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) == len(self.sizes) <= _MOST_ATTRIBUTES:
             raise InvalidValue(
-                f"{len(self.names)} names and {len(self.sizes)} sizes; a universe has 1 to "
+                f"{len(self.names)} names and {len(self.sizes)} sizes; a domain has 1 to "
                 f"{_MOST_ATTRIBUTES} attributes, each with a name and a size."
             )
         if len(set(self.names)) != len(self.names):
@@ -39,10 +39,10 @@ class Universe:
                 raise InvalidValue(f"{name} has {size!r} values; it must have at least 1.")
 
     @classmethod
-    def binary(cls, count: int) -> "Universe":
+    def binary(cls, count: int) -> "Domain":
         """Yes/no attributes a0, a1, ...
 
-        >>> Universe.binary(16).cells
+        >>> Domain.binary(16).cells
         65536
         """
         return cls(tuple(f"a{place}" for place in range(count)), (2,) * count)
@@ -51,7 +51,7 @@ class Universe:
     def cells(self) -> int:
         """How many combinations there are.
 
-        >>> Universe.binary(3).cells
+        >>> Domain.binary(3).cells
         8
         """
         return prod(self.sizes)
@@ -59,7 +59,7 @@ class Universe:
     def size_of(self, axes: Sequence[int]) -> int:
         """How many combinations these attributes have.
 
-        >>> Universe(("a", "b", "c"), (2, 3, 4)).size_of((0, 2))
+        >>> Domain(("a", "b", "c"), (2, 3, 4)).size_of((0, 2))
         8
         """
         return prod(self.sizes[axis] for axis in axes)
@@ -67,7 +67,7 @@ class Universe:
     def axis(self, name: str) -> int:
         """The place of an attribute.
 
-        >>> Universe(("a", "b"), (2, 3)).axis("b")
+        >>> Domain(("a", "b"), (2, 3)).axis("b")
         1
         """
         if name not in self.names:
@@ -77,7 +77,7 @@ class Universe:
     def subsets(self, order: int) -> Iterator[tuple[int, ...]]:
         """All sets of at most `order` attributes with more than one value, the empty one first.
 
-        >>> list(Universe.binary(2).subsets(2))
+        >>> list(Domain.binary(2).subsets(2))
         [(), (0,), (1,), (0, 1)]
         """
         varied = [axis for axis, size in enumerate(self.sizes) if size > 1]
@@ -88,7 +88,7 @@ class Universe:
         """The shape of an array of all cells that tells only these attributes apart.
 
         Sizes of what lies before, between and behind the attributes, in turn with theirs.
-        >>> Universe.binary(5).blocks((1, 4))
+        >>> Domain.binary(5).blocks((1, 4))
         (2, 2, 4, 2, 1)
         """
         shape, start = [], 0

@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.tables.hierarchy import Cut, Ladder, below, cells_of
+from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
 
 __all__ = ["Components", "contrast", "scale_of", "share"]
 
 Floats = NDArray[np.float64]
 
 
-def scale_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
+def scale_of(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> int:
     """The factor that turns the component of integer counts into integers.
 
-    >>> scale_of(((0, 1), (1, 1)), (Ladder.flat(3), Ladder.flat(4)))
+    >>> scale_of(((0, 1), (1, 1)), (Hierarchy.flat(3), Hierarchy.flat(4)))
     12
     """
-    return prod(ladders[axis].branches[level - 1] for axis, level in cut)
+    return prod(hierarchies[axis].branches[level - 1] for axis, level in cut)
 
 
-def contrast(exact: NDArray[Any], cut: Cut, ladders: tuple[Ladder, ...]) -> NDArray[Any]:
+def contrast(exact: NDArray[Any], cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> NDArray[Any]:
     """Each cell times its number of siblings, less their sum, along every axis: integers.
 
     Privacy: none: the result is exact.
-    >>> contrast(np.array([5, 1, 0]), ((0, 1),), (Ladder.flat(3),)).tolist()
+    >>> contrast(np.array([5, 1, 0]), ((0, 1),), (Hierarchy.flat(3),)).tolist()
     [9, -3, -6]
     """
     for place, (axis, level) in enumerate(cut):
-        branch = ladders[axis].branches[level - 1]
+        branch = hierarchies[axis].branches[level - 1]
         split = _split(exact, place, branch)
         exact = (branch * split - split.sum(axis=place + 1, keepdims=True)).reshape(exact.shape)
     return exact
@@ -56,13 +56,13 @@ class Components:
     What is added about one component is averaged with weights one over variance, which is least
     squares because components of different cuts are uncorrelated.
     Privacy: post-processing.
-    >>> parts = Components((Ladder.flat(2),))
+    >>> parts = Components((Hierarchy.flat(2),))
     >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
     >>> parts.table(((0, 1),)).tolist(), parts.variance(((0, 1),))
     ([3.0, 5.0], 1.0)
     """
 
-    ladders: tuple[Ladder, ...]
+    hierarchies: tuple[Hierarchy, ...]
     _values: dict[Cut, Floats] = field(default_factory=dict)  # sums weighted by precision
     _precision: dict[Cut, float] = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ class Components:
         """Add a table of counts whose cells have independent noise of this variance.
 
         Privacy: post-processing.
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
         >>> parts.precision(())
         0.5
@@ -99,7 +99,7 @@ class Components:
     def know_table(self, cut: Cut, *, variance: float) -> None:
         """Count a table of this variance in, without its values: for what is planned.
 
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.know_table(((0, 1),), variance=1.0)
         >>> parts.variance(())
         2.0
@@ -108,23 +108,23 @@ class Components:
             self._precision[part] = self.precision(part) + precision
 
     def _weights(self, cut: Cut, variance: float) -> dict[Cut, float]:
-        cells = cells_of(cut, self.ladders)
-        merged = {part: cells // cells_of(part, self.ladders) for part in below(cut)}
+        cells = cells_of(cut, self.hierarchies)
+        merged = {part: cells // cells_of(part, self.hierarchies) for part in below(cut)}
         return {part: _inverse(variance * count) for part, count in merged.items()}
 
     def add_contrast(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
         """Add a noisy contrast as `contrast` makes it; the noise of its cells has this variance.
 
         Privacy: post-processing.
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.add_contrast(((0, 1),), np.array([-2.0, 2.0]), variance=4.0)
         >>> parts.precision(((0, 1),))
         1.0
         """
-        scale = scale_of(cut, self.ladders)
+        scale = scale_of(cut, self.hierarchies)
         centred = np.asarray(noisy, dtype=np.float64) / scale
         for place, (axis, level) in enumerate(cut):
-            split = _split(centred, place, self.ladders[axis].branches[level - 1])
+            split = _split(centred, place, self.hierarchies[axis].branches[level - 1])
             mean = split.mean(axis=place + 1, keepdims=True)
             centred = (split - mean).reshape(centred.shape)
         self._add(cut, centred, scale**2 * _inverse(variance))
@@ -132,12 +132,12 @@ class Components:
     def know_contrast(self, cut: Cut, *, variance: float) -> None:
         """Count a contrast of this variance in, without its values: for what is planned.
 
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.know_contrast(((0, 1),), variance=4.0)
         >>> parts.precision(((0, 1),))
         1.0
         """
-        precision = scale_of(cut, self.ladders) ** 2 * _inverse(variance)
+        precision = scale_of(cut, self.hierarchies) ** 2 * _inverse(variance)
         self._precision[cut] = self.precision(cut) + precision
 
     def _add(self, cut: Cut, value: Floats, precision: float) -> None:
@@ -154,7 +154,7 @@ class Components:
             found = []
             for done, value in parts:
                 for low in range(level, 0, -1):
-                    split = _split(value, place, self.ladders[axis].branches[low - 1])
+                    split = _split(value, place, self.hierarchies[axis].branches[low - 1])
                     above = split.sum(axis=place + 1, keepdims=True)
                     centred = (split - above / split.shape[place + 1]).reshape(value.shape)
                     found.append((((axis, low), *done), centred))
@@ -167,7 +167,7 @@ class Components:
         """The least-squares estimate of the table of a cut.
 
         Privacy: post-processing.
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
         >>> float(parts.table(()))
         8.0
@@ -181,7 +181,7 @@ class Components:
         place = len(chosen)
         value = np.expand_dims(self._together(tuple(others), chosen), place)
         for low in range(1, level + 1):
-            branch = self.ladders[axis].branches[low - 1]
+            branch = self.hierarchies[axis].branches[low - 1]
             finer = self._together(tuple(others), (*chosen, (axis, low)))
             split = _split(finer, place, branch) + np.expand_dims(value / branch, place + 1)
             value = split.reshape(finer.shape)
@@ -190,21 +190,24 @@ class Components:
     def variance(self, cut: Cut) -> float:
         """The variance of every cell of the table of a cut, from those of its components.
 
-        >>> parts = Components((Ladder.flat(2),))
+        >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
         >>> parts.variance(())
         2.0
         """
-        return sum(share(part, cut, self.ladders) / self._precision[part] for part in below(cut))
+        return sum(
+            share(part, cut, self.hierarchies) / self._precision[part] for part in below(cut)
+        )
 
 
-def share(part: Cut, cut: Cut, ladders: tuple[Ladder, ...]) -> float:
+def share(part: Cut, cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> float:
     """How much of a component's variance a cell of a finer table has.
 
     Centring leaves 1 - 1/b along an axis; spreading a block over k cells divides by k^2.
-    >>> share((), ((0, 1),), (Ladder.flat(4),)), share(((0, 1),), ((0, 1),), (Ladder.flat(4),))
+    >>> axes = (Hierarchy.flat(4),)
+    >>> share((), ((0, 1),), axes), share(((0, 1),), ((0, 1),), axes)
     (0.0625, 0.75)
     """
-    centred = prod(1 - 1 / ladders[axis].branches[level - 1] for axis, level in part)
-    spread = cells_of(cut, ladders) // cells_of(part, ladders)
+    centred = prod(1 - 1 / hierarchies[axis].branches[level - 1] for axis, level in part)
+    spread = cells_of(cut, hierarchies) // cells_of(part, hierarchies)
     return centred / spread**2

@@ -8,7 +8,7 @@ from math import prod
 
 from discreet.errors import InvalidValue
 
-__all__ = ["Cut", "Ladder", "below", "cells_of", "checked", "shape_of"]
+__all__ = ["Cut", "Hierarchy", "below", "cells_of", "checked", "shape_of"]
 
 Cut = tuple[tuple[int, int], ...]
 """Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""
@@ -17,11 +17,11 @@ _MOST_CELLS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class Hierarchy:
     """An axis of `cells` values; level 0 is the whole axis, level l splits every block of the
     level above into `branches[l - 1]` parts. Cells beyond `cells` are padding that stays empty.
 
-    >>> Ladder(cells=12, branches=(4, 4)).blocks(1), Ladder(cells=12, branches=(4, 4)).padded
+    >>> Hierarchy(cells=12, branches=(4, 4)).blocks(1), Hierarchy(cells=12, branches=(4, 4)).padded
     (4, 16)
     """
 
@@ -40,10 +40,10 @@ class Ladder:
             )
 
     @classmethod
-    def flat(cls, cells: int) -> "Ladder":
-        """The whole axis, then every cell: the ladder of a category.
+    def flat(cls, cells: int) -> "Hierarchy":
+        """The whole axis, then every cell: the hierarchy of a category.
 
-        >>> Ladder.flat(4).depth, Ladder.flat(1).depth
+        >>> Hierarchy.flat(4).depth, Hierarchy.flat(1).depth
         (1, 0)
         """
         return cls(cells=cells, branches=() if cells == 1 else (cells,))
@@ -52,7 +52,7 @@ class Ladder:
     def depth(self) -> int:
         """The number of the finest level.
 
-        >>> Ladder(cells=16, branches=(4, 4)).depth
+        >>> Hierarchy(cells=16, branches=(4, 4)).depth
         2
         """
         return len(self.branches)
@@ -61,7 +61,7 @@ class Ladder:
     def padded(self) -> int:
         """The blocks of the finest level.
 
-        >>> Ladder(cells=5, branches=(2, 3)).padded
+        >>> Hierarchy(cells=5, branches=(2, 3)).padded
         6
         """
         return prod(self.branches)
@@ -69,44 +69,44 @@ class Ladder:
     def blocks(self, level: int) -> int:
         """How many blocks a level has.
 
-        >>> Ladder(cells=16, branches=(4, 4)).blocks(0)
+        >>> Hierarchy(cells=16, branches=(4, 4)).blocks(0)
         1
         """
         return prod(self.branches[:level])
 
 
-def checked(cut: Cut, ladders: tuple[Ladder, ...]) -> Cut:
+def checked(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> Cut:
     """The cut, or a refusal if the axes do not have its levels.
 
-    >>> checked(((0, 1),), (Ladder.flat(3),))
+    >>> checked(((0, 1),), (Hierarchy.flat(3),))
     ((0, 1),)
     """
     axes = [axis for axis, _ in cut]
-    known = axes == sorted(set(axes)) and all(0 <= axis < len(ladders) for axis in axes)
-    if not known or any(not 1 <= level <= ladders[axis].depth for axis, level in cut):
+    known = axes == sorted(set(axes)) and all(0 <= axis < len(hierarchies) for axis in axes)
+    if not known or any(not 1 <= level <= hierarchies[axis].depth for axis, level in cut):
         raise InvalidValue(
-            f"the cut {cut} does not fit axes of depths {[each.depth for each in ladders]}; name "
-            "each axis once, in order, with a level from 1 to its depth."
+            f"the cut {cut} does not fit axes of depths {[each.depth for each in hierarchies]}; "
+            "name each axis once, in order, with a level from 1 to its depth."
         )
     return cut
 
 
-def shape_of(cut: Cut, ladders: tuple[Ladder, ...]) -> tuple[int, ...]:
+def shape_of(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> tuple[int, ...]:
     """The shape of the table of a cut.
 
-    >>> shape_of(((1, 1),), (Ladder.flat(3), Ladder.flat(4)))
+    >>> shape_of(((1, 1),), (Hierarchy.flat(3), Hierarchy.flat(4)))
     (4,)
     """
-    return tuple(ladders[axis].blocks(level) for axis, level in cut)
+    return tuple(hierarchies[axis].blocks(level) for axis, level in cut)
 
 
-def cells_of(cut: Cut, ladders: tuple[Ladder, ...]) -> int:
+def cells_of(cut: Cut, hierarchies: tuple[Hierarchy, ...]) -> int:
     """How many cells the table of a cut has.
 
-    >>> cells_of((), (Ladder.flat(3),))
+    >>> cells_of((), (Hierarchy.flat(3),))
     1
     """
-    return prod(shape_of(cut, ladders))
+    return prod(shape_of(cut, hierarchies))
 
 
 def below(cut: Cut) -> list[Cut]:

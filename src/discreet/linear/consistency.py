@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.components import Components
+from discreet.linear.hierarchy import Cut, below, cells_of
 from discreet.linear.simplex import project_to_simplex
-from discreet.release.tables.components import Components
-from discreet.release.tables.hierarchy import Cut, below, cells_of
 
-__all__ = ["Settled", "settled"]
+__all__ = ["ConsistentTables", "make_consistent"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _BEYOND = 1.8  # then how far steps go; below 2 none leads away from a point of 
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ConsistentTables:
     """Tables without negative cells that agree with each other up to `gap` in every cell.
 
     `error` bounds the root mean square error of a cell over all measured tables.
@@ -62,19 +62,19 @@ def _finest(cuts: Iterable[Cut]) -> list[Cut]:
     return found
 
 
-def settled(
+def make_consistent(
     parts: Components, cuts: Iterable[Cut], *, tolerance: float = 0.01, rounds: int = _ROUNDS
-) -> Settled:
+) -> ConsistentTables:
     """Project onto tables without negative cells, and onto tables that agree, until both hold.
 
     The total is the least-squares total. Each projection brings tables nearer to every set of
     tables that is consistent, non-negative and has that total; so the root mean square error is at
     most the one before plus twice that of the total, spread over cells: docs/proofs/releases.md.
     Privacy: post-processing.
-    >>> from discreet.release.tables.hierarchy import Ladder
-    >>> parts = Components((Ladder.flat(3),))
+    >>> from discreet.linear.hierarchy import Hierarchy
+    >>> parts = Components((Hierarchy.flat(3),))
     >>> parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)
-    >>> found = settled(parts, [((0, 1),)])
+    >>> found = make_consistent(parts, [((0, 1),)])
     >>> found.table(((0, 1),)).tolist(), found.rounds
     ([2.5, 0.0, 1.5], 1)
     """
@@ -96,18 +96,18 @@ def settled(
         beyond = {cut: table + step * (nearest[cut] - table) for cut, table in tables.items()}
         together = _agreed(parts, beyond)
         tables = {cut: t + step * (together.table(cut) - t) for cut, t in beyond.items()}
-    return Settled(agreed, nearest, total, error, gap, turn)
+    return ConsistentTables(agreed, nearest, total, error, gap, turn)
 
 
 def _agreed(parts: Components, tables: Mapping[Cut, Floats]) -> Components:
     """The nearest tables that agree, all cells counting alike."""
-    agreed = Components(parts.ladders)
+    agreed = Components(parts.hierarchies)
     for cut, table in tables.items():
         agreed.add_table(cut, table, variance=1.0)
     return agreed
 
 
 def _error(parts: Components, cuts: list[Cut]) -> float:
-    cells = sum(cells_of(cut, parts.ladders) for cut in cuts)
-    squares = sum(cells_of(cut, parts.ladders) * parts.variance(cut) for cut in cuts)
+    cells = sum(cells_of(cut, parts.hierarchies) for cut in cuts)
+    squares = sum(cells_of(cut, parts.hierarchies) * parts.variance(cut) for cut in cuts)
     return sqrt(squares / cells) + 2 * sqrt(parts.variance(()) * len(cuts) / cells)
