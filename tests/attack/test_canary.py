@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator import running
+from discreet.curator import access
 from discreet.curator.curator import Curator
 from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.history import Outcome
@@ -174,7 +174,7 @@ def _failing(curator, monkeypatch, how):
             total = sum(row[0] for row in rows)
             raise ValueError(f"{TEXT}: {rows} make {total}")
 
-        monkeypatch.setattr(running, "noised", noised)
+        monkeypatch.setattr(access, "noised", noised)
 
 
 @pytest.mark.parametrize("how", ["engine", "noise"])

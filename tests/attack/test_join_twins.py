@@ -4,7 +4,7 @@ identical over joins and subqueries, and a public table is no way around.
 
 import pytest
 
-from discreet.curator.running import run_plan
+from discreet.curator.access import Access
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
 from support.join_houses import data, house
@@ -97,7 +97,7 @@ def test_the_same_bits_give_the_same_answer_where_exact_values_agree(twins):
         answers = []
         for twin in twins:
             plan = twin.session("ana").explain(question, epsilon=0.25)
-            found = run_plan(twin._vault, twin._warehouse, "ana", plan, SeededBits(17))
+            found = Access(twin._vault, twin._warehouse, "ana").answer(plan, bits=SeededBits(17))
             answers.append(found.to_dicts())
         assert answers[0] == answers[1]
 

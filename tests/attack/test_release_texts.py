@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.curator.programs import Program, perform, planned
+from discreet.curator.measurement import Measurement
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, UnsafeQuery
 from discreet.ledger.account import Holder
 from discreet.loss import Pure
@@ -214,10 +214,10 @@ def test_distinct_units_are_a_question_of_their_own(session, by):
 
 def exactly(session, plan):
     """The exact cells of a statement, which only a test may take out of a program."""
-    program = Program(
+    measurement = Measurement(
         plan=plan, cost=Pure(epsilon=1), label="A test", release=lambda exact, _: exact.cells()
     )
-    return perform(session, program)[1]
+    return session.measure(measurement)[1]
 
 
 @pytest.mark.parametrize("statistic", sorted(set(Statistic) - REFUSED), ids=str)
@@ -225,7 +225,7 @@ def test_every_accepted_measure_adds_up_over_the_cells(session, statistic):
     """Summed over fine cells, twenty of them one person's, each is that of the whole group."""
     made = specification(AGES, statistics(n=SPELT[statistic], by=["region"])).plan(session)
     part = made.parts[1]
-    coarse = planned(session, part.plan.question)
+    coarse = session.prepare(part.plan.question)
     fine_places, fine = exactly(session, made.frame.plan)
     places, whole = exactly(session, coarse)
     region = fine_places[:, made.frame.place("region")]
@@ -240,8 +240,8 @@ def test_every_accepted_measure_adds_up_over_the_cells(session, statistic):
 def test_distinct_units_do_not_add_up(session):
     """The reason for the refusal, by the same comparison: one person is counted twenty times."""
     sql = "COUNT(DISTINCT patient) AS n FROM visits"
-    fine = exactly(session, planned(session, f"SELECT age, {sql} GROUP BY age"))[1][0].sum()
-    whole = exactly(session, planned(session, f"SELECT {sql}"))[1][0].sum()
+    fine = exactly(session, session.prepare(f"SELECT age, {sql} GROUP BY age"))[1][0].sum()
+    whole = exactly(session, session.prepare(f"SELECT {sql}"))[1][0].sum()
     assert fine >= whole + MOST - 1
 
 

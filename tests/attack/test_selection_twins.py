@@ -4,7 +4,7 @@ that is not noise is the same, and the same bits give the same answer where exac
 
 import pytest
 
-from discreet.curator.running import run_plan
+from discreet.curator.access import Access
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
 from support.trips import PURE, WITH_DELTA, riders, trips_of
@@ -105,7 +105,7 @@ def test_the_same_bits_give_the_same_answer_where_exact_counts_agree(twins, text
     for twin in twins:
         made = twin.session("ana").explain(_narrowed(text), epsilon=40, delta=1e-9)
         bits = SeededBits(23)
-        answers.append(run_plan(twin._vault, twin._warehouse, "ana", made, bits))
+        answers.append(Access(twin._vault, twin._warehouse, "ana").answer(made, bits=bits))
     assert answers[0].to_dicts() == answers[1].to_dicts()
     assert len(answers[0]) >= 1
     assert shape(answers[0]) == shape(answers[1])

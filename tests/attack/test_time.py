@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator import running
+from discreet.curator import access
 from discreet.curator.curator import Curator
 from discreet.curator.runs.lanes import Lanes
 from discreet.curator.runs.pacing import Grid, Late, SystemClock
@@ -206,7 +206,7 @@ def _drawn_by_copies(session, monkeypatch):
         drawn.append(parts[-1].bits(256))
         raise Unavailable("enough")
 
-    monkeypatch.setattr(running, "noised", noised)
+    monkeypatch.setattr(access, "noised", noised)
     for _ in range(2):
         system._stream, system._process = bits._Stream(key, 1 << 20), os.getpid()
         with pytest.raises(Unavailable):

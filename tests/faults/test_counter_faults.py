@@ -11,7 +11,6 @@ from datetime import date
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of
 from discreet.errors import Unavailable
 from discreet.streams.counter.counter import Counter
 from discreet.streams.holdout.holdout import Holdout
@@ -88,7 +87,7 @@ def killed(vault, service, moment):
 def written(vault, service):
     with Curator.open(vault, price_floor=0) as curator:
         assert curator.ledger.verify().sound
-        return states_of(curator.session("ana")).newest(service, analyst="ana")
+        return curator.session("ana").states.newest(service, analyst="ana")
 
 
 def test_nothing_is_said_that_is_not_written(vault):
@@ -105,7 +104,7 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
     with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         counter, joint, holdout = opened(session)
-        after = {each: states_of(session).newest(each, analyst="ana") for each in ASKED}
+        after = {each: session.states.newest(each, analyst="ana") for each in ASKED}
         grown = {each: after[each].version - before[each] for each in ASKED}
         assert grown == {"counter": 1, "joint": 2, "holdout": 1}  # a question, then its answer
         points = counter.points
@@ -114,7 +113,7 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
         assert counter.points == points
         assert joint.sensitivity == 2
         assert joint.ask(COUNT) == joint.ask(COUNT)
-        assert states_of(session).newest("joint", analyst="ana") == after["joint"]
+        assert session.states.newest("joint", analyst="ana") == after["joint"]
         assert holdout.left <= 2
 
 

@@ -173,7 +173,6 @@ def test_a_vault_that_was_only_moved_goes_on(vault, tmp_path):
 
 def test_every_check_writes_whatever_it_found(vault):
     """A full disk fails "below" and "above" alike, so a failure says nothing."""
-    from discreet.curator.programs import states_of
 
     with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
@@ -181,5 +180,5 @@ def test_every_check_writes_whatever_it_found(vault):
         versions = []
         for threshold in (FAR, -FAR, FAR, FAR, -FAR):
             monitor.check(threshold=threshold)
-            versions.append(states_of(session).newest("busy", analyst="ana").version)
+            versions.append(session.states.newest("busy", analyst="ana").version)
         assert versions == [2, 3, 4, 5, 6]

@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.curator.curator import Curator
-from discreet.curator.replay import recall
+from discreet.curator.replay import replay
 from discreet.ledger.releases import Release
 from discreet.server.accounts import Role
 from discreet.server.application import application
@@ -157,7 +157,7 @@ def test_bodies_of_earlier_versions_are_read_and_not_sent(tmp_path):
         body = {**json.loads(made.body), "schemas": [table.to_json()]}
         assert "visits.parquet" in json.dumps(body)
         old = Release(key=made.key, body=json.dumps(body).encode(), receipt=made.receipt)
-        assert recall(old).receipt == first.receipt
+        assert replay(old).receipt == first.receipt
         curator.vault.releases.store(made.key, made.receipt, old.body)  # the newest under its key
         desk_of = application(curator)
         token = desk_of.state.desk.accounts.issue("ana", Role.ANALYST, days=1).text

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.curator.access import Access
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
-from discreet.curator.running import run_plan
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
 from discreet.plan.pipeline import Plan
@@ -192,7 +192,7 @@ def outcome(curator: Curator, text: str, *, bits: int | None = None, **price: An
         else:
             plan = session.explain(text, **price)
             source = SeededBits(bits)
-            answer = run_plan(curator._vault, curator._warehouse, "ana", plan, source)
+            answer = Access(curator._vault, curator._warehouse, "ana").answer(plan, bits=source)
         said: Any = shape(answer)
     except DiscreetError as refusal:
         said = (type(refusal).__name__, str(refusal), repr(refusal), refusal.__cause__ is None)

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from discreet.curator import running
+from discreet.curator import access
 from discreet.demo import clinic, tour
 from discreet.noise.bits import SystemBits
 from discreet.noise.bits import system as system_bits
@@ -125,7 +125,7 @@ def test_two_fresh_runs_differ_because_the_noise_is_fresh(tmp_path, capsys):
 
 def test_the_demo_draws_on_the_system_source():
     assert isinstance(system_bits, SystemBits)
-    assert running.answer.__defaults__ == (system_bits,)
+    assert access.release_rows.__defaults__ == (system_bits,)
 
 
 def test_without_the_plots_extra_the_tour_goes_on(tmp_path, monkeypatch, capsys):

@@ -34,10 +34,10 @@ from discreet.schema.table import Table
 __all__ = [
     "from_facts",
     "public_facts",
-    "recall",
     "receipt_of",
     "release_body",
     "release_key",
+    "replay",
 ]
 
 _DAY = 86_400  # seconds: a step for which the mistake made no difference
@@ -115,7 +115,7 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
     return {**facts, "periods": _PERIODS} if _mistaken(plan) else facts
 
 
-def recall(release: Release) -> Answer:
+def replay(release: Release) -> Answer:
     """The answer of a stored release, flagged free.
 
     Privacy: post-processing [DR14, Prop. 2.1].

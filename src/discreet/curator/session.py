@@ -1,19 +1,22 @@
-"""One analyst's conversation with the curator: questions, prices, answers.
-Everything that touches data goes through `running`.
+"""One analyst's conversation with the curator: questions, prices, answers, and what services need.
+Everything that touches data goes through `access`.
 """
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeVar
 
+from discreet.curator.access import Access
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.pricing import ONE_PRICE, delta_of, price_in_text, price_of
+from discreet.curator.measurement import Measurement, Prepared, UnitRows
+from discreet.curator.planning import Planner, find_payer, read_versions
+from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
-from discreet.curator.replay import recall, release_key
-from discreet.curator.running import data_versions, paying, read_tables, run_plan
+from discreet.curator.replay import release_key, replay
 from discreet.curator.runs.pacing import Grid
 from discreet.curator.snapshot import tables_of
 from discreet.curator.tables.warehouse import Warehouse
@@ -31,24 +34,22 @@ from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request, unanswered_text
+from discreet.ledger.states import Change, States
 from discreet.ledger.vault import Vault
-from discreet.loss import ZCDP, Pure
-from discreet.noise.bits import system
+from discreet.loss import Loss
+from discreet.plan.parts.candidates import Way
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.parts.price import Price
-from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
+from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.target import (
     COUNTED,
-    checked_count,
     count_behind,
     priced_for_error,
     supposed_count,
     worth_reusing,
 )
-from discreet.query.algebra import Query
 from discreet.query.literals import refuse_unknown_values
-from discreet.query.statement.relations import scans
 from discreet.rationals import Number
 from discreet.schema.described import Tables
 from discreet.schema.table import Table
@@ -57,6 +58,7 @@ __all__ = ["Session"]
 
 _COUNT_EPSILON = Fraction(1, 20)  # what a count bought for an error target costs
 _STORING_SECONDS = 1.0  # what keeping an outcome may take, once it can be seen
+_Result = TypeVar("_Result")
 
 
 class Session:
@@ -65,7 +67,7 @@ class Session:
     Privacy: every answer is charged to the analyst's and the population's budget.
     """
 
-    __slots__ = ("_grid", "_grid_seconds", "_most_groups", "_vault", "_warehouse", "name")
+    __slots__ = ("_access", "_grid", "_planner", "_vault", "_warehouse", "name")
 
     def __init__(
         self,
@@ -80,8 +82,8 @@ class Session:
         self._vault = vault
         self._warehouse = warehouse
         self._grid = grid
-        self._grid_seconds = grid_seconds
-        self._most_groups = most_groups
+        self._planner = Planner(vault, warehouse, name, grid_seconds, most_groups)
+        self._access = Access(vault, warehouse, name, grid)
         self.name = name
 
     @property
@@ -124,32 +126,26 @@ class Session:
             max_rows_contributed=max_rows_contributed,
         ).write_limits()
         made = self._planned(question)
-        payers, floor = self._payers(made.tables), self._vault.ledger.floor
+        payers, floor = self._planner.find_payers(made.tables), self._vault.ledger.floor
         try:
             refuse_unknown_values(made.query, made.tables)
             floor.check(payers, made.cost, label="The price of this question")
         except DiscreetError:
-            if self._stored(made) is None:  # what was released before is free, and is shown
+            if self._access.find(made) is None:  # what was released before is free, and is shown
                 raise
         return made
 
-    def _payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
-        population = paying(tables).population
-        return self._vault.ledger.payers(population=population, analyst=self.name)
-
     def _planned(self, question: Question) -> Plan:
         """The plan at its price, even one below the least of new charges: it may be stored."""
-        draft, analyst, kind = self._draft(question.sql, question.delta)
         rho, error, count = question.rho, question.error, question.count
-        epsilon = price_in_text(
-            draft.query.options, analyst, epsilon=question.epsilon, rho=rho, error=error
-        )
-        if error is not None:
-            if epsilon is not None or rho is not None:
-                raise InvalidValue(ONE_PRICE)
-            return self._at_least(draft, priced_for_error(draft, error, kind, count), kind, count)
-        price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-        return plan(replace(draft, price=price, supposed=checked_count(count)))
+        if error is None:
+            return self._planner.plan_question(question)
+        draft, analyst, kind = self._planner.draft(question.sql, question.delta)
+        options = draft.query.options
+        epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=error)
+        if epsilon is not None or rho is not None:
+            raise InvalidValue(ONE_PRICE)
+        return self._at_least(draft, priced_for_error(draft, error, kind, count), kind, count)
 
     def _at_least(
         self, draft: Draft, made: Plan, kind: type[Price], count: int | None = None
@@ -157,45 +153,10 @@ class Session:
         """The plan, or that of the least price of a new charge where it costs less and its answer
         was not released before.
         """
-        payers, floor = self._payers(made.tables), self._vault.ledger.floor
-        if floor.admits(payers, made.cost) or self._stored(made) is not None:
+        payers, floor = self._planner.find_payers(made.tables), self._vault.ledger.floor
+        if floor.admits(payers, made.cost) or self._access.find(made) is not None:
             return made
         return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
-
-    def _draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
-        """The question without a price, the account that pays, and the terms it pays in."""
-        with self._warehouse.glance():
-            tables = self._warehouse.tables()
-            query = self._warehouse.questions.read(sql, tables, analyst=self.name)
-            (table, relation), *others = read_tables(self._warehouse, query.tables)
-            kept = self._warehouse.kept(table.name)
-            integers = self._warehouse.integer_units(query.tables)
-            dialect = self._warehouse.dialect(query.tables[0])
-            seconds = self._seconds(query)
-        analyst = self._vault.ledger.account(Holder.ANALYST, self.name)
-        payer = paying((table, *(each for each, _ in others)))
-        population = self._vault.ledger.account(Holder.POPULATION, payer.population)
-        pure = analyst.pure or population.pure
-        draft = Draft(
-            query=query,
-            table=table,
-            price=Pure(epsilon=1) if pure else ZCDP(rho=1),
-            delta=delta_of(analyst, population, delta=delta),
-            limit=self._most_groups,
-            relation=relation,
-            kept=kept,
-            others=tuple(others),
-            integer_units=integers,
-            question=sql,
-            dialect=dialect,
-            engine_seconds=seconds,
-            grid_seconds=self._grid_seconds,
-        )
-        return draft, analyst, Pure if pure else ZCDP
-
-    def _seconds(self, query: Query) -> Fraction:
-        """What reading the tables of a question may take, each as often as it is read."""
-        return sum(map(self._warehouse.seconds, scans(query.source)), Fraction(0))
 
     def sql(
         self,
@@ -240,7 +201,7 @@ class Session:
             if known is None:
                 return self._asked(question, request)
             if isinstance(known, Release):
-                return recall(known)
+                return replay(known)
             return self._finished(known, question)
 
     def _asked(self, question: Question, request: Request | None) -> Answer:
@@ -282,21 +243,19 @@ class Session:
             cut = Unavailable("The request was cut off, and tables or accounts have changed since.")
             first = self._vault.requests.fail(paid, cut)
             if first is not None:
-                return recall(first)
+                return replay(first)
             raise Unanswered(unanswered_text(paid, str(cut)))
         with finishing():
-            found = run_plan(
-                self._vault, self._warehouse, self.name, made, system, None, self._grid, paid
-            )
+            found = self._access.answer(made, paid=paid)
         found.bought = bought
         return found
 
     def _pays(self, paid: Charge, made: Plan) -> bool:
         """Whether a charge is the one that this plan would make now."""
-        versions = data_versions(self._warehouse, made)
+        versions = read_versions(self._warehouse, made)
         return (
             rounded_up(made.cost) == paid.loss
-            and paying(made.tables).population == paid.population
+            and find_payer(made.tables).population == paid.population
             and ", ".join(map(str, versions)) == paid.memo.get("data_version")
             and not self._vault.requests.adopted_since(paid)
         )
@@ -306,27 +265,11 @@ class Session:
         if not isinstance(refusal, UnsafeQuery):
             return None
         try:
-            draft, analyst, kind = self._draft(question.sql, question.delta)
-            options, rho = draft.query.options, question.rho
-            epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
-            price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-            supposed = checked_count(question.count)
-            made = plan(replace(draft, price=price, supposed=supposed, joined_rows=MOST_ROWS))
+            made = self._planner.plan_question(question, joined_rows=MOST_ROWS)
         except DiscreetError:
             return None
-        stored = self._stored(made)
-        return None if stored is None else recall(stored)
-
-    def _stored(self, made: Plan) -> Release | None:
-        """What a plan released before, to this analyst or to whoever shares with them."""
-        self._vault.ledger.check()
-        budget = paying(made.tables).budget
-        asker = None if budget is not None and budget.sharing else self.name
-        try:
-            versions = data_versions(self._warehouse, made)
-        except Unavailable:  # the source has changed or is gone
-            return None
-        return self._vault.releases.find(release_key(made, versions), analyst=asker)
+        stored = self._access.find(made)
+        return None if stored is None else replay(stored)
 
     def _with_count(
         self, question: Question, buy: Callable[[Plan], Answer]
@@ -348,7 +291,7 @@ class Session:
         buy: Callable[[Plan], Answer],
     ) -> tuple[Answer | None, list[tuple[float, float]]]:
         """A released count of the values behind an average, or one bought now; None if no need."""
-        draft, analyst, kind = self._draft(sql, delta)
+        draft, analyst, kind = self._planner.draft(sql, delta)
         price_in_text(draft.query.options, analyst, epsilon=None, rho=None, error=error)
         counted = count_behind(draft, error)
         if counted is None:
@@ -379,7 +322,7 @@ class Session:
         question stays the same whatever is released in between. How exact a count is does not
         depend on its value: the largest of several would be too large too often.
         """
-        versions = data_versions(self._warehouse, wanted)
+        versions = read_versions(self._warehouse, wanted)
         known = [
             (old, intervals)
             for old in self._answers()
@@ -421,31 +364,117 @@ class Session:
                 f"run takes what explain made, not {with_article(type(given).__name__)}; for a "
                 "question as text, write session.sql(...). Nothing was run or charged."
             )
-        self._check_plan(plan, self._most_groups)
+        self._planner.check(plan, self._planner.most_groups)
         return self._run(plan)
 
-    def _check_plan(self, plan: Plan, limit: int) -> None:
-        """Refuse a plan that is not the one its tables give now."""
-        data_versions(self._warehouse, plan)
-        names = tuple(table.name for table in plan.tables)
-        (table, relation), *others = read_tables(self._warehouse, names)
-        now = remade(
-            plan,
-            table=table,
-            relation=relation,
-            kept=self._warehouse.kept(table.name),
-            limit=limit,
-            others=tuple(others),
-            integer_units=self._warehouse.integer_units(names),
-            dialect=self._warehouse.dialect(table.name),
-            engine_seconds=self._seconds(plan.query),
-            grid_seconds=self._grid_seconds,
-        )
-        if plan != now:
-            raise InvalidValue(
-                f"this is not the plan that {table.name} gives now; explain the question again. "
-                "Nothing was run or charged."
-            )
+    @property
+    def schemas(self) -> dict[str, Table]:
+        """The schemas of the tables by name: public facts."""
+        return self._warehouse.tables()
+
+    @property
+    def account(self) -> Account:
+        """The analyst's own account: what was granted, and what is spent."""
+        return self._vault.ledger.account(Holder.ANALYST, self.name)
+
+    @property
+    def states(self) -> States:
+        """Where services keep what they must not forget."""
+        return self._vault.states
+
+    def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
+        """The plan of a statement for a measurement: public groups only, sums and counts only.
+
+        `most_groups` lets a measurement that reads cells have more groups than could be listed.
+        """
+        return self._planner.prepare(sql, most_groups=most_groups)
+
+    def prepare_rows(self, table: str, columns: Iterable[str], *, question: str) -> UnitRows:
+        """The statement that reads columns of a table row by row; the ledger has `question`."""
+        return self._planner.prepare_rows(table, tuple(columns), question)
+
+    def plan_question(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        count: int | None = None,
+        ways: tuple[Way, ...] = (),
+    ) -> Plan:
+        """The plan of a question that is a part of a larger charge, or picks its quantiles in given
+        ways: it has no least price.
+        """
+        question = Question(sql=sql, epsilon=epsilon, rho=rho, count=count)
+        return self._planner.plan_question(question, ways=ways)
+
+    def price(
+        self, plan: Plan, *, epsilon: Number | None = None, rho: Number | None = None
+    ) -> Price:
+        """What a price means for the accounts that will pay: Pure, or ZCDP at their conversion.
+
+        Privacy: the rho is rounded down: it converts to at most epsilon [CKS20, Cor. 13].
+        """
+        _, analyst, kind = self._planner.draft(plan.question, None)
+        return price_of(analyst, kind, epsilon=epsilon, rho=rho)
+
+    def choose_delta(self, plan: Plan, *, delta: Number | None = None) -> Fraction | None:
+        """What steps that may fail can cost in delta, by default a tenth of what the accounts keep
+        for them; None under a pure budget.
+        """
+        return self._planner.draft(plan.question, delta)[0].delta
+
+    def read_versions(self, plan: Prepared) -> tuple[int, ...]:
+        """The public data versions of the plan's tables, for services that stay with one."""
+        return read_versions(self._warehouse, plan)
+
+    def check_room(self) -> None:
+        """Refuse an analyst whose account is full, before a state moves on that nothing is charged
+        for.
+        """
+        self._vault.ledger.check_quota(self.name)
+
+    def check_charge(self, plan: Plan, cost: Loss, *, label: str) -> None:
+        """Refuse, in a preview, what a charge would refuse whatever is left: a price below the
+        least, and constants that a column cannot have.
+        """
+        refuse_unknown_values(plan.query, plan.tables)
+        payers = self._planner.find_payers(plan.tables)
+        self._vault.ledger.floor.check(payers, rounded_up(cost), label=label)
+
+    def prepay(
+        self,
+        plan: Plan,
+        *,
+        cost: Loss,
+        label: str,
+        state: Change | None = None,
+        details: Mapping[str, str] | None = None,
+    ) -> Charge:
+        """Pay ahead, touching no data: a run begins. The state moves on in the same transaction.
+
+        Privacy: charges both budgets before anything that `cost` pays for.
+        """
+        self._planner.check(plan, plan.limit)
+        return self._access.prepay(plan, cost=cost, label=label, state=state, details=details)
+
+    def measure(
+        self,
+        measurement: Measurement[_Result],
+        *,
+        state: Change | None = None,
+        versions: tuple[int, ...] | None = None,
+    ) -> tuple[Charge | None, _Result]:
+        """Charge, run the statement, release. Nothing exact leaves, whatever fails.
+
+        A `state` moves on with the charge, before a row is read; without a charge, by itself, also
+        before. `versions` pins the measurement to a state of the data.
+        Privacy: the measurement's cost, for the unit and relation of its table; a failure after the
+        charge keeps it.
+        """
+        plan = measurement.plan
+        self._planner.check(plan, plan.limit if isinstance(plan, Plan) else 0)
+        return self._access.measure(measurement, state=state, versions=versions)
 
     def _await(self, request: Request) -> None:
         """Wait for what comes of a request that was charged a moment ago, here or elsewhere."""
@@ -460,9 +489,7 @@ class Session:
 
     def _run(self, made: Plan, request: Request | None = None) -> Answer:
         with finishing():
-            return run_plan(
-                self._vault, self._warehouse, self.name, made, system, request, self._grid
-            )
+            return self._access.answer(made, request=request)
 
     def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
@@ -483,7 +510,7 @@ class Session:
         return [answers.get(each.receipt.id, each) for each in self.history()]
 
     def _answers(self) -> list[Answer]:
-        return [recall(release) for release in self._vault.releases.transcript(self.name)]
+        return [replay(release) for release in self._vault.releases.transcript(self.name)]
 
 
 def _buy_nothing(plan: Plan) -> Answer:

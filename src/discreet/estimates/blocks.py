@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.curator import Curator
-from discreet.curator.interrupts import charging, handing_over
-from discreet.curator.running import release_rows
+from discreet.curator.interrupts import handing_over
+from discreet.curator.measurement import Exact, Measurement
 from discreet.errors import InvalidValue
 from discreet.estimates.program import Estimated
-from discreet.ledger.entry import Receipt
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import table_notes
-from discreet.plan.sql.dialects import Dialect, dialect_of
 from discreet.robust.blocks.blocks import SampleAndAggregate
 from discreet.robust.blocks.summaries import Summary
 from discreet.robust.tested.outcome import Outcome
@@ -65,36 +63,21 @@ def sample_and_aggregate(
     )
     mechanism.check(estimator)
     session = curator.session(analyst)
-    warehouse, ledger = session._warehouse, session._vault.ledger
-    ledger.check()  # a record that was tampered with answers nothing
-    version = warehouse.current(table).data_version
     name = getattr(estimator, "__qualname__", type(estimator).__name__)
+    question = f"{name} of {', '.join(columns)} in {blocks} blocks"
 
-    def charge() -> Receipt:
-        charging()
-        return ledger.charge(
-            population=known.population,
-            analyst=analyst,
-            loss=mechanism.loss(),
-            memo={
-                "label": f"Sample and aggregate on {table}",
-                "table": table,
-                "question": f"{name} of {', '.join(columns)} in {blocks} blocks",
-                "mechanism": type(summary).__name__,
-                "data_version": str(version),
-            },
-        )
+    def release(exact: Exact, bits: BitSource) -> Fraction | Outcome[Fraction]:
+        values, units = _columns(known, columns, exact.rows())
+        return mechanism.release(estimator, values, units, bits, workers=workers)
 
-    def release(rows: list[tuple[Any, ...]], bits: BitSource) -> Fraction | Outcome[Fraction]:
-        exact, units = _columns(known, columns, rows)
-        return mechanism.release(estimator, exact, units, bits, workers=workers)
-
-    listed = [f'"{each}"' for each in columns]
-    if known.unit is not None:
-        listed.insert(0, _unit(dialect_of(warehouse.dialect(table))))
-    sql = f"SELECT {', '.join(listed)} FROM {warehouse.relation(table)}"
-    with warehouse.engines.local((table,), (version,), analyst) as engine:
-        receipt, found = release_rows(sql, engine, charge, release)
+    measurement = Measurement(
+        plan=session.prepare_rows(table, columns, question=question),
+        cost=mechanism.loss(),
+        label=f"Sample and aggregate on {table}",
+        release=release,
+        details={"mechanism": type(summary).__name__},
+    )
+    receipt, found = session.measure(measurement)
     words = f"sample and aggregate, {type(summary).__name__}"
     notes = table_notes(known, tuple(columns))
     return Estimated(found, words, mechanism.loss(), receipt, notes)
@@ -112,16 +95,6 @@ def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:
             f"{', '.join(sorted(numbers))}. Nothing was run or charged."
         )
     return known
-
-
-def _unit(dialect: Dialect) -> str:
-    """A text for each unit, whatever its type; a key column, which may hold texts.
-
-    Rows whose units the engine takes for equal get the same text, and it depends on that unit's
-    rows alone: a number that counts units would change with others.
-    """
-    text = dialect.hash_of(f'CAST("$unit" AS {dialect.string})')
-    return f'min({text}) OVER (PARTITION BY "$unit") AS "$k"'
 
 
 def _columns(

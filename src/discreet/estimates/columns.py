@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.programs import Exact, planned
+from discreet.curator.measurement import Exact
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, SchemaError, UnsafeQuery, with_article
 from discreet.loss import Relation
@@ -115,7 +115,7 @@ def counts_of(session: Session, table: str, column: str, where: str) -> Values:
 
 def column_of(session: Session, table: str, name: str) -> Column:
     """What is publicly known about a column."""
-    known = table_named(session._warehouse.tables(), table)
+    known = table_named(session.schemas, table)
     try:
         return known.column(name)
     except SchemaError as refusal:
@@ -128,7 +128,7 @@ def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
     condition = f" WHERE {where}" if where else ""
     grouped = f"FROM {sql_name(table)}{condition} GROUP BY {', '.join(keys)}"
     sql = f"SELECT {listed}, COUNT(*) AS n {grouped}"
-    plan = planned(session, sql, most_groups=1 << 25)
+    plan = session.prepare(sql, most_groups=1 << 25)
     counted = [each.terms for each in plan.measures] == [((1, "COUNT(*)"),)]
     names = [domain.name for domain in plan.domains]
     if not counted or names != [f"v{place}" for place in range(len(keys))]:

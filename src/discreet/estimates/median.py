@@ -3,17 +3,13 @@ propose-test-release. The first two are questions in SQL, answered, stored and g
 other; how they are picked is the plan's business.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 
-from discreet.curator.pricing import price_of
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.estimates.columns import another_question, axis_of, column_of, values_of
 from discreet.estimates.program import Estimated, proposed
 from discreet.plan.parts.candidates import Way
-from discreet.plan.pipeline import plan
-from discreet.plan.target import checked_count
 from discreet.rationals import Number, rational
 from discreet.robust.tested.outcome import Outcome
 from discreet.robust.tested.reaches import QuantileReach
@@ -89,9 +85,7 @@ def _asked(
     epsilon: Number | None,
     rho: Number | None,
 ) -> Estimated[Fraction]:
-    draft, analyst, kind = session._draft(text, None)
-    price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-    made = plan(replace(draft, price=price, ways=ways, supposed=checked_count(count)))
+    made = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=ways)
     if made.domains or made.query.having is not None or made.query.limit is not None:
         raise another_question(where)
     smooth = made.ways == (Way.SMOOTH,)

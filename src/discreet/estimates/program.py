@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.answer import Receipt as Asked
 from discreet.curator.interrupts import handing_over
-from discreet.curator.programs import Exact, Program, perform
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import UnprovableRequest
 from discreet.estimates.columns import Values, rows_of
@@ -87,7 +87,7 @@ def performed(
 
     Privacy: `release` must cost at most `cost`; it is charged before the engine runs.
     """
-    program = Program(
+    measurement = Measurement(
         plan=values.plan,
         cost=cost,
         label=f"The robust estimate of {values.plan.tables[0].name}.{of}",
@@ -95,7 +95,7 @@ def performed(
         details={"mechanism": mechanism},
         seconds=_SECONDS,
     )
-    receipt, found = perform(session, program)
+    receipt, found = session.measure(measurement)
     return Estimated(found, mechanism, cost, receipt, cuts_of(values.plan))
 
 
@@ -140,11 +140,11 @@ def delta_for(session: Session, values: Values, *, delta: Number | None) -> Frac
 
     Privacy: none (touches no data); refused under a pure budget.
     """
-    found = session._draft(values.plan.question, delta)[0].delta
-    if found is None:
+    chosen = session.choose_delta(values.plan, delta=delta)
+    if chosen is None:
         raise UnprovableRequest(
             "this estimate may fail with a probability delta, and the budget is pure. Ask the "
             "custodian for a grant with delta, or take median or clustered. Nothing was run or "
             "charged."
         )
-    return found
+    return chosen

@@ -5,7 +5,7 @@ or two and releases one estimate. Owns how public facts become mechanisms; their
 
 from fractions import Fraction
 
-from discreet.curator.programs import Exact
+from discreet.curator.measurement import Exact
 from discreet.curator.session import Session
 from discreet.estimates.columns import counts_of, rows_of, values_of
 from discreet.estimates.program import Estimated, named, performed, proposed, terms

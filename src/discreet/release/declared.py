@@ -11,17 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.curator.interrupts import handing_over
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    check_charge,
-    perform,
-    price,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
-from discreet.ledger.account import Holder
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import cuts_of
@@ -94,7 +86,7 @@ class Release:
             where=self.where,
             aggregates=tuple(dict.fromkeys(aggregates)),
         )
-        paid = price(session, frame.plan, epsilon=self.epsilon, rho=self.rho)
+        paid = session.price(frame.plan, epsilon=self.epsilon, rho=self.rho)
         weights = sum((each.weight for each in self.tables), Fraction(0))
         parts = tuple(each.part(frame, _share(paid, each.weight / weights)) for each in self.tables)
         seen: set[str] = set()
@@ -107,7 +99,7 @@ class Release:
                 )
             seen |= tables
         made = ReleasePlan(self, frame, parts, paid)
-        check_charge(session, frame.plan, made.cost, label=made.label)
+        session.check_charge(frame.plan, made.cost, label=made.label)
         return made
 
 
@@ -156,9 +148,7 @@ class ReleasePlan:
     @property
     def delta(self) -> Fraction:
         """The delta at which the release is said as (epsilon, delta)."""
-        session = self.frame.session
-        account = session._vault.ledger.account(Holder.ANALYST, session.name)
-        return account.conversion_delta or _STATEMENT_DELTA
+        return self.frame.session.account.conversion_delta or _STATEMENT_DELTA
 
     def guarantee(self) -> dict[str, str]:
         """The cost and the (epsilon, delta) statement of the whole release, as text.
@@ -202,7 +192,7 @@ class ReleasePlan:
                 "neighbours": contribution.relation.value,
                 "schema_version": table.version,
                 "data_version": ", ".join(
-                    map(str, versions_of(self.frame.session, self.frame.plan))
+                    map(str, self.frame.session.read_versions(self.frame.plan))
                 ),
                 "where": self.release.where,
             },
@@ -228,7 +218,7 @@ class ReleasePlan:
             return [sheet for part in parts for sheet in part.release(cells, bits)]
 
         facts = self.facts()
-        program = Program(
+        measurement = Measurement(
             plan=frame.plan,
             cost=self.cost,
             label=self.label,
@@ -236,7 +226,7 @@ class ReleasePlan:
             details={"release": digest_of(facts)},
             seconds=_SECONDS_PER_PART * len(parts),
         )
-        receipt, sheets = perform(frame.session, program)
+        receipt, sheets = frame.session.measure(measurement)
         assert receipt is not None
         return Published(facts, receipt.id, receipt.time, tuple(sheets))
 

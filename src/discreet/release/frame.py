@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.programs import Exact, planned
+from discreet.curator.measurement import Exact
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.plan.parts.keys import Label, label
@@ -209,7 +209,7 @@ def _planned(
     outputs = {"rows_counted": "COUNT(*)"}
     outputs |= {f"a{place}": sql for place, sql in enumerate(aggregates)}
     sql, found = texts.question(where=where, keys=columns, outputs=outputs)
-    made = planned(session, sql, most_groups=most)
+    made = session.prepare(sql, most_groups=most)
     texts.agreed(made.query, found, "the release")
     return made
 

@@ -95,7 +95,7 @@ class Texts:
         return sql + (f" GROUP BY {', '.join(keys.values())}" if keys else ""), found
 
     def _read(self, sql: str) -> Query:
-        return parse(sql, self._session._warehouse.tables())
+        return parse(sql, self._session.schemas)
 
     @staticmethod
     def _same(made: Query, found: Query, name: str, text: str) -> Query:

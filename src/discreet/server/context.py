@@ -16,7 +16,7 @@ from fastapi import Request
 
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
-from discreet.curator.replay import public_facts, recall
+from discreet.curator.replay import public_facts, replay
 from discreet.curator.session import Session
 from discreet.engines.origins import Origin
 from discreet.errors import (
@@ -251,7 +251,7 @@ class Desk:
 
         Privacy: post-processing.
         """
-        return recall(self.stored(identity, receipt))
+        return replay(self.stored(identity, receipt))
 
 
 def _forms(path: Path) -> set[str]:

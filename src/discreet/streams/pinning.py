@@ -27,9 +27,7 @@ def meant_table(session: Session, table: str | None) -> str:
     """The table of that name; without one, the only table that there is."""
     if table is not None:
         return any_name(table, "table")
-    known = sorted(
-        each.name for each in session._warehouse.tables().values() if each.kind != "public"
-    )
+    known = sorted(each.name for each in session.schemas.values() if each.kind != "public")
     if len(known) != 1:
         raise InvalidValue(
             f"table is not given, and there are {len(known)}: {', '.join(known[:20])}. Name one. "

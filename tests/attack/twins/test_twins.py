@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator.access import Access
 from discreet.curator.curator import Curator
-from discreet.curator.running import run_plan
 from discreet.errors import DiscreetError, Unavailable
 from discreet.ledger.history import Outcome
 from discreet.noise.bits import SeededBits
@@ -112,7 +112,7 @@ def test_the_same_bits_give_the_same_answer_where_exact_values_agree(twins, text
     for twin in twins:
         plan = twin.session("ana").explain(narrowed, epsilon=0.25)
         bits = SeededBits(17)
-        answers.append(run_plan(twin._vault, twin._warehouse, "ana", plan, bits))
+        answers.append(Access(twin._vault, twin._warehouse, "ana").answer(plan, bits=bits))
     assert answers[0].to_dicts() == answers[1].to_dicts()
     assert answers[0].intervals() == answers[1].intervals()
 
@@ -240,7 +240,7 @@ def test_the_source_itself_in_place_gives_the_same_exact_values(tmp_path):
             for text in QUESTIONS:
                 plan = curator.session("ana").explain(text, epsilon=0.5)
                 bits = SeededBits(17)
-                done = run_plan(curator._vault, curator._warehouse, "ana", plan, bits)
+                done = Access(curator._vault, curator._warehouse, "ana").answer(plan, bits=bits)
                 answers.append(done.to_dicts())
     half = len(QUESTIONS)
     assert answers[:half] == answers[half:]

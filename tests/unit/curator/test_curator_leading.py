@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.curator.running import run_plan
+from discreet.curator.access import Access
 from discreet.noise.bits import SeededBits
 from discreet.plan.parts.selection import Leading
 from support.trips import PURE, WITH_DELTA, riders, trips_of
@@ -89,6 +89,6 @@ def test_the_order_of_source_rows_does_not_matter(tmp_path):
             made = curator.session("ana").explain(HIDDEN, epsilon=0.01)
             bits = SeededBits(5)
             answers.append(
-                run_plan(curator._vault, curator._warehouse, "ana", made, bits).to_dicts()
+                Access(curator._vault, curator._warehouse, "ana").answer(made, bits=bits).to_dicts()
             )
     assert answers[0] == answers[1]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import discreet
-from discreet.curator import running
+from discreet.curator import access
 from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.loss import ZCDP
@@ -195,7 +195,7 @@ def test_what_was_answered_before_such_constants_were_refused_stays_free(
     curator, session, monkeypatch
 ):
     with monkeypatch.context() as earlier:
-        earlier.setattr(running, "refuse_unknown_values", lambda *_: None)
+        earlier.setattr(access, "refuse_unknown_values", lambda *_: None)
         old = session.sql(WRONG, epsilon=1)
     again = session.sql(WRONG, epsilon=1)
     assert again.free

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator import programs
-from discreet.curator.programs import Program, begin, perform, planned, states_of, versions_of
+from discreet.curator.measurement import Measurement
 from discreet.errors import BudgetExceeded, InvalidValue, Stale, Unavailable, UnsafeQuery
 from discreet.ledger.states import Change
 from discreet.loss import ZCDP, Pure
@@ -31,8 +30,8 @@ def session(curator):
 
 
 def program(session, release, cost=QUARTER, sql=BY_REGION, **plan):
-    made = planned(session, sql, **plan)
-    return Program(plan=made, cost=cost, label="The test", release=release)
+    made = session.prepare(sql, **plan)
+    return Measurement(plan=made, cost=cost, label="The test", release=release)
 
 
 def change(version):
@@ -46,7 +45,7 @@ def test_a_release_sees_dense_measures_and_sparse_cells(session):
         seen.append((exact.measures(), exact.cells()))
         return "released"
 
-    receipt, result = perform(session, program(session, release))
+    receipt, result = session.measure(program(session, release))
     (counts, ages), (places, (some, _)) = seen[0]
     assert result == "released"
     assert counts.tolist() == [20, 20, 20, 0]
@@ -61,9 +60,9 @@ def test_a_release_sees_dense_measures_and_sparse_cells(session):
 def test_domains_too_large_to_list_are_read_as_cells(session):
     sql = "SELECT age, region, day, COUNT(*) AS n FROM visits GROUP BY age, region, day"
     with pytest.raises(UnsafeQuery, match="162,504 groups"):
-        planned(session, sql)
+        session.prepare(sql)
     made = program(session, lambda exact, _: exact.cells(), sql=sql, most_groups=10**9)
-    _, (places, (counts,)) = perform(session, made)
+    _, (places, (counts,)) = session.measure(made)
     assert counts.sum() == 60
     assert places.shape == (len(counts), 3)
 
@@ -74,11 +73,11 @@ def test_it_is_charged_before_a_row_is_read_and_a_failure_keeps_the_charge(sessi
         raise ValueError(f"secret {exact.measures()}")
 
     with pytest.raises(Unavailable) as raised:
-        perform(session, program(session, fails), state=change(1))
+        session.measure(program(session, fails), state=change(1))
     assert "secret" not in str(raised.value)
     assert raised.value.__cause__ is raised.value.__context__ is None
     assert session.remaining.epsilon == Fraction(3, 4)
-    assert states_of(session).newest("s", analyst="ana").version == 1
+    assert session.states.newest("s", analyst="ana").version == 1
 
 
 def test_a_refused_charge_reads_nothing(session):
@@ -86,35 +85,35 @@ def test_a_refused_charge_reads_nothing(session):
         raise AssertionError
 
     with pytest.raises(BudgetExceeded, match=r"^The test would bring"):
-        perform(session, program(session, release, cost=Pure(epsilon=2)))
-    states_of(session).put(change(1))
+        session.measure(program(session, release, cost=Pure(epsilon=2)))
+    session.states.put(change(1))
     for cost in (None, QUARTER):
         with pytest.raises(Stale):
-            perform(session, program(session, release, cost=cost), state=change(1))
+            session.measure(program(session, release, cost=cost), state=change(1))
     assert session.remaining.epsilon == 1
 
 
 def test_a_run_is_paid_ahead_and_goes_on_without_a_charge(session, curator):
     made = program(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
-    begun = begin(
-        session, made.plan, cost=Pure(epsilon=Fraction(1, 2)), label="A run", state=change(1)
+    begun = session.prepay(
+        made.plan, cost=Pure(epsilon=Fraction(1, 2)), label="A run", state=change(1)
     )
     assert begun.memo["data_version"] == "1"
     before = len(curator.ledger.entries())
-    assert perform(session, made) == (None, 60)
+    assert session.measure(made) == (None, 60)
     assert len(curator.ledger.entries()) == before
     assert session.remaining.epsilon == Fraction(1, 2)
 
 
 def test_a_pinned_program_refuses_other_data(session, curator, tmp_path):
     made = program(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
-    pinned = versions_of(session, made.plan)
-    assert perform(session, made, versions=pinned)[1] == 60
+    pinned = session.read_versions(made.plan)
+    assert session.measure(made, versions=pinned)[1] == 60
     write_source(tmp_path / "c", people(80))
     curator.refresh("visits")
     with pytest.raises(Unavailable, match=r"new data \(version 2\) and this stays with version 1"):
-        perform(session, made, versions=pinned)
-    assert perform(session, made)[1] == 80
+        session.measure(made, versions=pinned)
+    assert session.measure(made)[1] == 80
 
 
 @pytest.mark.parametrize(
@@ -126,17 +125,17 @@ def test_a_pinned_program_refuses_other_data(session, curator, tmp_path):
 )
 def test_what_is_no_sum_over_public_groups_is_refused(session, sql):
     with pytest.raises(InvalidValue, match="needs sums and counts over public groups"):
-        planned(session, sql)
+        session.prepare(sql)
 
 
 def test_a_price_is_in_the_terms_of_the_accounts(session, tmp_path):
-    made = planned(session, BY_REGION)
-    assert programs.price(session, made, epsilon=1) == Pure(epsilon=1)
+    made = session.prepare(BY_REGION)
+    assert session.price(made, epsilon=1) == Pure(epsilon=1)
     budget = "epsilon = 10\ndelta = 1e-6"
     with curator_of(tmp_path / "d", people(), budget=budget) as other:
         other.grant("ana", epsilon=1, delta=1e-6)
         there = other.session("ana")
-        assert isinstance(programs.price(there, planned(there, BY_REGION), epsilon=1), ZCDP)
+        assert isinstance(there.price(there.prepare(BY_REGION), epsilon=1), ZCDP)
 
 
 def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
@@ -145,9 +144,7 @@ def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
     with curator_of(tmp_path / "c", people(), clock=clock) as curator:
         curator.grant("ana", epsilon=5)
         start = clock.now()
-        assert (
-            perform(curator.session("ana"), program(curator.session("ana"), lambda *_: 1))[1] == 1
-        )
+        assert curator.session("ana").measure(program(curator.session("ana"), lambda *_: 1))[1] == 1
         assert clock.now() == start
         remote = curator.remote_session("ana")
         longer = replace(program(remote, lambda *_: 1), seconds=Fraction(2))
@@ -155,5 +152,5 @@ def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
             with curator._warehouse.engines.lane(("visits",), (1,), curator._grid, "ana"):
                 pass  # it has started
             start = clock.now()
-            assert perform(remote, made)[1] == 1
+            assert remote.measure(made)[1] == 1
             assert clock.now() - start == pytest.approx(seconds, abs=1e-9)

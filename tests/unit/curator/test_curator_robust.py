@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.programs import Program, perform
+from discreet.curator.measurement import Measurement
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -55,13 +55,13 @@ def session(house):
 
 def exact_rows(session, *columns, where=""):
     values = values_of(session, "visits", columns, where)
-    made = Program(
+    made = Measurement(
         plan=values.plan,
         cost=Pure(epsilon=Fraction(1, 1000)),
         label="The test",
         release=lambda exact, _: rows_of(values, exact).tolist(),
     )
-    return values, perform(session, made)[1]
+    return values, session.measure(made)[1]
 
 
 def test_a_program_sees_each_row_once_on_the_public_lattice(session):

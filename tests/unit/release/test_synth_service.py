@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of
 from discreet.errors import BudgetExceeded, InvalidValue, Stale, UnprovableRequest
 from discreet.loss import Pure
 from discreet.release.synth import service as synth
@@ -101,14 +100,14 @@ def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp
     asked = {"epsilon": 5, "columns": COLUMNS, "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
-    stopped = Course.read(states_of(session).newest("fever", analyst="ana").body)
+    stopped = Course.read(session.states.newest("fever", analyst="ana").body)
     assert stopped.begun == 3  # the total, the one-way counts, the first round
     assert len(stopped.answers) == 2
     curator.close()
     with Curator.open(tmp_path / "vault", price_floor=0) as again:
         made = synthesize(again.session("ana"), "visits", **asked)
         assert len(charges(again)) == 1
-        finished = Course.read(states_of(again.session("ana")).newest("fever", analyst="ana").body)
+        finished = Course.read(again.session("ana").states.newest("fever", analyst="ana").body)
     assert finished.answers[2] is None  # begun, never answered: spent and lost
     assert len(finished.answers) == finished.begun > 3
     assert finished.answers[1][0].counts.tolist() == stopped.answers[1][0].counts.tolist()
@@ -159,7 +158,7 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
     assert len(crowd.results) == 1 + len(entered)
     (entry,) = charges(curator)
     assert sum(crowd.spent) <= entry.loss.rho
-    state = states_of(curator.session("ana")).newest("crowd", analyst="ana")
+    state = curator.session("ana").states.newest("crowd", analyst="ana")
     assert sorted(Course.read(state.body).paid) == sorted(crowd.spent)  # all of it is on record
     last, *overtaken = crowd.results  # who came last goes on to the end
     assert last.rows(5)
@@ -177,7 +176,7 @@ def test_a_step_that_is_overtaken_reads_nothing(curator, session, monkeypatch):
             return program.release(exact, bits)
 
         if state.version == 4:  # somebody else takes this step first
-            states_of(session).put(state)
+            session.states.put(state)
         try:
             watched = replace(program, release=release)
             return honest(session, watched, state=state, versions=versions)
@@ -220,7 +219,7 @@ def test_more_than_the_budget_is_refused_and_leaves_no_trace(curator, session):
     with pytest.raises(BudgetExceeded):
         synthesize(session, "visits", epsilon=45, columns=COLUMNS, name="greedy")
     assert charges(curator) == []
-    assert states_of(session).newest("greedy", analyst="ana") is None
+    assert session.states.newest("greedy", analyst="ana") is None
 
 
 @pytest.mark.parametrize(
@@ -313,10 +312,10 @@ def test_what_was_paid_counts_when_a_synthesis_goes_on(session):
     asked = {"epsilon": 5, "columns": ["age", "region"], "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
-    state = states_of(session).newest("fever", analyst="ana")
+    state = session.states.newest("fever", analyst="ana")
     course = Course.read(state.body)
     dear = replace(course, paid=(*course.paid[:-1], Fraction(course.spec.price)))
-    states_of(session).put(state.next(dear.write()))
+    session.states.put(state.next(dear.write()))
     with pytest.raises(BudgetExceeded):
         synthesize(session, "visits", **asked)
 
@@ -334,7 +333,7 @@ def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared
         curator.grant("ana", epsilon=40, delta=1e-6)
         session = curator.session("ana")
         synthesize(session, "visits", epsilon=5, columns=["region"], name="fever")
-        course = Course.read(states_of(session).newest("fever", analyst="ana").body)
+        course = Course.read(session.states.newest("fever", analyst="ana").body)
     (total,) = course.answers[0]
     assert float(total.variance) == pytest.approx(squared / (2 * float(course.paid[0])), rel=1e-9)
     assert float(course.paid[0]) == pytest.approx(

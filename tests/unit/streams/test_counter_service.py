@@ -9,7 +9,6 @@ import pandas
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of
 from discreet.errors import (
     BudgetExceeded,
     InvalidValue,
@@ -236,10 +235,10 @@ def test_single_rows_are_protected_where_rows_are_people(tmp_path):
 def test_somebody_else_first(kept):
     one = Counter.open(kept, MONTHS, name="somebody_else_f", epsilon=1, versions=1)
     other = Counter.open(kept, MONTHS, name="somebody_else_f", versions=1)
-    held = states_of(kept).newest("somebody_else_f", analyst="ana")
+    held = kept.states.newest("somebody_else_f", analyst="ana")
     said = months_until(one, 3)
     with pytest.raises(Stale):
-        states_of(kept).put(held.next(held.body))
+        kept.states.put(held.next(held.body))
     assert other.points == said
     assert len(months_until(other, 4)) == 1
 
@@ -298,7 +297,7 @@ def test_a_pure_budget_is_refused(tmp_path):
 def test_too_dear_a_counter_is_refused_and_leaves_nothing(kept):
     with pytest.raises(BudgetExceeded):
         Counter.open(kept, MONTHS, name="c", rho=HUGE, versions=1)
-    assert states_of(kept).newest("c", analyst="ana") is None
+    assert kept.states.newest("c", analyst="ana") is None
 
 
 def test_another_schema_ends_a_counter(session, curator, tmp_path):

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.streams.holdout import holdout as module
@@ -129,7 +128,7 @@ def test_new_data_end_it(curator, tmp_path):
 
 def sizes(session, name):
     """Every size that was ever stored."""
-    with states_of(session)._store.reading() as connection:
+    with session.states._store.reading() as connection:
         query = "SELECT body FROM states WHERE name = ? ORDER BY version"
         rows = connection.execute(query, (name,)).fetchall()
     found = [json.loads(bytes(body))["size"] for (body,) in rows]
@@ -253,23 +252,23 @@ def test_settings_are_checked_and_stay(kept):
     for wrong in ({"overfits": 0}, {"threshold": 0}, {"reach": 1, "step": 0.3}, {"epsilon": -1}):
         with pytest.raises(InvalidValue):
             opened(kept, "wrong", **wrong)
-    assert states_of(kept).newest("wrong", analyst="ana") is None
+    assert kept.states.newest("wrong", analyst="ana") is None
 
 
 def test_the_secret_is_not_shown(kept):
     holdout = opened(kept, "secret")
     stand = holdout._stand()[1]
     assert "noise" not in repr(stand)
-    assert "noise" not in repr(states_of(kept).newest("secret", analyst="ana"))
+    assert "noise" not in repr(kept.states.newest("secret", analyst="ana"))
 
 
 def test_every_answer_is_written_before_it_is_said(kept):
     """Whether it agreed or not: else a disk that is full would tell which."""
     holdout = opened(kept, "written")
-    versions = [states_of(kept).newest("written", analyst="ana").version]
+    versions = [kept.states.newest("written", analyst="ana").version]
     for training in (TRUTH, 1, TRUTH):
         holdout.mean(YOUNG, training=training)
-        versions.append(states_of(kept).newest("written", analyst="ana").version)
+        versions.append(kept.states.newest("written", analyst="ana").version)
     assert versions == [2, 3, 4, 5]
 
 
@@ -281,7 +280,7 @@ def test_a_question_that_was_overtaken_is_asked_again(kept, monkeypatch):
         found = honest(self)
         if others:  # somebody else asks in between
             others.pop()
-            states_of(kept).put(found[0].next(found[1].to_bytes()))
+            kept.states.put(found[0].next(found[1].to_bytes()))
         return found
 
     monkeypatch.setattr(type(holdout), "_stand", read)

@@ -9,7 +9,6 @@ import pandas
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import planned, states_of
 from discreet.errors import (
     BudgetExceeded,
     InvalidValue,
@@ -199,7 +198,7 @@ def test_a_question_whose_answer_was_lost_is_asked_again_for_free(kept, monkeypa
         broken.setattr(type(joint), "_noise", lambda *_: None)
         with pytest.raises(Unavailable):
             joint.ask(YOUNG)
-    assert states_of(kept).newest("lost", analyst="ana").version == 2
+    assert kept.states.newest("lost", analyst="ana").version == 2
     assert isinstance(joint.ask(YOUNG).rows[0]["n"], int)
     assert joint.sensitivity == 2
 
@@ -251,7 +250,7 @@ def test_parameters_are_checked(kept):
         opened(kept, "x", columns=("big",))
     with pytest.raises(UnsafeQuery, match="there is no table 'visits v'"):
         Joint.open(kept, table="visits v", name="x", epsilon=1, sensitivity=1)
-    assert states_of(kept).newest("x", analyst="ana") is None
+    assert kept.states.newest("x", analyst="ana") is None
 
 
 def test_a_name_means_one_thing(kept):
@@ -283,7 +282,7 @@ def test_without_a_table_there_must_be_one(curator):
 
 
 def test_tables_that_change_unseen_are_refused(kept):
-    plan = planned(kept, COUNT)
+    plan = kept.prepare(COUNT)
     seen_to_change(plan)
     with pytest.raises(UnprovableRequest, match="may change without a new version"):
         seen_to_change(replace(plan, dialect="postgresql"))

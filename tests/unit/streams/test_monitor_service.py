@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of, versions_of
+from discreet.curator.session import Session
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnprovableRequest
 from discreet.loss import ZCDP, Pure
 from discreet.streams import Monitor, NumericSparse, Side, Sparse, Thresholds
@@ -78,7 +78,7 @@ def test_many_alarms_are_counted_and_the_newest_are_kept(session):
     sizes = []
     for _ in range(KEPT + 6):
         monitor.check()
-        sizes.append(len(states_of(session).newest("busy", analyst="ana").body))
+        sizes.append(len(session.states.newest("busy", analyst="ana").body))
     assert monitor.values()["alarms_in_all"] == KEPT + 6
     assert [each.number_of_check for each in monitor.alarms] == list(range(7, KEPT + 7))
     assert sizes[-1] - sizes[-5] < 20  # a state does not grow with what was said
@@ -202,7 +202,7 @@ def test_a_sequence_of_questions_shares_a_run(session):
 
 def test_questions_that_the_charge_does_not_cover_are_refused_before_they_run(session):
     monitor = Monitor.open(session, COUNT, threshold=FAR, alarms=1, epsilon=1, name="many")
-    before = states_of(session).newest("many", analyst="ana").version
+    before = session.states.newest("many", analyst="ana").version
     for question, why in (
         ("SELECT SUM(age) FROM visits", "moves this value by up to 220 steps"),
         ("SELECT AVG(age) FROM visits", "one COUNT or SUM"),
@@ -213,7 +213,7 @@ def test_questions_that_the_charge_does_not_cover_are_refused_before_they_run(se
     ):
         with pytest.raises((InvalidValue, UnprovableRequest), match=why):
             monitor.check(question)
-    assert states_of(session).newest("many", analyst="ana").version == before
+    assert session.states.newest("many", analyst="ana").version == before
 
 
 def test_a_run_for_rising_values_takes_no_others(session):
@@ -327,7 +327,7 @@ def test_nothing_secret_and_nothing_exact_shows(curator, session):
     # The scale has 31 digits: fewer than 15, which another text might hold, once in 10**15.
     assert len(noise.strip("-")) > 15
     shown = [repr(monitor), repr(watch), str(monitor.values()), repr(watch.standing)]
-    shown += [repr(states_of(session).newest("busy", analyst="ana"))]
+    shown += [repr(session.states.newest("busy", analyst="ana"))]
     shown += [f"{entry.memo} {entry.event}" for entry in curator.ledger.entries()]
     assert [text for text in shown if noise in text] == []
 
@@ -371,9 +371,7 @@ def test_two_who_begin_at_once_pay_once(session):
 def test_a_counter_of_the_same_name_is_not_taken_for_a_monitor(session):
     from discreet.ledger.states import Change
 
-    states_of(session).put(
-        Change(analyst="ana", name="other", kind="counter", version=1, body=b"{}")
-    )
+    session.states.put(Change(analyst="ana", name="other", kind="counter", version=1, body=b"{}"))
     with pytest.raises(InvalidValue, match="is a counter, not a monitor"):
         Monitor.open(session, name="other")
 
@@ -398,17 +396,17 @@ def test_a_refresh_during_a_check_has_it_made_again(tmp_path, monkeypatch):
         curator.grant("ana", epsilon=10)
         session = curator.session("ana")
         monitor = Monitor.open(session, COUNT, threshold=-FAR, epsilon=1, name="busy")
-        looked = []
+        looked, look = [], Session.read_versions
 
         def slowly(*words):
-            found = versions_of(*words)
+            found = look(*words)
             if not looked:
                 looked.append(found)
                 write_source(tmp_path, people(80))
                 curator.refresh("visits")
             return found
 
-        monkeypatch.setattr("discreet.streams.monitor.monitor.versions_of", slowly)
+        monkeypatch.setattr(Session, "read_versions", slowly)
         check = monitor.check()
         assert looked == [(1,)]
         assert (check.data_version, check.number_of_check) == ("2", 1)

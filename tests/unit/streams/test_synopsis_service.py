@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.programs import states_of
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest, UnsafeQuery
 from discreet.streams.hypothesis.fitting import fitted
 from discreet.streams.synopsis.state import Body
@@ -172,9 +171,9 @@ def test_two_processes_share_one_synopsis(kept):
     assert two.query(BOTH).source == "round"
     assert kept.remaining.rho == left
     assert two.snapshot.updates == one.snapshot.updates
-    state = states_of(kept).newest("shared", analyst="ana")
+    state = kept.states.newest("shared", analyst="ana")
     with pytest.raises(Stale):
-        states_of(kept).put(replace(state.next(b""), version=state.version))
+        kept.states.put(replace(state.next(b""), version=state.version))
 
 
 def test_it_stays_with_one_version_of_the_data(tmp_path):
@@ -322,7 +321,7 @@ def test_every_charge_is_in_the_ledger(curator):
         "the last measurement",
     ]
     assert sum(loss.rho for _, loss in entries) == synopsis.spent
-    body = Body.of(states_of(session).newest("listed", analyst="ana"))
+    body = Body.of(session.states.newest("listed", analyst="ana"))
     assert body.finished == "yes"
     assert body.standing is None
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.programs import priced
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
@@ -85,7 +84,11 @@ class StatisticsPart:
         texts = Texts(frame.session, frame.table)
         keys = {each: frame.axis(each).sql for each in by}
         sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
-        made = priced(frame.session, sql, price)
+        session = frame.session
+        if isinstance(price, Pure):
+            made = session.plan_question(sql, epsilon=price.epsilon)
+        else:
+            made = session.plan_question(sql, rho=price.rho)
         if made.selection is not None or made.query.limit or made.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
         texts.agreed(made.query, found, name)

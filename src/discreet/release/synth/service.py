@@ -12,17 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.filters import Filter
 from discreet.curator.curator import Curator
-from discreet.curator.noising import exact_cells
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    begin,
-    perform,
-    planned,
-    price,
-    states_of,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest, with_article
 from discreet.ledger.states import Change, State
@@ -82,18 +72,17 @@ def synthesize(
         )
     parts = stages or Stages()
     way = f"{method}; {parts.said}" if parts.said else method
-    known = table_named(session._warehouse.tables(), table)
+    known = table_named(session.schemas, table)
     table = known.name
     fields = fields_of(known, columns)
     keys = ", ".join(each.sql for each in fields)
-    made = planned(
-        session,
+    made = session.prepare(
         f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}",
         most_groups=_MOST_GROUPS,
     )
     cost = _cost(session, made, method, epsilon, rho)
     amount = cost.epsilon if isinstance(cost, Pure) else cost.rho
-    spec = Spec(made.question, str(amount), way, versions_of(session, made))
+    spec = Spec(made.question, str(amount), way, session.read_versions(made))
     source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
     model = _developed(source, fields, parts, on_progress)
     source.finish()
@@ -115,7 +104,7 @@ def synthesize(
 def _cost(
     session: Session, made: Plan, method: str, epsilon: Number | None, rho: Number | None
 ) -> Pure | ZCDP:
-    asked = price(session, made, epsilon=epsilon, rho=rho)
+    asked = session.price(made, epsilon=epsilon, rho=rho)
     if method == "mwem":
         if epsilon is None:
             raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
@@ -161,7 +150,7 @@ def _opened(
     session: Session, made: Plan, cost: Pure | ZCDP, spec: Spec, name: str | None
 ) -> tuple[Course, State]:
     """The course that was begun under this name, or a new one, charged now."""
-    states = states_of(session)
+    states = session.states
     known = states.newest(name or spec.name, analyst=session.name)
     if known is None:
         change = Change(
@@ -172,8 +161,8 @@ def _opened(
             body=Course(spec).write(),
         )
         details = {"method": spec.method, "synthesis": change.name}
-        paid = begin(
-            session, made, cost=cost, label="synthetic data", state=change, details=details
+        paid = session.prepay(
+            made, cost=cost, label="synthetic data", state=change, details=details
         )
         course = replace(Course(spec), receipt=paid.id)
         # Follows what was written here, not what is newest: that may be somebody else's by now.
@@ -221,14 +210,14 @@ class _Taken:
         self.filter = spending.charge(loss)
         begun = self.course.begin(loss.epsilon if isinstance(loss, Pure) else loss.rho)
         change = self.state.next(begun.write())
-        program = Program(
+        measurement = Measurement(
             plan=self.made,
             cost=None,
             label="synthetic data",
             release=lambda exact, bits: step.release(_cells(exact), bits),
             seconds=_STEP_SECONDS,
         )
-        _, found = perform(self.session, program, state=change, versions=begun.spec.versions)
+        _, found = self.session.measure(measurement, state=change, versions=begun.spec.versions)
         self.state = replace(self.state, version=change.version, body=change.body)
         self.course = begun.answered(found)
         return found
@@ -236,7 +225,7 @@ class _Taken:
     def finish(self) -> None:
         """Keep the last answer too."""
         if len(Course.read(self.state.body).answers) < len(self.course.answers):
-            self.state = states_of(self.session).put(self.state.next(self.course.write()))
+            self.state = self.session.states.put(self.state.next(self.course.write()))
 
 
 def _cells(exact: Exact) -> Cells:
@@ -260,8 +249,7 @@ def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:
     Privacy: NONE. Not for release.
     """
     session = curator.session(synthesis.analyst)
-    made = planned(session, synthesis.question, most_groups=_MOST_GROUPS)
-    rows = session._warehouse.engine((synthesis.table,)).rows(made.sql)
-    places, measures = exact_cells(made, [tuple(row) for row in rows])
+    plan = session.prepare(synthesis.question, most_groups=_MOST_GROUPS)
+    places, measures = curator.inspect_cells(plan)
     repeated: NDArray[np.int64] = np.repeat(places, measures[0].astype(np.int64), axis=0)
     return repeated

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from discreet.curator.programs import states_of
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 from discreet.ledger.account import Holder
@@ -131,7 +130,7 @@ def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> di
 
 def _shelved(desk: Desk, shelf: Shelf, who: Identity, name: str) -> Synopsis:
     session = desk.session(who)
-    states_of(session).newest(name, analyst=who.name)  # refused after an adoption
+    session.states.newest(name, analyst=who.name)  # refused after an adoption
     found = shelf.find(who.name, name)
     return shelf.keep(who.name, _resumed(desk, session, name)) if found is None else found
 
@@ -281,7 +280,7 @@ async def _renew(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]
 
 
 def _again(session: Session, name: str) -> Counter:
-    state = states_of(session).newest(name, analyst=session.name)
+    state = session.states.newest(name, analyst=session.name)
     if state is None:
         raise Problem("not-found")
     kept = Kept.of(state)

@@ -6,16 +6,7 @@ from collections.abc import Callable
 from datetime import date
 
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    begin,
-    check_charge,
-    check_room,
-    perform,
-    states_of,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.encoding import Form, Forms
 from discreet.errors import InvalidValue, Unavailable
@@ -63,7 +54,7 @@ class Counter:
         """What a counter would cost and how far off it would be. Costs nothing."""
         reach = Reach(versions, buckets)
         made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
-        check_charge(session, made.plan, made.cost, label="This counter")
+        session.check_charge(made.plan, made.cost, label="This counter")
         return made
 
     @staticmethod
@@ -89,7 +80,7 @@ class Counter:
         if name is None:
             prices = (None if each is None else rational(each) for each in (epsilon, rho))
             name = settings_name(KIND, sql, *prices, reach, forms=_FORMS)
-        state = states_of(session).newest(name, analyst=session.name)
+        state = session.states.newest(name, analyst=session.name)
         if state is not None and epsilon is None and rho is None:
             return Counter._again(session, state, sql, reach)
         design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
@@ -102,8 +93,7 @@ class Counter:
                 )
             return again
         kept = Kept(sql, design.plan.table.version, design.running.variance, reach, ())
-        begin(
-            session,
+        session.prepay(
             design.plan,
             cost=design.cost,
             label=f"The counter {name}",
@@ -158,8 +148,8 @@ class Counter:
         wanted = self.design.buckets_upto(upto)
         if wanted <= kept.done:
             return ()
-        check_room(self._session)
-        now = versions_of(self._session, self.design.plan)
+        self._session.check_room()
+        now = self._session.read_versions(self.design.plan)
         stretch = kept.stretch(now, self.name)
         most = self.design.running.factorisation.steps
         if wanted - stretch.first > most:
@@ -167,16 +157,16 @@ class Counter:
                 f"the counter {self.name!r} reads {most} buckets of one version, and these would "
                 f"be {wanted - stretch.first}; ask for fewer. Nothing was run or charged."
             )
-        program = Program(
+        measurement = Measurement(
             plan=self.design.plan,
             cost=None,  # the opening has paid for every bucket
             label=f"The counter {self.name}",
             release=self._release(stretch, wanted),
         )
-        _, track = perform(self._session, program, versions=now)
+        _, track = self._session.measure(measurement, versions=now)
         after = kept.with_stretch(Stretch(stretch.versions, stretch.first, track))
         # Durable before it is said; whoever comes second here learns nothing (Stale).
-        states_of(self._session).put(state.next(after.to_bytes()))
+        self._session.states.put(state.next(after.to_bytes()))
         return after.points(self.design)[kept.done :]
 
     def _release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
@@ -190,7 +180,7 @@ class Counter:
         return release
 
     def _kept(self) -> tuple[State, Kept]:
-        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        state = self._session.states.newest(self.name, analyst=self._session.name)
         if state is None:
             raise Unavailable(f"there is no counter {self.name!r}. Nothing was run or charged.")
         return state, Kept.of(state)

@@ -7,7 +7,6 @@ from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil
 
-from discreet.curator.programs import planned, price
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.loss import ZCDP
@@ -77,8 +76,8 @@ class Design:
         reach: Reach,
     ) -> "Design":
         """The design of a counter at a price."""
-        plan = _checked(planned(session, sql), reach)
-        paid = price(session, plan, epsilon=epsilon, rho=rho)
+        plan = _checked(session.prepare(sql), reach)
+        paid = session.price(plan, epsilon=epsilon, rho=rho)
         if not isinstance(paid, ZCDP):
             raise UnprovableRequest(
                 "a counter has Gaussian noise, which a pure budget cannot pay for. Ask the "
@@ -95,7 +94,7 @@ class Design:
     @staticmethod
     def with_noise(session: Session, sql: str, *, variance: Number, reach: Reach) -> "Design":
         """The design of a counter whose noise was chosen before."""
-        plan = _checked(planned(session, sql), reach)
+        plan = _checked(session.prepare(sql), reach)
         return Design(plan, RunningSums(steps=_steps(plan, reach), variance=variance), reach)
 
     @property

@@ -8,16 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from discreet.curator.interrupts import STORED, finishing, handing_over
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    check_room,
-    perform,
-    planned,
-    price,
-    states_of,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.encoding import LOSS_FORMS, Form, Forms
 from discreet.errors import InvalidValue, Stale, Unavailable, UnsafeQuery
@@ -120,9 +111,7 @@ class Holdout:
         [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
         rows has a charge of its own, and of several the first that is stored is the only one told.
         """
-        plan = planned(
-            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
-        )
+        plan = session.prepare(f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}")
         known = plan.table
         limit, grain = positive(reach, "reach"), positive(step, "step")
         if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:
@@ -132,7 +121,7 @@ class Holdout:
             )
         settings = Settings(
             known.name,
-            price(session, plan, epsilon=epsilon, rho=rho),
+            session.price(plan, epsilon=epsilon, rho=rho),
             positive(threshold, "threshold"),
             whole_count(overfits, "overfits"),
             limit,
@@ -140,9 +129,9 @@ class Holdout:
             int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
         )
         if name is None:
-            name = settings_name(KIND, settings, versions_of(session, plan), forms=_FORMS)
+            name = settings_name(KIND, settings, session.read_versions(plan), forms=_FORMS)
         made = Holdout(session, name, settings)
-        state = states_of(session).newest(name, analyst=session.name)
+        state = session.states.newest(name, analyst=session.name)
         if state is None:
             made._begin(plan)
             return made
@@ -161,7 +150,7 @@ class Holdout:
         stand = Stand(
             self.settings,
             plan.table.version,
-            versions_of(self._session, plan),
+            self._session.read_versions(plan),
             None,
             self.settings.mechanism.begin(system.fresh()),
         )
@@ -182,19 +171,19 @@ class Holdout:
             (rows,) = exact.measures()
             return int(noise.release(rows, bits)[0])
 
-        program = Program(
+        measurement = Measurement(
             plan=plan,
             cost=cost,
             label=f"The holdout {self.name}",
             release=release,
             details={"overfits": str(self.settings.overfits)},
         )
-        _, size = perform(self._session, program, state=begun, versions=stand.versions)
+        _, size = self._session.measure(measurement, state=begun, versions=stand.versions)
         known = replace(stand, size=max(1, size))
         # Follows what was written above and nothing newer, so that no second size is ever stored.
         change = replace(begun, version=begun.version + 1, body=known.to_bytes())
         with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
-            states_of(self._session).put(change)
+            self._session.states.put(change)
 
     @property
     def left(self) -> int:
@@ -223,8 +212,8 @@ class Holdout:
         state, stand = self._stand()
         if stand.standing.used >= self.settings.overfits:
             raise finished(self.settings.overfits)
-        check_room(self._session)
-        plan = planned(self._session, sql)
+        self._session.check_room()
+        plan = self._session.prepare(sql)
         refuse_unknown_values(plan.query, plan.tables)
         factor = self._checked(plan, stand)
         size = stand.size
@@ -247,10 +236,12 @@ class Holdout:
                 bits=bits,
             )
 
-        program = Program(plan=plan, cost=None, label=f"The holdout {self.name}", release=release)
-        _, (said, after) = perform(self._session, program, versions=stand.versions)
+        measurement = Measurement(
+            plan=plan, cost=None, label=f"The holdout {self.name}", release=release
+        )
+        _, (said, after) = self._session.measure(measurement, versions=stand.versions)
         # Written whatever is said: if only disagreements were, a full disk would tell them apart.
-        states_of(self._session).put(state.next(replace(stand, standing=after).to_bytes()))
+        self._session.states.put(state.next(replace(stand, standing=after).to_bytes()))
         if said is None:
             return Mean(float(own), Agreement.TRAINING, None, cuts_of(plan))
         width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
@@ -282,7 +273,7 @@ class Holdout:
         return int(factor)
 
     def _stand(self) -> tuple[State, Stand]:
-        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        state = self._session.states.newest(self.name, analyst=self._session.name)
         if state is None:
             raise Unavailable(f"there is no holdout {self.name!r}. Nothing was run or charged.")
         return state, Stand.of(state)

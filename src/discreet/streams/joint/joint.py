@@ -9,16 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    begin,
-    check_room,
-    perform,
-    planned,
-    states_of,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable, with_article
 from discreet.ledger.states import Change, State
@@ -146,14 +137,12 @@ class Joint:
         named; without a name the settings and the version of the data are the name.
         Privacy: charges epsilon, once [DMNS06, Thm. 3.4].
         """
-        plan = planned(
-            session, f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}"
-        )
-        known, versions = plan.table, versions_of(session, plan)
+        plan = session.prepare(f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}")
+        known, versions = plan.table, session.read_versions(plan)
         budget, reach = positive(epsilon, "epsilon"), positive(sensitivity, "sensitivity")
         if name is None:
             name = settings_name(KIND, known.name, versions, budget, reach, columns)
-        state = states_of(session).newest(name, analyst=session.name)
+        state = session.states.newest(name, analyst=session.name)
         if state is not None:
             return Joint._again(session, state, known, budget, reach)
         seen_to_change(plan)
@@ -171,8 +160,7 @@ class Joint:
             (),
         )
         made = Joint(session, name, body, known)
-        begin(
-            session,
+        session.prepay(
             plan,
             cost=Pure(epsilon=budget),
             label=f"Joint questions {name}",
@@ -231,7 +219,7 @@ class Joint:
             return self._asked(sql)
 
     def _asked(self, sql: str) -> Reading:
-        plan = planned(self._session, sql)
+        plan = self._session.prepare(sql)
         state = self._newest()
         _same_schema(self._body, plan.tables[0], self.name)
         queries = self._queries
@@ -245,7 +233,7 @@ class Joint:
             body = replace(body, questions=(*body.questions, sql), answers=(*body.answers, None))
         if found is None:
             try:
-                check_room(self._session)
+                self._session.check_room()
                 found = self._measured(plan, state, body, place)
             except BaseException:
                 self._forget()  # what is durable counts; it is read again with the next question
@@ -260,14 +248,14 @@ class Joint:
             pairs = zip(noises, exact.measures(), strict=True)
             return [[int(each) for each in noise.release(m, bits)] for noise, m in pairs]
 
-        program = Program(
+        measurement = Measurement(
             plan=plan, cost=None, label=f"Joint questions {self.name}", release=release
         )
         change = state.next(body.to_bytes())
-        _, noisy = perform(self._session, program, state=change, versions=body.versions)
+        _, noisy = self._session.measure(measurement, state=change, versions=body.versions)
         kept = (*body.answers[:place], noisy, *body.answers[place + 1 :])
         self._body = replace(body, answers=kept)
-        states_of(self._session).put(
+        self._session.states.put(
             replace(change, version=change.version + 1, body=self._body.to_bytes())
         )
         return noisy
@@ -276,7 +264,7 @@ class Joint:
         return DiscreteLaplace(scale=self._body.sensitivity / (step * self._body.epsilon))
 
     def _newest(self) -> State:
-        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        state = self._session.states.newest(self.name, analyst=self._session.name)
         if state is None:
             raise Unavailable(f"there is no {self.name!r}. Nothing was run or charged.")
         self._follow(_Body.of(state))
@@ -290,7 +278,7 @@ class Joint:
         """Count in the questions that others have asked meanwhile."""
         self._body = body
         for sql in body.questions[len(self._queries) :]:
-            self._count_in(planned(self._session, sql), body)
+            self._count_in(self._session.prepare(sql), body)
 
     def _count_in(self, plan: Plan, body: _Body) -> None:
         by_measure = {

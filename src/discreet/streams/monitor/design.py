@@ -8,7 +8,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from discreet.curator.programs import planned, price
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure, Relation, Sensitivity
@@ -52,7 +51,7 @@ class Watched:
         A sum of values that are never negative only grows with every unit that is added, as a
         count does; under add/remove that needs half the noise.
         """
-        made = planned(session, sql)
+        made = session.prepare(sql)
         outputs = made.query.outputs
         place = simple_measure(made, outputs[0].expression) if len(outputs) == 1 else None
         options = made.query.options
@@ -144,7 +143,7 @@ class Design:
         alarm.
         """
         watched = Watched.of(session, sql)
-        paid = price(session, watched.plan, epsilon=epsilon, rho=rho)
+        paid = session.price(watched.plan, epsilon=epsilon, rho=rho)
         return Design.at_price(watched, rational(threshold, "threshold"), alarms, paid, numbers)
 
     @staticmethod

@@ -9,16 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    begin,
-    check_charge,
-    check_room,
-    perform,
-    states_of,
-    versions_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.encoding import digest
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest
@@ -72,7 +63,7 @@ class Monitor:
             rho=rho,
             numbers=numbers,
         )
-        check_charge(session, made.watched.plan, made.cost, label="A run of this monitor")
+        session.check_charge(made.watched.plan, made.cost, label="A run of this monitor")
         return made
 
     @staticmethod
@@ -118,7 +109,7 @@ class Monitor:
         share = None if numbers is None else rational(numbers, "numbers")
         fresh = Watch.begun(design, share, design.technique.begin(system.fresh()))
         monitor = Monitor(session, name or _settings(fresh))
-        if states_of(session).newest(monitor.name, analyst=session.name) is None:
+        if session.states.newest(monitor.name, analyst=session.name) is None:
             with contextlib.suppress(Stale):  # somebody else has begun it: nothing was charged
                 monitor._start(design, fresh, version=1)
         monitor._check_settings(fresh)
@@ -127,11 +118,10 @@ class Monitor:
     @staticmethod
     def names(session: Session) -> tuple[str, ...]:
         """The names of an analyst's monitors, oldest first."""
-        return states_of(session).names(analyst=session.name, kind=KIND)
+        return session.states.names(analyst=session.name, kind=KIND)
 
     def _start(self, design: Design, fresh: Watch, *, version: int) -> None:
-        begin(
-            self._session,
+        self._session.prepay(
             design.watched.plan,
             cost=design.cost,
             label=f"Run {fresh.run} of the monitor {self.name}",
@@ -236,7 +226,7 @@ class Monitor:
             )
 
     def _said(self, state: State, watch: Watch, watched: Watched, threshold: Fraction) -> Check:
-        check_room(self._session)
+        self._session.check_room()
         level = watched.level(threshold)
 
         def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, Standing]:
@@ -246,17 +236,17 @@ class Monitor:
                 return said, None, after
             return said is not None, said, after
 
-        versions = versions_of(self._session, watched.plan)
-        program = Program(
+        versions = self._session.read_versions(watched.plan)
+        measurement = Measurement(
             plan=watched.plan,
             cost=None,  # the run's charge has paid for every check
             label=f"The monitor {self.name}",
             release=release,
         )
         try:
-            _, (above, number, after) = perform(self._session, program, versions=versions)
+            _, (above, number, after) = self._session.measure(measurement, versions=versions)
         except Unavailable:
-            if versions_of(self._session, watched.plan) == versions:
+            if self._session.read_versions(watched.plan) == versions:
                 raise
             raise Stale("the data were refreshed meanwhile. Nothing was said.") from None
         check = Check(
@@ -271,7 +261,7 @@ class Monitor:
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         # Written whatever was found, so that a failure to write says nothing of it.
-        states_of(self._session).put(state.next(watch.after(check, after).to_bytes()))
+        self._session.states.put(state.next(watch.after(check, after).to_bytes()))
         return check
 
     @finishing(words=STORED)
@@ -305,7 +295,7 @@ class Monitor:
         self._start(design, fresh, version=state.version + 1)
 
     def _read(self) -> tuple[State, Watch]:
-        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        state = self._session.states.newest(self.name, analyst=self._session.name)
         if state is None:
             raise InvalidValue(
                 f"there is no monitor {self.name!r:.80}. Nothing was run or charged."

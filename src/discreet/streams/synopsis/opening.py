@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from discreet.curator.programs import planned, price, versions_of
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable, UnprovableRequest
 from discreet.ledger.states import State
@@ -40,10 +39,10 @@ class Asked:
         if not listed:
             raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
         sql = f"SELECT {listed}, COUNT(*) AS n FROM {sql_name(table)} GROUP BY {listed}"
-        plan = planned(session, sql, most_groups=MOST_CELLS)
+        plan = session.prepare(sql, most_groups=MOST_CELLS)
         seen_to_change(plan)
         questions = Questions(_part(plan.table, self.columns))
-        paid = price(session, plan, epsilon=self.epsilon)
+        paid = session.price(plan, epsilon=self.epsilon)
         if not isinstance(paid, ZCDP):
             raise UnprovableRequest(
                 "a synopsis measures with Gaussian noise, and the budget is pure. Ask the "
@@ -66,7 +65,7 @@ class Asked:
             table=plan.table.name,
             schema_version=plan.table.version,
             columns=questions.domain.names,
-            versions=versions_of(session, plan),
+            versions=session.read_versions(plan),
             epsilon=positive(self.epsilon, "epsilon"),
             alpha=positive(probability(self.alpha, "alpha"), "alpha"),
             order=order,
@@ -84,7 +83,7 @@ def _holder(session: Session, columns: tuple[str, ...]) -> str:
     wanted = {each.casefold() for each in columns}
     found = [
         table.name
-        for table in session._warehouse.tables().values()
+        for table in session.schemas.values()
         if table.kind != "public" and wanted <= {each.name.casefold() for each in table.columns}
     ]
     if len(found) != 1:

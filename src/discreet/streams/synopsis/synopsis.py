@@ -13,15 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.programs import (
-    Exact,
-    Program,
-    begin,
-    check_room,
-    perform,
-    planned,
-    states_of,
-)
+from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Stale, Unavailable
 from discreet.ledger.states import State
@@ -117,17 +109,16 @@ class Synopsis:
             reserve=reserve,
         )
         plan, questions, body = asked.prepared(session)
-        state = states_of(session).newest(name, analyst=session.name)
+        state = session.states.newest(name, analyst=session.name)
         if state is None:
-            begin(
-                session,
+            session.prepay(
                 plan,
                 cost=ZCDP(rho=body.spent),
                 label=f"Synopsis {name}",
                 state=first(session.name, name, body),
                 details={"synopsis": f"contrasts of at most {body.order} columns"},
             )
-            state = states_of(session).newest(name, analyst=session.name)
+            state = session.states.newest(name, analyst=session.name)
             assert state is not None
         return Synopsis(session, plan, state, questions, same(state, body))
 
@@ -137,7 +128,7 @@ class Synopsis:
 
         Privacy: none by itself; nothing new is charged.
         """
-        state = states_of(session).newest(name, analyst=session.name)
+        state = session.states.newest(name, analyst=session.name)
         if state is None:
             raise InvalidValue(
                 f"{session.name} has no synopsis {name!r}; open one. Nothing was run or charged."
@@ -196,7 +187,7 @@ class Synopsis:
             found = self.snapshot.answer(predicate)
         if found.source != "hypothesis":
             return found
-        check_room(self._session)
+        self._session.check_room()
         if not self._ready():
             return found
         return self._compared(sql, predicate, found)
@@ -210,7 +201,7 @@ class Synopsis:
         with self._lock:
             self._follow()
             if not self._body.finished:
-                check_room(self._session)
+                self._session.check_room()
                 rest = self._body.rho - self._body.spent
                 body = replace(self._body, standing=None, finished="yes")
                 if rest > 0:
@@ -273,19 +264,19 @@ class Synopsis:
             noisy = parities.release(places, np.asarray(counts, dtype=np.int64), bits).noisy
             return tuple(int(each) for part in noisy.values() for each in np.ravel(part))
 
-        program = Program(
+        measurement = Measurement(
             plan=self._plan,
             cost=None,
             label=f"Synopsis {self.name}",
             release=release,
             seconds=_MEASURING_SECONDS,
         )
-        _, noisy = perform(self._session, program, versions=self._body.versions)
+        _, noisy = self._session.measure(measurement, versions=self._body.versions)
         done = replace(self._body.releases[-1], noisy=noisy)
         try:
             self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
         except Stale:  # somebody else measured it meanwhile; what was drawn here stays unseen
-            state = states_of(self._session).newest(self.name, analyst=self._session.name)
+            state = self._session.states.newest(self.name, analyst=self._session.name)
             if state is None or Body.of(state).releases[-1].noisy is None:
                 raise
             self._state, self._body = state, Body.of(state)
@@ -323,13 +314,13 @@ class Synopsis:
             counted = int(np.asarray(counts, dtype=np.int64)[_holds(predicate, places)].sum())
             return epoch.step(standing, counted, predicted=predicted, bits=bits)[0]
 
-        program = Program(
+        measurement = Measurement(
             plan=self._counting(predicate),
             cost=None,
             label=f"Synopsis {self.name}",
             release=release,
         )
-        _, noisy = perform(self._session, program, versions=self._body.versions)
+        _, noisy = self._session.measure(measurement, versions=self._body.versions)
         if noisy is None:
             self._keep(
                 self._body
@@ -353,11 +344,10 @@ class Synopsis:
         where = f" WHERE {' AND '.join(others)}" if others else ""
         name = sql_name(self._body.table)
         sql = f"SELECT {keys}, COUNT(*) AS n FROM {name}{where} GROUP BY {keys}"
-        return planned(self._session, sql, most_groups=prod(predicate.mask.shape))
+        return self._session.prepare(sql, most_groups=prod(predicate.mask.shape))
 
     def _charge(self, cost: ZCDP, body: Body, what: str) -> None:
-        begin(
-            self._session,
+        self._session.prepay(
             self._plan,
             cost=cost,
             label=f"Synopsis {self.name}",
@@ -368,12 +358,12 @@ class Synopsis:
         self._body = body
 
     def _keep(self, body: Body) -> None:
-        self._state = states_of(self._session).put(self._state.next(body.to_bytes()))
+        self._state = self._session.states.put(self._state.next(body.to_bytes()))
         self._body = body
 
     def _follow(self) -> None:
         """See what others have done with the same synopsis meanwhile."""
-        state = states_of(self._session).newest(self.name, analyst=self._session.name)
+        state = self._session.states.newest(self.name, analyst=self._session.name)
         if state is None:
             raise Unavailable(f"there is no synopsis {self.name!r}. Nothing was run or charged.")
         if state.version != self._state.version:

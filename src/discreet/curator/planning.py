@@ -1,0 +1,174 @@
+"""How an analyst's question becomes a plan: catalogue, accounts and price put together.
+Reads no row and charges nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.curator.measurement import Prepared, UnitRows
+from discreet.curator.pricing import delta_of, price_in_text, price_of
+from discreet.curator.question import Question
+from discreet.curator.tables.warehouse import Warehouse
+from discreet.errors import InvalidValue
+from discreet.ledger.account import Account, Holder
+from discreet.ledger.vault import Vault
+from discreet.loss import ZCDP, Pure
+from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.patience import GRID_SECONDS
+from discreet.plan.parts.price import Price
+from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
+from discreet.plan.target import checked_count
+from discreet.query.algebra import Query
+from discreet.query.statement.relations import scans
+from discreet.rationals import Number
+from discreet.schema.table import Table, table_named
+
+__all__ = ["Planner", "find_payer", "read_versions"]
+
+
+def find_payer(tables: Iterable[Table]) -> Table:
+    """The table whose population pays; all private tables of one question share it.
+
+    >>> find_payer([Table("codes", kind="public"), Table("visits")]).name
+    'visits'
+    """
+    return next(table for table in tables if table.kind != "public")
+
+
+def read_versions(warehouse: Warehouse, plan: Prepared) -> tuple[int, ...]:
+    """The states of the plan's tables; refused if one has another schema than the plan knows."""
+    known = [warehouse.current(table.name) for table in plan.tables]
+    for registration, table in zip(known, plan.tables, strict=True):
+        if registration.schema_version != table.version:
+            raise InvalidValue(
+                f"{table.name} has another schema now; explain the question again. "
+                "Nothing was run or charged."
+            )
+    return tuple(registration.data_version for registration in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Makes plans for one analyst from the catalogue as it is, and checks plans against it."""
+
+    vault: Vault
+    warehouse: Warehouse
+    analyst: str
+    grid_seconds: Fraction = GRID_SECONDS
+    most_groups: int = GROUP_LIMIT
+
+    def find_payers(self, tables: Iterable[Table]) -> tuple[Account, Account]:
+        """The accounts of the population and of the analyst, which both pay."""
+        population = find_payer(tables).population
+        return self.vault.ledger.payers(population=population, analyst=self.analyst)
+
+    def draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
+        """The question without a price, the account that pays, and the terms it pays in."""
+        with self.warehouse.glance():
+            tables = self.warehouse.tables()
+            query = self.warehouse.questions.read(sql, tables, analyst=self.analyst)
+            (table, relation), *others = self._read_tables(query.tables)
+            kept = self.warehouse.kept(table.name)
+            integers = self.warehouse.integer_units(query.tables)
+            dialect = self.warehouse.dialect(query.tables[0])
+            seconds = self._seconds(query)
+        analyst = self.vault.ledger.account(Holder.ANALYST, self.analyst)
+        payer = find_payer((table, *(other for other, _ in others)))
+        population = self.vault.ledger.account(Holder.POPULATION, payer.population)
+        pure = analyst.pure or population.pure
+        draft = Draft(
+            query=query,
+            table=table,
+            price=Pure(epsilon=1) if pure else ZCDP(rho=1),
+            delta=delta_of(analyst, population, delta=delta),
+            limit=self.most_groups,
+            relation=relation,
+            kept=kept,
+            others=tuple(others),
+            integer_units=integers,
+            question=sql,
+            dialect=dialect,
+            engine_seconds=seconds,
+            grid_seconds=self.grid_seconds,
+        )
+        return draft, analyst, Pure if pure else ZCDP
+
+    def plan_question(
+        self,
+        question: Question,
+        *,
+        ways: tuple[Way, ...] = (),
+        joined_rows: int | None = None,
+    ) -> Plan:
+        """The plan at its epsilon or rho, even below the least of new charges: it may be stored."""
+        draft, analyst, kind = self.draft(question.sql, question.delta)
+        options, rho = draft.query.options, question.rho
+        epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
+        price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
+        supposed = checked_count(question.count)
+        return plan(
+            replace(draft, price=price, ways=ways, supposed=supposed, joined_rows=joined_rows)
+        )
+
+    def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
+        """The plan of a statement for a measurement: public groups only, sums and counts only."""
+        draft, _, _ = self.draft(sql, None)
+        prepared = plan(draft if most_groups is None else replace(draft, limit=most_groups))
+        shortened = prepared.query.having is not None or prepared.query.limit is not None
+        if prepared.selection is not None or prepared.picks or shortened:
+            raise InvalidValue(
+                f"{sql!r:.200}: a service needs sums and counts over public groups; leave out "
+                "quantiles, modes, keys that are not public, HAVING and LIMIT. Nothing was run or "
+                "charged."
+            )
+        return prepared
+
+    def prepare_rows(self, table: str, columns: tuple[str, ...], question: str) -> UnitRows:
+        """The statement that reads columns of a table row by row."""
+        known = table_named(self.warehouse.tables(), table)
+        return UnitRows.of(
+            known,
+            columns,
+            relation=self.warehouse.relation(known.name),
+            dialect=self.warehouse.dialect(known.name),
+            question=question,
+            seconds=self.warehouse.seconds(known.name),
+        )
+
+    def check(self, given: Prepared, limit: int) -> None:
+        """Refuse a plan that is not the one its tables give now."""
+        read_versions(self.warehouse, given)
+        if given != self._prepare_again(given, limit):
+            raise InvalidValue(
+                f"this is not the plan that {given.tables[0].name} gives now; explain the question "
+                "again. Nothing was run or charged."
+            )
+
+    def _prepare_again(self, given: Prepared, limit: int) -> Prepared:
+        names = tuple(table.name for table in given.tables)
+        if isinstance(given, UnitRows):
+            return self.prepare_rows(names[0], given.columns, given.question)
+        (table, relation), *others = self._read_tables(names)
+        return remade(
+            given,
+            table=table,
+            relation=relation,
+            kept=self.warehouse.kept(table.name),
+            limit=limit,
+            others=tuple(others),
+            integer_units=self.warehouse.integer_units(names),
+            dialect=self.warehouse.dialect(table.name),
+            engine_seconds=self._seconds(given.query),
+            grid_seconds=self.grid_seconds,
+        )
+
+    def _read_tables(self, names: tuple[str, ...]) -> list[tuple[Table, str]]:
+        """The tables a question reads, each with what stands after FROM."""
+        relations = self.warehouse.relations(names)
+        tables = self.warehouse.tables()
+        return [(tables[name], relations[name]) for name in names]
+
+    def _seconds(self, query: Query) -> Fraction:
+        """What reading the tables of a question may take, each as often as it is read."""
+        return sum(map(self.warehouse.seconds, scans(query.source)), Fraction(0))
