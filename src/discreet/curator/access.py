@@ -1,6 +1,6 @@
 """The one door to rows: charge, then the engine, then noise, then the outcome is stored; and what
 was stored is given again. Questions and measurements of services alike go through `Access`, and
-exact rows are held by `_released` alone. Reviewed hardest.
+exact rows are held by `_read_and_release` alone. Reviewed hardest.
 """
 
 import contextlib
@@ -327,10 +327,10 @@ def release_rows(
     it. Exact integers live in this function and in `release` only.
     """
     receipt = charge()  # durable before the engine runs
-    return receipt, _released(sql, engine, release, bits)
+    return receipt, _read_and_release(sql, engine, release, bits)
 
 
-def _released(
+def _read_and_release(
     sql: str,
     engine: Engine,
     release: Callable[[list[tuple[Any, ...]], BitSource], _Result],
@@ -381,7 +381,7 @@ def _on_time(
     bits: BitSource,
 ) -> _Result:
     try:
-        return grid.within(seconds, lambda: _released(sql, lane.engine, release, bits))
+        return grid.within(seconds, lambda: _read_and_release(sql, lane.engine, release, bits))
     except Late:
         lane.lose()
     raise Unavailable(MESSAGE)  # the words of every failure; outside the handler, with no context

@@ -1,5 +1,5 @@
 """The rows of one or two columns for a robust estimate: a planned count of rows by value, and the
-public facts about it. What a program sees of it is exact and stays inside the program.
+public facts about it. What a measurement sees of it is exact and stays inside.
 """
 
 from dataclasses import dataclass
@@ -151,7 +151,7 @@ def another_question(where: str) -> UnsafeQuery:
 def rows_of(values: Values, exact: Exact) -> NDArray[np.int64]:
     """One code for each row, or one pair of codes; in order, so nothing of the engine shows.
 
-    Privacy: NONE; for a program's release only.
+    Privacy: NONE; for a measurement's release only.
     """
     places, (counts,) = exact.cells()
     starts = np.array([axis.lower for axis in values.axes], dtype=np.int64)

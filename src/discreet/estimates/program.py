@@ -1,5 +1,5 @@
-"""A robust estimate as a program: rows of columns in, one charged release out.
-Owns the answer's type and the way through `programs`; which mechanism it is, others decide.
+"""A robust estimate as a measurement: rows of columns in, one charged release out.
+Owns the answer's type and the way through the session; which mechanism it is, others decide.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ def performed(
     mechanism: str,
     release: Callable[[Exact, BitSource], _Result],
 ) -> Estimated[_Result]:
-    """Charge and run one program over counted values; `of` says of which columns.
+    """Charge and run one measurement over counted values; `of` says of which columns.
 
     Privacy: `release` must cost at most `cost`; it is charged before the engine runs.
     """

@@ -1,6 +1,6 @@
-"""Robust estimates of a session's tables: each is a priced program that reads the rows of a column
-or two and releases one estimate. Owns how public facts become mechanisms; their proofs are in
-`discreet.robust`, and charge, engine and bits in `programs`.
+"""Robust estimates of a session's tables: each is a priced measurement that reads the rows of a
+column or two and releases one estimate. Owns how public facts become mechanisms; their proofs are
+in `discreet.robust`, and charge, engine and bits in `curator.access`.
 """
 
 from fractions import Fraction

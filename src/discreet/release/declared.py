@@ -1,5 +1,5 @@
 """A release declared as a whole, priced and previewed before anything is paid for, then run once.
-Owns the way from a declaration to published tables; exact values stay inside the program.
+Owns the way from a declaration to published tables; exact values stay inside the measurement.
 """
 
 import hashlib

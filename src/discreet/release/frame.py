@@ -1,5 +1,5 @@
 """What a release sees of a table: its axes with public labels, what one unit may contribute, and
-how exact cells are counted. The exact half lives inside a program only.
+how exact cells are counted. The exact half lives inside a measurement only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ class Axis:
 class Cells:
     """The exact cells of a release, for its parts only.
 
-    Privacy: NONE; nothing of it may leave a program.
+    Privacy: NONE; nothing of it may leave a measurement.
     """
 
     frame: "Frame" = field(repr=False)

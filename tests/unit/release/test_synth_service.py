@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.curator.curator import Curator
+from discreet.curator.session import Session
 from discreet.errors import BudgetExceeded, InvalidValue, Stale, UnprovableRequest
 from discreet.loss import Pure
-from discreet.release.synth import service as synth
 from discreet.release.synth.report import custodian_page, public_page
 from discreet.release.synth.service import exact_codes, synthesize
 from discreet.release.synth.state import Course
@@ -121,7 +121,7 @@ class Crowd:
 
     def __init__(self, curator, *, entered, name):
         self.curator, self.entered, self.name = curator, list(entered), name
-        self.perform, self.begin = synth.perform, synth.begin
+        self.measure, self.prepay = Session.measure, Session.prepay
         self.spent, self.results = [], []
 
     def run(self):
@@ -132,16 +132,16 @@ class Crowd:
             found = refusal
         self.results.append(found)
 
-    def performed(self, session, program, *, state, versions):
-        found = self.perform(session, program, state=state, versions=versions)
+    def measured(self, session, measurement, *, state, versions):
+        found = self.measure(session, measurement, state=state, versions=versions)
         self.spent.append(Course.read(state.body).paid[-1])
         if self.entered and len(self.spent) == self.entered[0]:
             self.entered.pop(0)
             self.run()
         return found
 
-    def began(self, *asked, **more):
-        paid = self.begin(*asked, **more)
+    def prepaid(self, *asked, **more):
+        paid = self.prepay(*asked, **more)
         if self.entered and self.entered[0] == 0:
             self.entered.pop(0)
             self.run()
@@ -151,8 +151,8 @@ class Crowd:
 @pytest.mark.parametrize("entered", [(0,), (1,), (2,), (3,), (0, 2)])
 def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, entered):
     crowd = Crowd(curator, entered=entered, name="crowd")
-    monkeypatch.setattr(synth, "perform", crowd.performed)
-    monkeypatch.setattr(synth, "begin", crowd.began)
+    monkeypatch.setattr(Session, "measure", lambda *asked, **more: crowd.measured(*asked, **more))
+    monkeypatch.setattr(Session, "prepay", lambda *asked, **more: crowd.prepaid(*asked, **more))
     crowd.run()
     assert not crowd.entered
     assert len(crowd.results) == 1 + len(entered)
@@ -166,24 +166,24 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
 
 
 def test_a_step_that_is_overtaken_reads_nothing(curator, session, monkeypatch):
-    honest, looks = synth.perform, []
+    honest, looks = Session.measure, []
 
-    def overtaken(session, program, *, state, versions):
+    def overtaken(session, measurement, *, state, versions):
         looked = []
 
         def release(exact, bits):
             looked.append(state.version)
-            return program.release(exact, bits)
+            return measurement.release(exact, bits)
 
         if state.version == 4:  # somebody else takes this step first
             session.states.put(state)
         try:
-            watched = replace(program, release=release)
+            watched = replace(measurement, release=release)
             return honest(session, watched, state=state, versions=versions)
         finally:
             looks.append(looked)
 
-    monkeypatch.setattr(synth, "perform", overtaken)
+    monkeypatch.setattr(Session, "measure", overtaken)
     with pytest.raises(Stale):
         synthesize(session, "visits", epsilon=5, columns=["age", "region"], name="fever")
     assert looks == [[3], []]

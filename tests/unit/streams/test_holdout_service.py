@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.curator.curator import Curator
+from discreet.curator.session import Session
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.streams.holdout import holdout as module
@@ -167,17 +168,17 @@ def test_a_size_that_was_lost_is_spent_and_measured_again_for_its_price(kept, mo
 
 def test_a_size_that_many_measure_at_once_is_told_once_and_every_look_is_paid(kept, monkeypatch):
     """Each opens it while the one before has measured and not stored."""
-    honest, looks = module.perform, []
+    honest, looks = Session.measure, []
 
-    def perform(session, program, **more):
-        found = honest(session, program, **more)
-        looks.append(program.cost)
+    def measure(session, measurement, **more):
+        found = honest(session, measurement, **more)
+        looks.append(measurement.cost)
         if len(looks) < 4:
             opened(kept, "raced", epsilon=1)
         return found
 
     before = kept.remaining.epsilon
-    monkeypatch.setattr(module, "perform", perform)
+    monkeypatch.setattr(Session, "measure", measure)
     holdout = opened(kept, "raced", epsilon=1)
     assert len(sizes(kept, "raced")) == 1
     assert len(looks) == 4
@@ -191,16 +192,16 @@ def test_who_is_overtaken_before_measuring_neither_looks_nor_pays(kept, monkeypa
         broken.setattr(module, "replace", stops)
         with pytest.raises(KeyboardInterrupt):
             opened(kept, "second")
-    honest, spent = module.perform, []
+    honest, spent = Session.measure, []
 
-    def perform(session, program, **more):
+    def measure(session, measurement, **more):
         if not spent:
             spent.append(None)
             opened(kept, "second")
             spent.append(kept.remaining.epsilon)
-        return honest(session, program, **more)
+        return honest(session, measurement, **more)
 
-    monkeypatch.setattr(module, "perform", perform)
+    monkeypatch.setattr(Session, "measure", measure)
     holdout = opened(kept, "second")
     assert kept.remaining.epsilon == spent[1]
     assert len(sizes(kept, "second")) == 1

@@ -1,6 +1,6 @@
 """Synthetic data from a curator's table: priced and charged ahead, taken in steps that are
 recorded before they run, and taken up again where it stopped. Exact counts are seen by the steps'
-`release` only, inside a program.
+`release` only, inside a measurement.
 """
 
 from collections.abc import Callable, Sequence

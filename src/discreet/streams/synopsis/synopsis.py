@@ -1,6 +1,6 @@
 """The synopsis as a service: contrasts are measured when it opens and answer what they span; every
 other question is compared with the data by a prepaid threshold run, and measured where that ends.
-What it holds in memory besides its state was released; exact counts stay inside programs.
+What it holds in memory besides its state was released; exact counts stay inside measurements.
 """
 
 import threading
