@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.curator.replay import recall
+from discreet.curator.replay import replay
 from discreet.errors import InvalidValue
 from discreet.estimates.median import median, smooth_median
 from discreet.ledger.account import Holder
@@ -149,7 +149,7 @@ def test_releases_of_old_were_chosen_by_rank(houses):
     body = json.loads(stored.body)
     assert body.pop("ways") == ["ranked"]
     assert body.pop("supposed") is None
-    old = recall(replace(stored, body=json.dumps(body).encode()))
+    old = replay(replace(stored, body=json.dumps(body).encode()))
     assert (old.plan.ways, old.plan.picks) == ((Way.RANKED,), first.plan.picks)
     assert old.to_dicts() == first.to_dicts()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.curator import Curator
-from discreet.curator.replay import recall, release_body, release_key
+from discreet.curator.replay import release_body, release_key, replay
 from discreet.ledger.entry import Receipt
 from discreet.ledger.releases import Release
 from discreet.loss import Pure
@@ -155,8 +155,8 @@ def stored(found: Plan, noisy: list[int], left_out: str = "") -> Release:
 def test_an_answer_of_an_earlier_version_is_shown_as_it_went_out_and_not_given_again():
     hours = Column("t", "datetime", step=Fraction(3600), lower=473_352, upper=475_512)
     found = planned(YEARS, hours)
-    assert recall(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
-    earlier = recall(stored(found, [0, 3, -1, 0, 0, 2, 0], left_out="periods")).to_pandas()
+    assert replay(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
+    earlier = replay(stored(found, [0, 3, -1, 0, 0, 2, 0], left_out="periods")).to_pandas()
     assert earlier["y"].tolist() == [date(year, 1, 1) for year in range(3265, 3272)]
     assert earlier["n"].tolist() == [0, 3, -1, 0, 0, 2, 0]
     assert release_key(found, (1,)) != KEYS_OF_OLD["hours"]
@@ -175,4 +175,4 @@ def test_answers_that_were_right_are_given_again(column):
     body = json.loads(stored(found, [40]).body)
     assert "periods" not in body
     assert release_key(found, (1,)) == KEYS_OF_OLD[column.kind]
-    assert recall(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
+    assert replay(stored(found, [40])).to_pandas()["y"].tolist() == [date(2024, 1, 1)]
