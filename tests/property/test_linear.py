@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.linear.allocation import split_price
 from discreet.linear.contrasts import contrasted, norms, restored, transform
 from discreet.linear.factorisation import decoder_column, encoder_column
+from discreet.linear.marginals import count_cells, sum_to
 from discreet.linear.simplex import project_to_simplex
 
 CELLS = st.lists(st.integers(-(10**6), 10**6).map(lambda k: k / 64), min_size=1, max_size=12)
@@ -86,3 +87,20 @@ def test_contrasts_are_products_with_orthogonal_rows(shape, data):
     assert (rows @ rows.T == np.diag(squares)).all()
     assert (contrasted(table).ravel() == rows @ table.ravel()).all()
     assert np.allclose(restored(contrasted(table)), table)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
+def test_marginals_of_counted_rows_are_counted_rows(shape, data):
+    rows = data.draw(st.lists(st.tuples(*(st.integers(0, size - 1) for size in shape)), min_size=1))
+    axes = tuple(axis for axis in range(len(shape)) if data.draw(st.booleans()))
+    counts = np.array(
+        data.draw(st.lists(st.integers(0, 9), min_size=len(rows), max_size=len(rows)))
+    )
+    codes = np.array(rows)
+    inner = tuple(shape[axis] for axis in axes)
+    expected = np.zeros(inner, dtype=np.int64)
+    for row, count in zip(rows, counts, strict=True):
+        expected[tuple(row[axis] for axis in axes)] += count
+    assert (count_cells([codes[:, axis] for axis in axes], counts, inner) == expected).all()
+    whole = count_cells(list(codes.T), counts, tuple(shape)).astype(np.float64)
+    assert (sum_to(whole, tuple(range(len(shape))), axes) == expected).all()

@@ -37,8 +37,9 @@ def needs_of(weights: Mapping[Cut, float], hierarchies: tuple[Hierarchy, ...]) -
 def split_price(price: Fraction, weights: Mapping[Cut, float]) -> dict[Cut, Fraction]:
     """A price divided in proportion to weights, in decimals; rounding never exceeds the price.
 
-    >>> split_price(Fraction(1), {(): 1.0, ((0, 1),): 3.0})[()]
-    Fraction(24999999999975, 100000000000000)
+    >>> shares = split_price(Fraction(1, 2), {(): 1.0, ((0, 1),): 3.0})
+    >>> sum(shares.values()), round(float(shares[()]), 9)
+    (Fraction(1, 2), 0.125)
     """
     if len(weights) == 1:
         return dict.fromkeys(weights, price)

@@ -140,6 +140,17 @@ class Components:
         precision = scale_of(cut, self.hierarchies) ** 2 * _inverse(variance)
         self._precision[cut] = self.precision(cut) + precision
 
+    def fix_total(self, total: float) -> None:
+        """Take this total for certain, whatever tables say.
+
+        >>> parts = Components((Hierarchy.flat(2),))
+        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
+        >>> parts.fix_total(10.0)
+        >>> parts.table(((0, 1),)).tolist()
+        [4.0, 6.0]
+        """
+        self._values[()], self._precision[()] = np.array(total), 1.0
+
     def _add(self, cut: Cut, value: Floats, precision: float) -> None:
         known = self._values.get(cut)
         weighted = value * precision

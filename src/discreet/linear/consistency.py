@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, below, cells_of
+from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
+from discreet.linear.marginals import Axes
 from discreet.linear.simplex import project_to_simplex
 
-__all__ = ["ConsistentTables", "make_consistent"]
+__all__ = ["ConsistentTables", "agree_marginals", "make_consistent"]
 
 Floats = NDArray[np.float64]
 
@@ -111,3 +112,30 @@ def _error(parts: Components, cuts: list[Cut]) -> float:
     cells = sum(cells_of(cut, parts.hierarchies) for cut in cuts)
     squares = sum(cells_of(cut, parts.hierarchies) * parts.variance(cut) for cut in cuts)
     return sqrt(squares / cells) + 2 * sqrt(parts.variance(()) * len(cuts) / cells)
+
+
+def agree_marginals(noisy: Mapping[Axes, tuple[Floats, float]]) -> dict[Axes, Floats]:
+    """Marginals that sum to one and agree where they overlap, from values and variances.
+
+    Components that several marginals tell are averaged by their precision [XHZK23, Sec. 4]. For
+    equal variances within a marginal this is the projection in units of the noise, so a model fits
+    the result exactly as well as what was measured.
+    >>> found = agree_marginals({(0,): (np.array([0.2, 0.8]), 1.0), (0, 1): (np.eye(2) / 2, 0.5)})
+    >>> found[(0,)].round(6).tolist(), found[(0, 1)].sum(axis=1).round(6).tolist()
+    ([0.35, 0.65], [0.35, 0.65])
+    """
+    sizes: dict[int, int] = {}
+    for axes, (table, _) in noisy.items():
+        sizes.update(zip(axes, table.shape, strict=True))
+    hierarchies = tuple(
+        Hierarchy.flat(sizes.get(axis, 1)) for axis in range(1 + max(sizes, default=0))
+    )
+    parts = Components(hierarchies)
+    cuts = {axes: tuple((axis, 1) for axis in axes if sizes[axis] > 1) for axes in noisy}
+    for axes, (table, variance) in noisy.items():
+        flat = table.reshape(shape_of(cuts[axes], hierarchies))
+        parts.add_table(cuts[axes], flat, variance=variance)
+    parts.fix_total(1.0)
+    return {
+        axes: parts.table(cuts[axes]).reshape(table.shape) for axes, (table, _) in noisy.items()
+    }

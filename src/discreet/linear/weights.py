@@ -14,9 +14,10 @@ from discreet.errors import InvalidValue
 from discreet.linear.arrays import boxed, full, fused, on_device, scale, to_numpy, total
 from discreet.linear.boxes import Box
 from discreet.linear.domain import Domain
+from discreet.linear.marginals import Axes, expand, sum_to
 from discreet.linear.predicates import Predicate
 
-__all__ = ["Weights"]
+__all__ = ["Weights", "multiply_weights"]
 
 _BLOCK = 32  # cells of neighbouring attributes that tables keep together
 _KEPT = 1 << 22  # cells of all tables that are kept
@@ -271,3 +272,25 @@ def _summed(parts: Any) -> Any:
         if parts.shape[axis] > 1:
             parts = parts.sum(axis=axis, keepdims=True)
     return parts
+
+
+def multiply_weights(
+    weights: NDArray[np.float64],
+    shares: Sequence[tuple[Axes, NDArray[np.float64]]],
+    *,
+    passes: int,
+) -> NDArray[np.float64]:
+    """A table of weights moved towards noisy marginals: the update of [HLM12, Fig. 1] for each.
+
+    >>> moved = multiply_weights(np.full((2, 2), 0.25), [((0,), np.array([0.1, 0.9]))], passes=200)
+    >>> moved.round(6).tolist()
+    [[0.05, 0.05], [0.45, 0.45]]
+    """
+    whole = tuple(range(weights.ndim))
+    for _ in range(passes):
+        for axes, noisy in shares:
+            # Shares differ by 1 at most; more is noise, and its exponential would be infinite.
+            missed = np.clip(noisy - sum_to(weights, whole, axes), -1, 1)
+            weights = weights * np.exp(expand(missed / 2, axes, whole))
+            weights /= weights.sum()
+    return weights

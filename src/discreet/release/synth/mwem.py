@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
+from discreet.linear.marginals import sum_to
+from discreet.linear.weights import multiply_weights
 from discreet.loss import Pure, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.selection.exponential import Exponential
@@ -21,7 +23,6 @@ from discreet.release.synth.aim import Progress, Source
 from discreet.release.synth.domain import Attribute, Binning
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.model.fit import Fitted, Measured
-from discreet.release.synth.model.folds import expand, sum_to
 from discreet.release.synth.model.graphical import network
 from discreet.release.synth.model.junction import Clique
 from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, coded, in_steps
@@ -139,7 +140,11 @@ def reweigh(
             continue
         answers += found
         before = tables[found[0].clique]
-        weights = _updated(weights, answers, total)
+        shares = [
+            (each.clique, each.counts.reshape(tables[each.clique].shape) / total)
+            for each in answers
+        ]
+        weights = multiply_weights(weights, shares, passes=_PASSES)
         moved_by = np.abs(sum_to(weights, tuple(range(len(sizes))), found[0].clique) - before)
         noise = float(counting) * found[0].counts.size / (2 * total)
         moved_share = float(moved_by.sum()) / 2
@@ -149,20 +154,6 @@ def reweigh(
 
 def _zero() -> NDArray[np.int64]:
     return np.zeros(1, dtype=np.int64)
-
-
-def _updated(weights: Table, answers: Sequence[Noisy], total: float) -> Table:
-    """Multiplicative updates for every answer, several times over."""
-    whole = tuple(range(weights.ndim))
-    for _ in range(_PASSES):
-        for answer in answers:
-            expected = sum_to(weights, whole, answer.clique)
-            # Shares differ by 1 at most; more is noise, and its exponential would be infinite.
-            missed = np.clip(answer.counts.reshape(expected.shape) / total - expected, -1, 1)
-            # [HLM12, Fig. 1]: the exponent is the answer's error, in shares, over two.
-            weights = weights * np.exp(expand(missed / 2, answer.clique, whole))
-            weights /= weights.sum()
-    return weights
 
 
 def _model(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.components import Components, contrast, scale_of
 from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, shape_of
+from discreet.linear.marginals import count_cells
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Contrast, Counts, Measurement
@@ -34,6 +34,7 @@ def measured(
 
     Privacy: the sum of the measurements' losses for the relation of their unit
     [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+    >>> import numpy as np
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> total = Counts((), DiscreteLaplace(scale=Fraction(1, 100)), Pure(epsilon=100))
     >>> round(float(measured([total], (), lambda cut: np.array(7)).table(())), 6)
@@ -93,19 +94,18 @@ def tabulated(
     """Exact tables from distinct rows: for every axis the cell of each row, and how many there are.
 
     Privacy: none: the tables are exact.
+    >>> import numpy as np
     >>> exact = tabulated([np.array([0, 2])], np.array([5, 1]), (Hierarchy.flat(3),))
     >>> exact(((0, 1),)).tolist()
     [5, 0, 1]
     """
 
     def table(cut: Cut) -> NDArray[Any]:
-        place = np.zeros(len(counts), dtype=np.int64)
-        for axis, level in cut:
-            hierarchy = hierarchies[axis]
-            blocks = hierarchy.blocks(level)
-            place = place * blocks + codes[axis] // (hierarchy.padded // blocks)
-        found = np.zeros(cells_of(cut, hierarchies), dtype=np.int64)
-        np.add.at(found, place, counts)
-        return found.reshape(shape_of(cut, hierarchies))
+        sizes = shape_of(cut, hierarchies)
+        widths = [
+            hierarchies[axis].padded // size for (axis, _), size in zip(cut, sizes, strict=True)
+        ]
+        blocks = [codes[axis] // width for (axis, _), width in zip(cut, widths, strict=True)]
+        return count_cells(blocks, counts, sizes)
 
     return table

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.linear.contrasts import contrasted, norms
 from discreet.linear.domain import Domain
+from discreet.linear.marginals import count_cells
 from discreet.linear.predicates import Predicate
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
@@ -119,7 +120,7 @@ class Parities:
         noisy = {}
         for axes in self.variances:
             sizes = tuple(self.domain.sizes[axis] for axis in axes)
-            table = _marginal(exact, counts, axes, sizes)
+            table = count_cells([exact[:, axis] for axis in axes], counts, sizes)
             inner = contrasted(table)[(slice(1, None),) * len(axes)]
             noisy[axes] = inner + drawn[axes]
         return Measured(self, noisy)
@@ -280,18 +281,6 @@ def _squares(domain: Domain, axes: tuple[int, ...]) -> Integers:
     """The squared lengths of the integer contrasts of these attributes."""
     inner = [norms(domain.sizes[axis])[1:] for axis in axes]
     return reduce(np.multiply.outer, inner, np.int64(1) * np.ones((), dtype=np.int64))
-
-
-def _marginal(
-    exact: Integers, counts: Integers, axes: tuple[int, ...], sizes: tuple[int, ...]
-) -> Integers:
-    """How many rows have each combination of these attributes."""
-    if not axes:
-        return np.asarray(counts.sum(), dtype=np.int64)
-    place = np.ravel_multi_index(tuple(exact[:, axis] for axis in axes), sizes)
-    table = np.zeros(math.prod(sizes), dtype=np.int64)
-    np.add.at(table, place, counts)
-    return table.reshape(sizes)
 
 
 def _parts(parities: Parities, predicate: Predicate) -> dict[tuple[int, ...], NDArray[np.float64]]:

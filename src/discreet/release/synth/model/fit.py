@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.release.synth.model.agree import agreeing
+from discreet.linear.consistency import agree_marginals
 from discreet.release.synth.model.graphical import Beliefs, Network
 from discreet.release.synth.model.junction import Clique
 
@@ -167,7 +167,7 @@ class _Dual:
         self._shapes = [given[clique].noisy.shape for clique in self._cliques]
         lengths = [given[clique].noisy.size for clique in self._cliques]
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-        agreed = agreeing(
+        agreed = agree_marginals(
             {c: (each.noisy, float(each.variance.mean())) for c, each in given.items()}
         )
         self._noisy = np.concatenate([agreed[c].ravel() for c in self._cliques])

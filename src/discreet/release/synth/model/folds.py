@@ -3,16 +3,16 @@ Intermediate sums are shared, so many targets cost a few passes over the table. 
 must never draw randomness or know where its numbers come from.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.linear.marginals import expand, sum_to
 from discreet.release.synth.model.junction import Clique
 
-__all__ = ["Fold", "expand", "fold", "sum_to"]
+__all__ = ["Fold", "fold"]
 
 Table = NDArray[np.float64]
 
@@ -94,44 +94,3 @@ def fold(clique: Clique, sizes: tuple[int, ...], targets: Iterable[Clique]) -> F
 
     descend(0, sorted(set(targets)))
     return Fold(sizes, tuple(nodes), tuple(parents))
-
-
-def expand(table: Table, inner: Clique, outer: Clique) -> Table:
-    """A view of a table with axes of length one for the attributes that it lacks.
-
-    Privacy: post-processing.
-    >>> expand(np.ones(3), (1,), (0, 1, 2)).shape
-    (1, 3, 1)
-    """
-    lengths = dict(zip(inner, table.shape, strict=True))
-    return table.reshape(tuple(lengths.get(at, 1) for at in outer))
-
-
-def sum_to(table: Table, outer: Clique, inner: Clique) -> Table:
-    """Sum out every attribute that is not in `inner`, the last ones first.
-
-    Privacy: post-processing.
-    >>> sum_to(np.ones((2, 3)), (0, 1), (1,)).tolist()
-    [2.0, 2.0, 2.0]
-    """
-    kept = set(inner)
-    shape = list(table.shape)
-    shape_kept = tuple(length for at, length in zip(outer, shape, strict=True) if at in kept)
-    end = len(outer)
-    while end:
-        if outer[end - 1] in kept:
-            end -= 1
-            continue
-        start = end - 1
-        while start and outer[start - 1] not in kept:
-            start -= 1
-        length = math.prod(shape[start:end])
-        before, after = math.prod(shape[:start]), math.prod(shape[end:])
-        del shape[start:end]
-        if after == 1:
-            table = table.reshape(before, length) @ np.ones(length)
-        else:
-            table = np.add.reduce(table.reshape(before, length, after), axis=1)
-        outer = outer[:start] + outer[end:]
-        end = start
-    return table.reshape(shape_kept)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.synth.model.folds import Fold, expand, fold, sum_to
+from discreet.linear.marginals import expand, sum_to
+from discreet.release.synth.model.folds import Fold, fold
 from discreet.release.synth.model.junction import Clique, JunctionTree, junction_tree
 
 __all__ = ["Beliefs", "Network", "network"]

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
+from discreet.linear.consistency import agree_marginals
 from discreet.noise import SeededBits
-from discreet.release.synth.model.agree import agreeing
 
 SIZES = (2, 3, 2)
 CLIQUES = ((0,), (0, 1), (1, 2), (0, 1, 2))
@@ -38,13 +38,13 @@ def test_it_is_the_weighted_least_squares_solution_with_total_one():
     whole = np.vstack([whole, 1e5 * np.ones(12)])
     target = np.append(target, 1e5)
     joint = np.linalg.lstsq(whole, target, rcond=None)[0]
-    found = agreeing(given)
+    found = agree_marginals(given)
     for clique in CLIQUES:
         assert np.allclose(found[clique].ravel(), summing(clique) @ joint, atol=1e-6)
 
 
 def test_overlaps_agree():
-    found = agreeing(noisy(9))
+    found = agree_marginals(noisy(9))
     assert np.allclose(found[(0, 1)].sum(axis=0), found[(1, 2)].sum(axis=1))
     assert np.allclose(found[(0, 1, 2)].sum(axis=2), found[(0, 1)])
     assert np.allclose([table.sum() for table in found.values()], 1)
@@ -57,5 +57,5 @@ def test_what_agrees_stays():
         (1, 2): (table.sum(axis=0), 3.0),
         (1,): (table.sum(axis=(0, 2)), 0.1),
     }
-    found = agreeing(given)
+    found = agree_marginals(given)
     assert all(np.allclose(found[clique], given[clique][0]) for clique in given)
