@@ -13,7 +13,7 @@ from discreet.audit.verdict import Verdict
 from discreet.errors import InvalidValue
 from discreet.schema.column import nearest
 
-__all__ = ["Examined", "Subject", "examine", "find"]
+__all__ = ["Examined", "Subject", "examine", "find", "make_subject"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,33 @@ class Subject:
             bug=bug,
             beside=self.name,
         )
+
+
+def make_subject(
+    part: str,
+    name: str,
+    mechanism: Callable[..., Any],
+    claim: Claim,
+    pairs: Sequence[tuple[Any, Any] | Pair],
+    samples: int,
+    *also: str,
+) -> Subject:
+    """A subject that covers the public name its own name begins with, and further ones.
+
+    >>> from discreet.loss import Pure
+    >>> draw, claim = (lambda exact: 7), Pure(epsilon=1)
+    >>> make_subject("streams", "Sparse of the book", draw, claim, [(0, 1)], 9, "Run").covers
+    ('Sparse', 'Run')
+    """
+    return Subject(
+        name=name,
+        mechanism=mechanism,
+        claim=claim,
+        pairs=pairs,
+        samples=samples,
+        part=part,
+        covers=(name.partition(" ")[0], *also),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,13 @@ private summaries are drawn many times; a bug is planted beside each. Owns input
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.robust.blocks.blocks import SampleAndAggregate
@@ -17,7 +18,7 @@ from discreet.robust.tested.outcome import Refused
 
 __all__ = ["block_audits"]
 
-_PART = "robust"
+_subject = partial(make_subject, "robust")
 _BLOCKS, _ROWS = 6, 120
 _KEY = b"known to everybody"  # a release draws one and keeps it secret; privacy needs neither
 _LATTICE = Lattice(step=1, lower=0, upper=2, missing=0)
@@ -47,13 +48,8 @@ def _dealt() -> Iterator[Subject]:
 
         return draw
 
-    right = Subject(
-        name="SampleAndAggregate",
-        mechanism=drawing(lambda rows: [7] * rows),
-        claim=made.loss(),
-        pairs=((0, _ROWS),),
-        samples=3_000,
-        part=_PART,
+    right = _subject(
+        "SampleAndAggregate", drawing(lambda rows: [7] * rows), made.loss(), ((0, _ROWS),), 3_000
     )
     yield right
     yield right.planted("rows dealt instead of units", drawing(range), 1_000)
@@ -69,25 +65,19 @@ def _summaries() -> Iterator[Subject]:
 
     for kind in (BlockMean, BlockMedian):
         summary = kind(price=Pure(epsilon=1))
-        right = Subject(
-            name=kind.__name__,
-            mechanism=drawing(summary),
-            claim=summary.loss(_SETTING),
-            pairs=((_EVEN, _UNEVEN),),
-            samples=2_000,
-            part=_PART,
+        right = _subject(
+            kind.__name__, drawing(summary), summary.loss(_SETTING), ((_EVEN, _UNEVEN),), 2_000
         )
         yield right
         bold = kind(price=Pure(epsilon=16))
         yield right.planted("a sixteenth of the noise", drawing(bold), 1_000)
     stable = BlockMode(epsilon=1, delta=0.02)
-    right = Subject(
-        name="BlockMode",
-        mechanism=drawing(stable),
-        claim=stable.loss(_SETTING),
-        pairs=((_EVEN, _UNEVEN), ((0,) * 6, (0,) * 5 + (2,))),
-        samples=2_000,
-        part=_PART,
+    right = _subject(
+        "BlockMode",
+        drawing(stable),
+        stable.loss(_SETTING),
+        ((_EVEN, _UNEVEN), ((0,) * 6, (0,) * 5 + (2,))),
+        2_000,
     )
     yield right
 

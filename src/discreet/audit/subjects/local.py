@@ -3,12 +3,13 @@ Neighbours are any two answers of one person. Owns their inputs and sample sizes
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.local.diary import Diary
 from discreet.local.prefixes import PrefixExtension
 from discreet.local.randomizers.hadamard import HadamardResponse
@@ -24,6 +25,7 @@ from discreet.loss import Pure
 
 __all__ = ["local_audits"]
 
+_subject = partial(make_subject, "local")
 _SAMPLES, _CAUGHT = 20_000, 3_000
 _BOLD = 4  # times the epsilon that is claimed
 
@@ -44,14 +46,7 @@ def _filled(randomizer: Any) -> Callable[[Any, int], Any]:
 def _both(
     right: Any, bold: Any, draw: Callable[[Any], Callable[..., Any]], *pairs: tuple[Any, Any]
 ) -> Iterator[Subject]:
-    subject = Subject(
-        name=type(right).__name__,
-        mechanism=draw(right),
-        claim=right.loss(),
-        pairs=pairs,
-        samples=_SAMPLES,
-        part="local",
-    )
+    subject = _subject(type(right).__name__, draw(right), right.loss(), pairs, _SAMPLES)
     yield subject
     yield subject.planted("four times the epsilon", draw(bold), _CAUGHT)
 
@@ -61,14 +56,7 @@ def _categories() -> Iterator[Subject]:
         right, bold = (kind(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
         yield from _both(right, bold, _filled, (0, 1), (1, 2))
     blurred = Rappor(categories=3, blur=0.5, low=0.25, high=0.75)
-    subject = Subject(
-        name="Rappor",
-        mechanism=_filled(blurred),
-        claim=blurred.loss(),
-        pairs=((0, 1), (1, 2)),
-        samples=_SAMPLES,
-        part="local",
-    )
+    subject = _subject("Rappor", _filled(blurred), blurred.loss(), ((0, 1), (1, 2)), _SAMPLES)
     yield subject
     clear = Rappor(categories=3, blur=0.01, low=0.01, high=0.99)
     yield subject.planted("hardly any blur", _filled(clear), _CAUGHT)
@@ -113,13 +101,6 @@ def _repeated() -> Iterator[Subject]:
     def forgotten(exact: int) -> tuple[int, ...]:
         return tuple(int(report) for report in asked.release(np.full(8, exact)))
 
-    right = Subject(
-        name="Diary",
-        mechanism=kept,
-        claim=Pure(epsilon=1),
-        pairs=((0, 1),),
-        samples=3_000,
-        part="local",
-    )
+    right = _subject("Diary", kept, Pure(epsilon=1), ((0, 1),), 3_000)
     yield right
     yield right.planted("nothing is kept", forgotten, 1_000)

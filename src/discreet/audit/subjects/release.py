@@ -3,14 +3,15 @@ and the steps of synthetic data, with a bug planted beside each. Owns their inpu
 whole releases that charge a session are in `services_release`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.linear.hierarchy import Cut
 from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
@@ -26,7 +27,7 @@ from discreet.release.tables.running import Running
 
 __all__ = ["release_audits"]
 
-_PART = "release"
+_subject = partial(make_subject, "release")
 _ONE = Sensitivity.single(1)
 _CELLS = ((3, 0, 0, 3), (4, 0, 0, 3))  # one row more in the first cell
 _BLOCKS = ((3, 3, 3, 3), (4, 3, 3, 3))
@@ -39,20 +40,6 @@ def release_audits() -> tuple[Subject, ...]:
     ['Marginals', 'Marginals: a twentieth of the noise']
     """
     return (*_marginals(), *_ranges(), *_adaptive(), *_steps())
-
-
-def _subject(
-    name: str, draw: Callable[..., Any], claim: Any, pairs: Sequence[Any], samples: int
-) -> Subject:
-    return Subject(
-        name=name,
-        mechanism=draw,
-        claim=claim,
-        pairs=pairs,
-        samples=samples,
-        part=_PART,
-        covers=(name.partition(" ")[0],),
-    )
 
 
 def _tables(family: Marginals) -> Callable[[Any], tuple[float, ...]]:

@@ -5,11 +5,12 @@ property, with a bug planted beside each. Owns their inputs and sample sizes.
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.loss import ZCDP
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.robust.moments.coinpress import CoinPress
@@ -29,7 +30,7 @@ from discreet.robust.tested.stable import StableValue
 
 __all__ = ["robust_audits"]
 
-_PART = "robust"
+_subject = partial(make_subject, "robust")
 _DELTA = Fraction(1, 50)
 _SAMPLES = 2_000
 
@@ -49,20 +50,6 @@ def robust_audits() -> tuple[Subject, ...]:
         *_keys(),
         *_locations(),
         *_moments(),
-    )
-
-
-def _subject(
-    name: str, draw: Callable[..., Any], claim: Any, pairs: Sequence[Any], samples: int, *also: str
-) -> Subject:
-    return Subject(
-        name=name,
-        mechanism=draw,
-        claim=claim,
-        pairs=pairs,
-        samples=samples,
-        part=_PART,
-        covers=also or (name,),
     )
 
 
@@ -100,7 +87,7 @@ def _proposals() -> Iterator[Subject]:
         def untested(rows: Any, query: ReachQuery = query) -> int:
             return noise.release(query.around(list(rows)).reach(0)[0])
 
-        covers = ("ProposeTestRelease", "DistanceTest", type(query).__name__)
+        covers = ("DistanceTest", type(query).__name__)
         claim = made.loss()
         right = _subject(f"ProposeTestRelease of {name}", tested, claim, pairs, 1_500, *covers)
         yield right
@@ -119,7 +106,6 @@ def _stable() -> Iterator[Subject]:
         made.loss(),
         (((0, 1), (0, 0, 1)), ((0, 1, 1), (0, 0, 1, 1)), ((0,) * 3, (0,) * 4)),
         _SAMPLES,
-        "StableValue",
     )
     yield right
     always = lambda rows: str(int(np.argmax(counted(rows))))  # noqa: E731
@@ -174,7 +160,6 @@ def _distances() -> Iterator[Subject]:
             made.loss(),
             (pair,),
             _SAMPLES,
-            "PropertyDistance",
         )
         yield right
         yield right.planted("an eighth of the noise", draw(forgetful), 1_000)

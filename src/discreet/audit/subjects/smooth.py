@@ -5,12 +5,13 @@ sensitivity itself. Owns their inputs and sample sizes.
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.loss import Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.robust.graph.graph import Graph
@@ -30,7 +31,7 @@ from discreet.robust.tested.proposals import GrowthProposal
 
 __all__ = ["smooth_audits"]
 
-_PART = "robust"
+_subject = partial(make_subject, "robust")
 _SAMPLES, _CAUGHT = 1_500, 500
 _BARE = "noise by local sensitivity"
 
@@ -63,14 +64,14 @@ def _bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
 def _both(
     query: Query, noise: GrowthMechanism, pair: tuple[Any, Any], *also: str
 ) -> Iterator[Subject]:
-    right = Subject(
-        name=type(query).__name__,
-        mechanism=_released(query, noise),
-        claim=noise.loss,
-        pairs=(pair,),
-        samples=_SAMPLES,
-        part=_PART,
-        covers=(type(query).__name__, *also, "estimate"),
+    right = _subject(
+        type(query).__name__,
+        _released(query, noise),
+        noise.loss,
+        (pair,),
+        _SAMPLES,
+        *also,
+        "estimate",
     )
     yield right
     yield right.planted(_BARE, _bare(query, noise), _CAUGHT)
@@ -113,14 +114,13 @@ def _graphs() -> Iterator[Subject]:
     wedges = [(end, node) for end in (0, 1) for node in range(2, 42)]
     pair = (_edges(42, *wedges), _edges(42, *wedges, (0, 1)))
     query, ladder = SmoothTriangles(nodes=42), LadderMechanism(epsilon=0.5)
-    right = Subject(
-        name="SmoothTriangles by the ladder",
-        mechanism=_released(query, ladder),
-        claim=ladder.loss,
-        pairs=(pair,),
-        samples=600,
-        part=_PART,
-        covers=("SmoothTriangles", "LadderMechanism"),
+    right = _subject(
+        "SmoothTriangles by the ladder",
+        _released(query, ladder),
+        ladder.loss,
+        (pair,),
+        600,
+        "LadderMechanism",
     )
     yield right
 
@@ -143,36 +143,29 @@ def _nodes() -> Iterator[Subject]:
         DiscreteLaplace(scale=4),
     )
     claim = edges.release(pair[0], epsilon=1).loss
-    right = Subject(
-        name="BoundedEdges",
-        mechanism=lambda graph: float(edges.release(graph, epsilon=1).noisy),
-        claim=claim,
-        pairs=(pair,),
-        samples=_SAMPLES,
-        part=_PART,
+    right = _subject(
+        "BoundedEdges",
+        lambda graph: float(edges.release(graph, epsilon=1).noisy),
+        claim,
+        (pair,),
+        _SAMPLES,
     )
     yield right
     yield right.planted("no projection", lambda graph: bare.release(len(graph.edges)), _CAUGHT)
-    right = Subject(
-        name="BoundedDegrees",
-        mechanism=lambda graph: float(degrees.release(graph, epsilon=1).noisy[1]),
-        claim=claim,
-        pairs=(pair,),
-        samples=_SAMPLES,
-        part=_PART,
-        covers=("BoundedDegrees", "DegreeCounts"),
+    right = _subject(
+        "BoundedDegrees",
+        lambda graph: float(degrees.release(graph, epsilon=1).noisy[1]),
+        claim,
+        (pair,),
+        _SAMPLES,
+        "DegreeCounts",
     )
     yield right
     alone = lambda graph: bare.release(int((graph.degrees == 0).sum()))  # noqa: E731
     yield right.planted("no projection", alone, _CAUGHT)
     query, noise = NodeTriangles(degree=8, upper=1000), CauchyShape.priced(epsilon=1)
-    right = Subject(
-        name="NodeTriangles",
-        mechanism=_released(query, noise),
-        claim=noise.loss,
-        pairs=((_clique(9, 0), _clique(9, 1)),),
-        samples=400,
-        part=_PART,
+    right = _subject(
+        "NodeTriangles", _released(query, noise), noise.loss, ((_clique(9, 0), _clique(9, 1)),), 400
     )
     yield right
 
@@ -202,13 +195,6 @@ def _proposed() -> Iterator[Subject]:
         return proposal, draw
 
     proposal, draw = drawn(1)
-    right = Subject(
-        name="GrowthProposal",
-        mechanism=draw,
-        claim=proposal.loss(),
-        pairs=((tied, [*tied, 51]),),
-        samples=_SAMPLES,
-        part=_PART,
-    )
+    right = _subject("GrowthProposal", draw, proposal.loss(), ((tied, [*tied, 51]),), _SAMPLES)
     yield right
     yield right.planted("a twelfth of the noise", drawn(12)[1], 1_500)

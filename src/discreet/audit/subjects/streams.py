@@ -5,6 +5,7 @@ sample sizes; the services that charge a session are in `services_streams`.
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.audit import planted
 from discreet.audit.published import MIXED, RISING
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, make_subject
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.loss import Pure, Relation, Sensitivity
@@ -30,7 +31,7 @@ from discreet.streams.synopsis.epochs import Epoch
 
 __all__ = ["stream_audits"]
 
-_PART = "streams"
+_subject = partial(make_subject, "streams")
 _ONE = Sensitivity.single(1)
 _CROSSED = ((0, 1), (1, 0))
 _SHORT = ((-1, 0), (0, -1))
@@ -50,20 +51,6 @@ def stream_audits() -> tuple[Subject, ...]:
         *_contrasts(),
         *_rounds(),
         *_books(),
-    )
-
-
-def _subject(
-    name: str, draw: Callable[..., Any], claim: Any, pairs: Sequence[Any], samples: int, *also: str
-) -> Subject:
-    return Subject(
-        name=name,
-        mechanism=draw,
-        claim=claim,
-        pairs=pairs,
-        samples=samples,
-        part=_PART,
-        covers=(name, *also),
     )
 
 
