@@ -1,4 +1,4 @@
-"""What all commands share: options, exact numbers, the vault, and how a refusal is said.
+"""What all commands share: the vault, output, progress, and how a refusal is said.
 A refusal is one or two sentences on standard error, never a traceback.
 """
 
@@ -10,17 +10,19 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
+from discreet.cli.options import VAULT, VaultFolder
 from discreet.errors import DiscreetError, InvalidValue
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
     from discreet.curator.curator import Curator
 
@@ -31,71 +33,29 @@ if TYPE_CHECKING:
     from discreet.curator.session import Session
 
 __all__ = [
-    "Delta",
-    "Epsilon",
     "GRID_SECONDS",
-    "Json",
-    "VaultFolder",
     "advised",
     "existing_vault",
     "finished",
     "new_console",
-    "number",
+    "progress_bar",
     "print_json",
     "publishing_session",
     "refusing",
     "telling",
     "vault",
     "waiting",
+    "write_page",
 ]
 
 GRID_SECONDS = Decimal("0.05")
 """The step of remote sessions where --grid-seconds sets no other."""
 
 _FLOOR = "DISCREET_PRICE_FLOOR"
-_VAULT = "DISCREET_VAULT"
 _WITHOUT_VAULT = ("attack", "audit", "demo", "import", "init", "survey")  # take no --vault
 _ADVICE = re.compile(r"(?<=`)discreet ([a-z-]+)[^`]*(?=`)|(?<=: )discreet ([a-z-]+)[^`\n]*$")
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-
-
-def number(text: str | Decimal) -> Decimal:
-    """The exact decimal that was typed.
-
-    >>> number("0.1")
-    Decimal('0.1')
-    """
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise typer.BadParameter(f"{text!r} is not a number; write one such as 0.5.") from None
-
-
-VaultFolder = Annotated[
-    Path,
-    typer.Option("--vault", envvar=_VAULT, help="The vault's folder.", metavar="FOLDER"),
-]
-"""Where the vault is: --vault, the variable DISCREET_VAULT, or ./vault."""
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-"""Whether a reading command prints JSON."""
-
-Epsilon = Annotated[
-    Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The most epsilon.")
-]
-"""A budget's epsilon."""
-
-Delta = Annotated[
-    Decimal,
-    typer.Option(
-        "--delta",
-        parser=number,
-        metavar="D",
-        help="The most delta; without it epsilons add up, with it many small questions cost less.",
-    ),
-]
-"""A budget's delta."""
 
 
 def new_console() -> "Console":
@@ -109,24 +69,52 @@ def new_console() -> "Console":
     return Console(highlight=False, emoji=False)
 
 
-@contextlib.contextmanager
-def waiting(words: str) -> Iterator[None]:
-    """What is being done and for how long, on standard error while it lasts; only to a terminal.
-
-    Privacy: none (touches no data): words and the clock of the one who waits.
-    >>> with waiting("fitting"):
-    ...     pass
-    """
+def _progress(*columns: "ProgressColumn") -> "Progress":
+    """Progress on standard error while something long runs; nothing where nobody looks."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
     console = Console(stderr=True, highlight=False)
-    layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(
-        *layout, console=console, transient=True, disable=not console.is_terminal
-    ) as shown:
-        shown.add_task(words, total=None)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+@contextlib.contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """What is being done and for how long, on standard error while it lasts; only to a terminal."""
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}")
+    with _progress(SpinnerColumn(), text, TimeElapsedColumn()) as progress:
+        progress.add_task(words, total=None)
         yield
+
+
+@contextlib.contextmanager
+def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
+    """A bar on standard error; it takes what is being done and the share that is done."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}")
+    with _progress(text, BarColumn(), TimeElapsedColumn()) as progress:
+        task = progress.add_task(words, total=1.0)
+        yield lambda what, share: progress.update(
+            task, description=f"{words} {what}".rstrip(), completed=share
+        )
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write an HTML page whole or not at all.
+
+    Privacy: none: writes what it is given.
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(Path(folder) / "page.html", "<p>")
+    ...     (Path(folder) / "page.html").read_text()
+    '<p>'
+    """
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def print_json(values: Any) -> None:
@@ -191,7 +179,7 @@ def advised(text: str, folder: Path | None) -> str:
     >>> advised("`discreet init FILE` writes one.", Path("my vault"))
     '`discreet init FILE` writes one.'
     """
-    if folder is None or folder == Path(os.environ.get(_VAULT) or "vault"):
+    if folder is None or folder == Path(os.environ.get(VAULT) or "vault"):
         return text
 
     def named(found: re.Match[str]) -> str:

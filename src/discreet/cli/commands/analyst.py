@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.shared import (
-    Json,
-    VaultFolder,
-    advised,
-    existing_vault,
-    new_console,
-    number,
-    print_json,
-    refusing,
-    telling,
-)
+from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number, number_option
+from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing, telling
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
 if TYPE_CHECKING:
@@ -33,22 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, in quotes.")]
-_Analyst = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
-]
 _Looking = Annotated[
     str | None,
     typer.Option("--as", metavar="NAME", help="Also show what is left of this analyst's budget."),
 ]
 _Epsilon = Annotated[
     Decimal | None,
-    typer.Option("--epsilon", parser=number, metavar="E", help="The price of the whole question."),
-]
-_Rho = Annotated[
-    Decimal | None,
-    typer.Option(
-        "--rho", parser=number, metavar="R", help="The price as rho; for budgets with a delta."
-    ),
+    number_option("--epsilon", "E", "The price of the whole question."),
 ]
 _Error = Annotated[
     list[str] | None,
@@ -60,9 +42,7 @@ _Error = Annotated[
 ]
 _Delta = Annotated[
     Decimal | None,
-    typer.Option(
-        "--delta", parser=number, metavar="D", help="The most that private keys may cost in delta."
-    ),
+    number_option("--delta", "D", "The most that private keys may cost in delta."),
 ]
 _Count = Annotated[
     int | None,
@@ -128,6 +108,13 @@ def _errors(texts: list[str] | None) -> Decimal | dict[str, Decimal] | None:
     return named
 
 
+def _terms(options: dict[str, Any]) -> dict[str, Any]:
+    """The terms of a question among the options of a command."""
+    from discreet.curator.question import TERMS
+
+    return {name: options[name] for name in TERMS} | {"error": _errors(options["error"])}
+
+
 def _accounts(curator: "Curator", plan: "Plan", analyst: str) -> tuple["Account", "Account"]:
     from discreet.ledger.account import Holder
 
@@ -162,7 +149,7 @@ def _tables(
 
 @refusing
 def _describe(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
+    table: TableName,
     analyst: _Looking = None,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
@@ -186,14 +173,14 @@ def _described(curator: "Curator", analyst: str | None) -> "Tables":
 @refusing
 def _explain(
     sql: _Sql,
-    analyst: _Analyst,
+    analyst: Analyst,
     epsilon: _Epsilon = None,
-    rho: _Rho = None,
+    rho: Rho = None,
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
-    max_groups: _MaxGroups = None,
-    max_rows: _MaxRows = None,
+    max_groups_contributed: _MaxGroups = None,
+    max_rows_contributed: _MaxRows = None,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
@@ -203,16 +190,7 @@ def _explain(
     from discreet.report.words import left_text, refusal_of
 
     with existing_vault(folder) as curator:
-        plan = curator.session(analyst).explain(
-            sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=_errors(error),
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups,
-            max_rows_contributed=max_rows,
-        )
+        plan = curator.session(analyst).explain(sql, **_terms(locals()))
         population, account = _accounts(curator, plan, analyst)
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
@@ -232,14 +210,14 @@ def _explain(
 @telling
 def _query(
     sql: _Sql,
-    analyst: _Analyst,
+    analyst: Analyst,
     epsilon: _Epsilon = None,
-    rho: _Rho = None,
+    rho: Rho = None,
     error: _Error = None,
     count: _Count = None,
     delta: _Delta = None,
-    max_groups: _MaxGroups = None,
-    max_rows: _MaxRows = None,
+    max_groups_contributed: _MaxGroups = None,
+    max_rows_contributed: _MaxRows = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -255,19 +233,11 @@ def _query(
 ) -> None:
     from discreet.report.values import answer_values
 
+    terms = _terms(locals())
     if plot is not None:
         _check_plot(plot)
     with existing_vault(folder) as curator:
         session = curator.session(analyst)
-        terms: dict[str, Any] = {
-            "epsilon": epsilon,
-            "rho": rho,
-            "error": _errors(error),
-            "count": count,
-            "delta": delta,
-            "max_groups_contributed": max_groups,
-            "max_rows_contributed": max_rows,
-        }
         if plot is not None:
             _check_bars(session, sql, terms)
         answer = session.sql(sql, key=key, **terms)

@@ -1,14 +1,14 @@
 """The command that attacks made-up people: exact answers, common protections, a curator."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.shared import Json, new_console, number, print_json, refusing
+from discreet.cli.options import Json, number_option
+from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.attacks.outcome import Study
     from discreet.schema.table import Table
 
-__all__ = ["progress_bar", "register", "write_page"]
+__all__ = ["register"]
 
 _LIMITS = "limits"
 _CURVED = ("law", "parities")
@@ -46,38 +46,6 @@ def register(app: typer.Typer) -> None:
     )(_attack)
 
 
-@contextmanager
-def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error while something long runs; nothing where nobody looks."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(words, total=1.0)
-        yield lambda what, share: progress.update(
-            task, description=f"{words} {what}", completed=share
-        )
-
-
-def write_page(path: Path, text: str) -> None:
-    """Write an HTML page whole or not at all.
-
-    Privacy: none: writes what it is given.
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_page(Path(folder) / "page.html", "<p>")
-    ...     (Path(folder) / "page.html").read_text()
-    '<p>'
-    """
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-
-
 @refusing
 def _attack(
     name: Annotated[
@@ -100,7 +68,7 @@ def _attack(
     ] = 100,
     epsilon: Annotated[
         Decimal,
-        typer.Option("--epsilon", parser=number, metavar="E", help="The curator's whole budget."),
+        number_option("--epsilon", "E", "The curator's whole budget."),
     ] = Decimal(1),
     html: Annotated[
         Path | None,

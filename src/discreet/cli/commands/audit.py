@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.commands.attack import progress_bar, write_page
-from discreet.cli.shared import Json, new_console, print_json, refusing
+from discreet.cli.options import Json
+from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
 
 if TYPE_CHECKING:
     from discreet.audit.catalogue import Examined

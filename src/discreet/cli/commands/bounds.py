@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.shared import (
-    Json,
-    VaultFolder,
-    advised,
-    existing_vault,
-    number,
-    print_json,
-    refusing,
-    telling,
-)
+from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number_option
+from discreet.cli.shared import advised, existing_vault, print_json, refusing, telling
 from discreet.errors import InvalidValue, SchemaError
 
 if TYPE_CHECKING:
@@ -43,28 +35,20 @@ def register(app: typer.Typer) -> None:
 @refusing
 @telling
 def _bounds(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")],
+    table: TableName,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
-    analyst: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
-    ],
+    analyst: Analyst,
     epsilon: Annotated[
         Decimal | None,
-        typer.Option("--epsilon", parser=number, metavar="E", help="The price."),
+        number_option("--epsilon", "E", "The price."),
     ] = None,
-    rho: Annotated[
-        Decimal | None,
-        typer.Option(
-            "--rho", parser=number, metavar="R", help="The price as rho; for budgets with a delta."
-        ),
-    ] = None,
+    rho: Rho = None,
     failure: Annotated[
         Decimal,
-        typer.Option(
+        number_option(
             "--failure",
-            parser=number,
-            metavar="P",
-            help="How probable it may be that noise alone sets a bound.",
+            "P",
+            "How probable it may be that noise alone sets a bound.",
         ),
     ] = Decimal("1e-9"),
     write: Annotated[

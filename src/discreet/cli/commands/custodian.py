@@ -4,23 +4,21 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.options import Delta, Epsilon, Json, TableName, VaultFolder
 from discreet.cli.shared import (
-    Delta,
-    Epsilon,
-    Json,
-    VaultFolder,
     advised,
     existing_vault,
     new_console,
     print_json,
+    progress_bar,
     refusing,
     vault,
 )
@@ -44,7 +42,6 @@ _FILES = (
     "A Parquet, CSV (.csv, .tsv, .txt, also .gz or .zst), JSON lines, Excel, Arrow or DuckDB file "
     "(FILE#TABLE), or a pattern of several in quotes."
 )
-_TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -214,21 +211,6 @@ def _show(found: "Preview", shown: Callable[[str], str]) -> None:
         typer.echo(f"  Check: {doubt}.")
 
 
-@contextmanager
-def _progress(words: str) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error while something long runs; nothing where nobody looks."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(words, total=1.0)
-        yield lambda share: progress.update(task, completed=share)
-
-
 def _say(report: "SourceReport | None") -> None:
     """What could not be read of a source, and a longer time to declare."""
     if report is None:
@@ -270,11 +252,11 @@ def _add(
         )
     start = time.perf_counter()
     with vault(folder) as curator:
-        with _progress(f"preparing {schema.stem}") as on_progress:
+        with progress_bar(f"preparing {schema.stem}") as step:
             table = (
                 curator.add_in_place(schema)
                 if in_place
-                else curator.add(schema, on_progress=on_progress)
+                else curator.add(schema, on_progress=partial(step, ""))
             )
         seconds = time.perf_counter() - start
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
@@ -291,10 +273,10 @@ def _add(
 
 
 @refusing
-def _refresh(table: _TableName, folder: VaultFolder = Path("vault")) -> None:
+def _refresh(table: TableName, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
-        with _progress(f"preparing {table}") as on_progress:
-            curator.refresh(table, on_progress=on_progress)
+        with progress_bar(f"preparing {table}") as step:
+            curator.refresh(table, on_progress=partial(step, ""))
         typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
         _say(curator.report(table))
 
@@ -316,7 +298,7 @@ def _grant(
 
 
 @refusing
-def _inspect(table: _TableName, as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
+def _inspect(table: TableName, as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.report.tables import inspection_table
 
     with existing_vault(folder) as curator:

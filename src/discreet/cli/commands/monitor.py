@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import Analyst, Json, Rho, VaultFolder, number_option
 from discreet.cli.pipes import reader_left
-from discreet.cli.shared import (
-    Json,
-    VaultFolder,
-    advised,
-    existing_vault,
-    finished,
-    new_console,
-    number,
-    print_json,
-    refusing,
-)
+from discreet.cli.shared import advised, existing_vault, finished, new_console, print_json, refusing
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 
 if TYPE_CHECKING:
@@ -37,18 +28,13 @@ _PATIENCE = 3  # failures in a row after which a schedule ends
 _CHECKS = 100  # how many checks the error that is printed is for
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The monitor's name.")]
-_Analyst = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
-]
 _Question = Annotated[
     str | None,
     typer.Option("--sql", metavar="SQL", help="Another question of the same run, in quotes."),
 ]
 _Limit = Annotated[
     Decimal | None,
-    typer.Option(
-        "--threshold", parser=number, metavar="T", help="Another threshold for this check."
-    ),
+    number_option("--threshold", "T", "Another threshold for this check."),
 ]
 _Refresh = Annotated[
     bool,
@@ -85,33 +71,25 @@ def _new(
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="One COUNT or SUM without groups, in quotes.")
     ],
-    analyst: _Analyst,
+    analyst: Analyst,
     threshold: Annotated[
         Decimal,
-        typer.Option(
-            "--threshold", parser=number, metavar="T", help="At or above this is an alarm; public."
-        ),
+        number_option("--threshold", "T", "At or above this is an alarm; public."),
     ],
     alarms: Annotated[
         int, typer.Option("--alarms", metavar="C", help="How many alarms a run has.")
     ] = 1,
     epsilon: Annotated[
         Decimal | None,
-        typer.Option("--epsilon", parser=number, metavar="E", help="The price of a whole run."),
+        number_option("--epsilon", "E", "The price of a whole run."),
     ] = None,
-    rho: Annotated[
-        Decimal | None,
-        typer.Option(
-            "--rho", parser=number, metavar="R", help="The price as rho; for budgets with a delta."
-        ),
-    ] = None,
+    rho: Rho = None,
     numbers: Annotated[
         Decimal | None,
-        typer.Option(
+        number_option(
             "--numbers",
-            parser=number,
-            metavar="SHARE",
-            help="The share of the price that buys a noisy number with every alarm.",
+            "SHARE",
+            "The share of the price that buys a noisy number with every alarm.",
         ),
     ] = None,
     dry: Annotated[
@@ -186,7 +164,7 @@ def _line(check: "Check") -> str:
 @finished
 def _check(
     name: _Name,
-    analyst: _Analyst,
+    analyst: Analyst,
     sql: _Question = None,
     threshold: _Limit = None,
     refresh: _Refresh = False,
@@ -211,7 +189,7 @@ def _check(
 @refusing
 def _run(
     name: _Name,
-    analyst: _Analyst,
+    analyst: Analyst,
     every: Annotated[
         float, typer.Option("--every", metavar="SECONDS", help="The time between two checks.")
     ],
@@ -290,7 +268,7 @@ def _attempt(
 @finished
 def _renew(
     name: _Name,
-    analyst: _Analyst,
+    analyst: Analyst,
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:

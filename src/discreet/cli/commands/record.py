@@ -9,17 +9,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.shared import (
-    Epsilon,
-    Json,
-    VaultFolder,
-    advised,
-    existing_vault,
-    new_console,
-    number,
-    print_json,
-    refusing,
-)
+from discreet.cli.options import Epsilon, Json, VaultFolder, Why, number_option
+from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing
 from discreet.errors import InvalidValue
 
 __all__ = ["register"]
@@ -135,9 +126,7 @@ def _transcript(
 
 @refusing
 def _adopt(
-    why: Annotated[
-        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
-    ],
+    why: Why,
     folder: VaultFolder = Path("vault"),
 ) -> None:
     from discreet.report.tables import account_table
@@ -163,25 +152,21 @@ def _amend(
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
     epsilon: Epsilon,
-    why: Annotated[
-        str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
-    ],
+    why: Why,
     delta: Annotated[
         Decimal | None,
-        typer.Option(
+        number_option(
             "--delta",
-            parser=number,
-            metavar="D",
-            help="The most delta; without it the account keeps its own.",
+            "D",
+            "The most delta; without it the account keeps its own.",
         ),
     ] = None,
     share: Annotated[
         Decimal | None,
-        typer.Option(
+        number_option(
             "--delta-for-conversion",
-            parser=number,
-            metavar="S",
-            help="The share of delta that turning rho into epsilon takes; without it the account "
+            "S",
+            "The share of delta that turning rho into epsilon takes; without it the account "
             "keeps its own.",
         ),
     ] = None,

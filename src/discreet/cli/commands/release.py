@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import Json, VaultFolder
 from discreet.cli.shared import (
-    Json,
-    VaultFolder,
     existing_vault,
     finished,
     new_console,

@@ -5,15 +5,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.shared import (
-    GRID_SECONDS,
-    Json,
-    VaultFolder,
-    existing_vault,
-    number,
-    print_json,
-    refusing,
-)
+from discreet.cli.options import Json, VaultFolder, number
+from discreet.cli.shared import GRID_SECONDS, existing_vault, print_json, refusing
 from discreet.errors import InvalidValue, Unavailable, with_article
 
 __all__ = ["register", "serve_demo"]

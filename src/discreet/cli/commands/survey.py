@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.shared import Json, new_console, number, print_json, refusing
+from discreet.cli.options import Json, number_option
+from discreet.cli.shared import new_console, print_json, refusing, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _Round = Annotated[
 ]
 _Confidence = Annotated[
     Decimal,
-    typer.Option("--confidence", parser=number, metavar="C", help="Of each interval, below 1."),
+    number_option("--confidence", "C", "Of each interval, below 1."),
 ]
 
 
@@ -283,7 +284,6 @@ def _report(
         svg(findings_chart(found), str(plot))
         typer.echo(f"Wrote {plot}.", err=as_json)
     if html is not None:
-        from discreet.cli.commands.attack import write_page
         from discreet.survey.summary import summary_page
 
         write_page(html, summary_page(survey, found, tables, cost=said))

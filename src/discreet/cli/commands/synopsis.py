@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.shared import (
-    Json,
-    VaultFolder,
-    existing_vault,
-    finished,
-    new_console,
-    number,
-    print_json,
-    refusing,
-    waiting,
-)
+from discreet.cli.options import Analyst, Json, TableName, VaultFolder, number_option
+from discreet.cli.shared import existing_vault, finished, new_console, print_json, refusing, waiting
 
 if TYPE_CHECKING:
     from discreet.plan.parts.remarks import Note
@@ -25,9 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The synopsis' name.")]
-_Analyst = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,19 +42,15 @@ def register(app: typer.Typer) -> None:
 @finished
 def _open(
     name: _Name,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to ask about.")],
+    table: TableName,
     columns: Annotated[
         str, typer.Argument(metavar="COLUMNS", help="The columns to ask about: a,b,c.")
     ],
-    analyst: _Analyst,
-    epsilon: Annotated[
-        Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The whole price.")
-    ],
+    analyst: Analyst,
+    epsilon: Annotated[Decimal, number_option("--epsilon", "E", "The whole price.")],
     alpha: Annotated[
         Decimal,
-        typer.Option(
-            "--alpha", parser=number, metavar="A", help="The share of rows that is near enough."
-        ),
+        number_option("--alpha", "A", "The share of rows that is near enough."),
     ],
     order: Annotated[
         int, typer.Option("--order", help="How many columns at a time are measured ahead.")
@@ -140,7 +124,7 @@ def _query(
 def _download(
     name: _Name,
     output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
-    analyst: _Analyst,
+    analyst: Analyst,
     vault: VaultFolder = Path("vault"),
     json: Json = False,
 ) -> None:

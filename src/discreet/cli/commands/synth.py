@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import Json, TableName, VaultFolder, number_option
 from discreet.cli.shared import (
-    Json,
-    VaultFolder,
     existing_vault,
     new_console,
-    number,
     print_json,
+    progress_bar,
     publishing_session,
     refusing,
     telling,
@@ -31,10 +30,7 @@ _KEPT = (
     "interrupted: the synthesis is paid for, finished and stored. The same command again is free."
 )
 
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table, as it was added.")]
-_Epsilon = Annotated[
-    Decimal, typer.Option("--epsilon", parser=number, metavar="E", help="The price of it all.")
-]
+_Epsilon = Annotated[Decimal, number_option("--epsilon", "E", "The price of it all.")]
 _Rows = Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many rows to draw.")]
 _Output = Annotated[
     Path, typer.Option("--output", metavar="FILE", help="A file that ends in .csv or .parquet.")
@@ -83,7 +79,7 @@ def register(app: typer.Typer) -> None:
 @refusing
 @telling
 def _synth(
-    table: _Table,
+    table: TableName,
     epsilon: _Epsilon,
     rows: _Rows,
     output: _Output,
@@ -132,20 +128,15 @@ def _made(
     method: str,
     name: str | None,
 ) -> "Synthesis":
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
     from discreet.release.synth.service import synthesize
 
-    console = Console(stderr=True, highlight=False)
-    layout = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    with Bar(*layout, console=console, transient=True) as bar:
-        task = bar.add_task(f"synthesizing {table}", total=1.0, said="counting")
+    with progress_bar(f"synthesizing {table}:") as step:
 
         def show(now: "Progress") -> None:
-            said = f"round {now.round}, {now.spent:.0%} of the budget, error {now.error:.3f}"
-            bar.update(task, completed=now.spent, said=said)
+            step(
+                f"round {now.round}, {now.spent:.0%} of the budget, error {now.error:.3f}",
+                now.spent,
+            )
 
         return synthesize(
             session,
