@@ -32,6 +32,7 @@ _LAZY = frozenset(
         "client",
         "curator",
         "errors",
+        "estimates",
         "local",
         "loss",
         "mechanisms",

@@ -16,7 +16,6 @@ from discreet.accounting.conversion import (
     zcdp,
     zcdp_delta,
     zcdp_epsilon,
-    zcdp_epsilon_simple,
     zcdp_rho,
 )
 from discreet.accounting.discrete_gaussian import (
@@ -56,7 +55,6 @@ __all__ = [
     "zcdp",
     "zcdp_delta",
     "zcdp_epsilon",
-    "zcdp_epsilon_simple",
     "zcdp_rho",
     "zcdp_share",
 ]

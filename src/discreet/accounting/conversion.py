@@ -17,10 +17,9 @@ from discreet.rationals import (
     log_float,
     nonnegative,
     probability,
-    sqrt_up,
 )
 
-__all__ = ["zcdp", "zcdp_delta", "zcdp_epsilon", "zcdp_epsilon_simple", "zcdp_rho"]
+__all__ = ["zcdp", "zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
 _ONE = Fraction(1)
 _RHO_DIGITS = 15  # coarser than epsilon's 18, so that a rho rounded down converts back below
@@ -127,21 +126,6 @@ def zcdp_delta(*, rho: Number, epsilon: Number) -> Fraction:
         return Fraction(1)
     digits = min(400, max(40, math.ceil(-exponent / 10)))
     return min(Fraction(1), ceil_decimal(exp_bounds(exponent, digits)[1]))
-
-
-def zcdp_epsilon_simple(*, rho: Number, delta: Number) -> Fraction:
-    """The closed form rho + 2 sqrt(rho ln(1/delta)), rounded up; `zcdp_epsilon` is never above it.
-
-    Privacy: rho-zCDP implies this epsilon at delta [BS16, Prop. 1.3].
-    >>> zcdp_epsilon_simple(rho=0.5, delta=1e-6) > zcdp_epsilon(rho=0.5, delta=1e-6)
-    True
-    """
-    cost, failure = nonnegative(rho, "rho"), probability(delta, "delta")
-    if not cost:
-        return Fraction(0)
-    if not failure:
-        return zcdp_epsilon(rho=cost, delta=failure)  # refuses with the remedy
-    return ceil_decimal(cost + sqrt_up(4 * cost * log_bounds(1 / failure)[1]))
 
 
 def _exp(exponent: float) -> float:

@@ -17,16 +17,8 @@ from discreet.local.mean import Mean, mean
 from discreet.local.parity import (
     parity_by_curator,
     parity_by_survey,
-    parity_distance,
     parity_information,
     parity_people,
-)
-from discreet.local.picture import (
-    Measured,
-    comparison_chart,
-    measure,
-    parity_chart,
-    parity_need,
 )
 from discreet.local.prefixes import HeavyHitter, PrefixExtension
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer, Randomizer
@@ -54,7 +46,6 @@ __all__ = [
     "KaryResponse",
     "LocalHashing",
     "Mean",
-    "Measured",
     "NumberRandomizer",
     "OneBit",
     "Piecewise",
@@ -69,19 +60,14 @@ __all__ = [
     "choose",
     "choose_number",
     "compare",
-    "comparison_chart",
     "count_interval",
     "count_variance",
     "frequencies",
     "mean",
     "mean_variance",
-    "measure",
     "parity_by_curator",
     "parity_by_survey",
-    "parity_chart",
-    "parity_distance",
     "parity_information",
-    "parity_need",
     "parity_people",
     "people_needed",
 ]

@@ -19,28 +19,11 @@ from discreet.rationals import Number, exp_bounds, positive, probability
 __all__ = [
     "parity_by_curator",
     "parity_by_survey",
-    "parity_distance",
     "parity_information",
     "parity_people",
 ]
 
 _WIDEST = 20
-
-
-def parity_distance(*, width: int, epsilon: Number) -> Fraction:
-    """How far apart a k-ary report looks when a parity of the answer's bits is 0 and when it is 1.
-
-    Answers are uniform among the strings of `width` bits with that parity. The distance is in total
-    variation, (e^epsilon - 1)/(e^epsilon + 2^width - 1), rounded up: from n reports nobody tells
-    the cases apart with an advantage above n times it, while a curator answers the question with
-    an error that does not depend on the width. A case of the bound for local mechanisms in
-    [DMNS06, Sec. 4.1], which holds for every local randomizer and most parities.
-    >>> float(parity_distance(width=20, epsilon=1)) < 2e-6
-    True
-    """
-    whole(width, "width", least=1, most=60)
-    ratio = exp_bounds(-positive(epsilon, "epsilon"))[0]
-    return (1 - ratio) / (1 + ((1 << width) - 1) * ratio)
 
 
 def parity_information(*, width: int, epsilon: Number) -> Fraction:

@@ -13,7 +13,6 @@ from discreet.accounting import (
     zcdp,
     zcdp_delta,
     zcdp_epsilon,
-    zcdp_epsilon_simple,
     zcdp_rho,
 )
 from discreet.errors import InvalidValue, UnprovableRequest
@@ -81,14 +80,6 @@ def test_never_below_the_gaussian_it_must_cover(sigma, delta):
     assert zcdp_delta(rho=rho, epsilon=bound) >= gaussian_delta(sigma=sigma, epsilon=bound)
 
 
-@pytest.mark.parametrize("rho", RHOS)
-@pytest.mark.parametrize("delta", DELTAS)
-def test_simple_form_is_never_better(rho, delta):
-    simple = zcdp_epsilon_simple(rho=rho, delta=delta)
-    assert float(simple) == pytest.approx(rho + 2 * math.sqrt(rho * math.log(1 / delta)))
-    assert zcdp_epsilon(rho=rho, delta=delta) <= simple
-
-
 def test_ends():
     assert zcdp_epsilon(rho=0, delta=0) == 0
     assert zcdp_epsilon(rho=5, delta=1) == 0
@@ -98,8 +89,6 @@ def test_ends():
     assert 0 < zcdp_delta(rho=1e-3, epsilon=1000) < Fraction(1, 10**1000)
     with pytest.raises(UnprovableRequest, match="delta above 0"):
         zcdp_epsilon(rho=1, delta=0)
-    with pytest.raises(UnprovableRequest, match="delta above 0"):
-        zcdp_epsilon_simple(rho=1, delta=0)
     with pytest.raises(UnprovableRequest, match="lower delta"):
         zcdp_rho(epsilon=1, delta=1)
 
@@ -137,7 +126,6 @@ def test_deltas_of_the_parts_are_paid_first():
         lambda value: zcdp_rho(epsilon=1, delta=value),
         lambda value: zcdp_delta(rho=value, epsilon=1),
         lambda value: zcdp_delta(rho=1, epsilon=value),
-        lambda value: zcdp_epsilon_simple(rho=1, delta=value),
         lambda value: zcdp([], delta=value),
     ],
 )

@@ -22,7 +22,6 @@ from discreet.local import (
     compare,
     count_variance,
     mean_variance,
-    parity_distance,
     people_needed,
 )
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
@@ -72,23 +71,6 @@ def test_the_people_needed_reach_the_error():
     people = people_needed(error=0.01, epsilon=1)
     assert compare(people=people, epsilon=1).local / people <= 0.01
     assert compare(people=people - 1, epsilon=1).local / (people - 1) > 0.01
-
-
-@pytest.mark.parametrize("width", [1, 2, 4])
-def test_the_parity_distance_is_that_of_the_enumerated_reports(width):
-    kept, other = KaryResponse(epsilon=1, categories=1 << width).chances()
-    mask = (1 << width) - 1  # a parity of all bits; any nonzero mask gives the same
-    sides = [
-        [x for x in range(1 << width) if (x & mask).bit_count() % 2 == side] for side in (0, 1)
-    ]
-    laws = [
-        [sum(kept if z == x else other for x in side) / len(side) for z in range(1 << width)]
-        for side in sides
-    ]
-    distance = sum(abs(a - b) for a, b in zip(*laws, strict=True)) / 2
-    found = parity_distance(width=width, epsilon=1)
-    assert abs(found - distance) < Fraction(1, 10**30)
-    assert float(parity_distance(width=30, epsilon=1)) < 2**-28
 
 
 QUESTIONS = {

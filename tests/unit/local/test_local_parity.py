@@ -13,22 +13,23 @@ from discreet.errors import InvalidValue
 from discreet.local import (
     HadamardResponse,
     KaryResponse,
-    Measured,
     SubsetSelection,
     UnaryEncoding,
     compare,
-    comparison_chart,
-    measure,
     parity_by_curator,
     parity_by_survey,
-    parity_chart,
     parity_information,
-    parity_need,
     parity_people,
 )
 from support.decision_tree import law
 from support.fit import check_rate_at_most
 from support.surface import ROOT
+
+EXAMPLE = runpy.run_path(str(ROOT / "examples" / "local_against_central.py"))
+Measured, measure, parity_need, comparison_chart, parity_chart = (
+    EXAMPLE[name]
+    for name in ("Measured", "measure", "parity_need", "comparison_chart", "parity_chart")
+)
 
 
 def plain(report):
