@@ -150,7 +150,7 @@ def existing_vault(folder: Path, *, grid_seconds: Decimal = GRID_SECONDS) -> "Cu
     >>> existing_vault(Path("no-such-folder"))
     Traceback (most recent call last):
     discreet.errors.InvalidValue: there is no vault in no-such-folder. Name its folder with \
-    --vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
+--vault or DISCREET_VAULT; `discreet add SCHEMA` makes one.
     """
     from discreet.ledger.vault import is_vault, seal_beside
 
