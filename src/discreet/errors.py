@@ -31,7 +31,7 @@ __all__ = [
 class DiscreetError(Exception):
     """Root of everything this package raises on purpose.
 
-    Privacy: messages carry public parameters only, never data.
+    Messages carry public parameters only, never data.
     """
 
     @property
@@ -78,7 +78,7 @@ class QuotaExceeded(BudgetExceeded):
 class Unavailable(DiscreetError):
     """A service could not answer; only the custodian learns why.
 
-    Privacy: the message is fixed and does not depend on data.
+    The message is fixed and does not depend on data.
     """
 
 
@@ -89,7 +89,7 @@ class Stale(Unavailable):
 class Unanswered(Unavailable):
     """A request with a key was charged and has no answer; asked again, it says the same.
 
-    Privacy: none (touches no data): what came of a charge is an output that went out.
+    What came of a charge is an output that went out.
     """
 
 

@@ -37,11 +37,7 @@ def _count(value: int, name: str) -> int:
 
 
 class Relation(StrEnum):
-    """Which data sets are neighbours: add/remove one unit, or replace one (n is public).
-
-    >>> Relation("replace").steps
-    2
-    """
+    """Which data sets are neighbours: add/remove one unit, or replace one (n is public)."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
@@ -87,6 +83,7 @@ class Pure:
     def approximate(self) -> "Approximate":
         """The same statement with delta = 0.
 
+        Privacy: epsilon-DP is (epsilon, 0)-DP [DKMMN06, Def. 1].
         >>> Pure(epsilon=1).approximate().delta
         Fraction(0, 1)
         """
@@ -160,8 +157,7 @@ class ZCDP:
     def zcdp(self) -> "ZCDP":
         """Itself, so that every loss can be asked for its zCDP price.
 
-        >>> ZCDP(rho=1).zcdp() == ZCDP(rho=1)
-        True
+        Privacy: unchanged.
         """
         return self
 
@@ -202,8 +198,7 @@ class Approximate:
     def approximate(self) -> "Approximate":
         """Itself, so that every (epsilon, delta) statement can be asked for in one way.
 
-        >>> Approximate(epsilon=1, delta=0).approximate().epsilon
-        Fraction(1, 1)
+        Privacy: unchanged.
         """
         return self
 
@@ -326,20 +321,12 @@ class Sensitivity:
 
     @property
     def linf(self) -> Fraction:
-        """The most one coordinate can move.
-
-        >>> Sensitivity(groups=3, per_group=2, total=5).linf
-        Fraction(2, 1)
-        """
+        """The most one coordinate can move."""
         return self.per_group
 
     @property
     def l1(self) -> Fraction:
-        """The most all coordinates together can move.
-
-        >>> Sensitivity(groups=3, per_group=2, total=5).l1
-        Fraction(5, 1)
-        """
+        """The most all coordinates together can move."""
         return self.total
 
     @property

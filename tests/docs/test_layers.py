@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.surface import ROOT, module_files, tree
+from support.surface import ROOT, module_files, sources
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACT = PYPROJECT["tool"]["importlinter"]["contracts"][0]
@@ -104,7 +104,7 @@ def strangers(name: str, module: ast.Module) -> list[str]:
 
 
 def test_nobody_reaches_for_what_another_package_keeps_private():
-    found = [line for name in module_files() for line in strangers(name, tree(name))]
+    found = [line for source in sources() for line in strangers(source.name, source.tree)]
     assert found == []
 
 

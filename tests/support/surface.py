@@ -5,10 +5,11 @@ import importlib
 import inspect
 import subprocess
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
@@ -29,15 +30,73 @@ def is_public(name: str) -> bool:
     return not any(part.startswith("_") for part in name.split("."))
 
 
-def public_modules() -> list[str]:
-    """The modules a user may import."""
-    return [name for name in module_files() if is_public(name)]
+@dataclass(frozen=True)
+class Source:
+    """A module's dotted name and text; a lint can be given a planted one."""
+
+    name: str
+    text: str
+    is_package: bool = False
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function, a class or a member of a class, with its dotted name."""
+
+    where: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+    @property
+    def docstring(self) -> str:
+        """Its docstring, or nothing."""
+        return ast.get_docstring(self.node) or ""
 
 
 @cache
-def tree(name: str) -> ast.Module:
-    """The syntax tree of a module of the package."""
-    return ast.parse(module_files()[name].read_text())
+def sources() -> tuple[Source, ...]:
+    """Every module of the package."""
+    return tuple(
+        Source(name, path.read_text(), path.name == "__init__.py")
+        for name, path in module_files().items()
+    )
+
+
+def public_sources() -> list[Source]:
+    """The modules a user may import."""
+    return [source for source in sources() if is_public(source.name)]
+
+
+def definitions(source: Source) -> Iterator[Definition]:
+    """Functions, classes and members of classes of a module, private ones too."""
+    for node in source.tree.body:
+        if _is_definition(node):
+            yield Definition(f"{source.name}.{node.name}", node)
+            if isinstance(node, ast.ClassDef):
+                for member in filter(_is_definition, node.body):
+                    yield Definition(f"{source.name}.{node.name}.{member.name}", member)
+
+
+def _is_definition(node: ast.stmt) -> TypeGuard[Any]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return not any(ast.unparse(one).endswith("overload") for one in node.decorator_list)
+    return isinstance(node, ast.ClassDef)
+
+
+def exports(source: Source) -> list[str] | None:
+    """`__all__`, which the module of the whole package computes; none where there is none."""
+    for node in source.tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets += [node.target] if isinstance(node, ast.AnnAssign) else []
+        if [ast.unparse(one) for one in targets] == ["__all__"]:
+            if isinstance(node.value, ast.List):
+                return [str(one) for one in ast.literal_eval(node.value)]
+            return list(load(source.name).__all__)
+    return None
 
 
 def load(name: str) -> ModuleType:
@@ -45,38 +104,18 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-def public_objects() -> Iterator[tuple[str, Any]]:
+@cache
+def public_objects() -> dict[str, Any]:
     """Every public function and class, and every public method and property of those classes."""
-    for name in public_modules():
-        module = load(name)
-        for public in getattr(module, "__all__", []):
-            thing = getattr(module, public, None)
-            if getattr(thing, "__module__", None) != name:
-                continue  # re-exported: looked at where it is defined
-            if inspect.isfunction(thing):
-                yield f"{name}.{public}", thing
-            elif inspect.isclass(thing):
-                yield f"{name}.{public}", thing
-                yield from _members(f"{name}.{public}", thing)
-
-
-def _members(prefix: str, owner: type) -> Iterator[tuple[str, Any]]:
-    for name, member in vars(owner).items():
-        if name.startswith("_"):
-            continue
-        if isinstance(member, classmethod | staticmethod):
-            member = member.__func__
-        if inspect.isfunction(member) or isinstance(member, property):
-            yield f"{prefix}.{name}", member
-
-
-def docstring_nodes(name: str) -> Iterator[tuple[str, str]]:
-    """Every docstring in a module, private ones too, with where it stands."""
-    for node in ast.walk(tree(name)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            text = ast.get_docstring(node)
-            if text:
-                yield f"{name}:{getattr(node, 'name', 'module')}", text
+    found = {}
+    for source in public_sources():
+        module = load(source.name)
+        for definition in definitions(source):
+            if is_public(definition.where):
+                path = definition.where.removeprefix(f"{source.name}.").split(".")
+                owner = module if len(path) == 1 else getattr(module, path[0])
+                found[definition.where] = inspect.getattr_static(owner, path[-1])
+    return found
 
 
 @cache

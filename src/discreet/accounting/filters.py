@@ -26,11 +26,7 @@ _FINEST = 10**40
 
 
 class Currency(StrEnum):
-    """What a filter adds up: epsilon of pure losses, or rho of zCDP.
-
-    >>> Currency("rho") is Currency.RHO
-    True
-    """
+    """What a filter adds up: epsilon of pure losses, or rho of zCDP."""
 
     EPSILON = "epsilon"
     RHO = "rho"
@@ -39,8 +35,8 @@ class Currency(StrEnum):
 def price(loss: Loss, currency: Currency) -> tuple[Fraction, Fraction]:
     """What one loss costs in a currency, with its delta.
 
-    Privacy: pure and bounded-range losses state an epsilon; every loss implies a zCDP
-    [BS16, Prop. 1.4 and Lemma 8.8]. What states no pure epsilon has no price in epsilon.
+    Pure and bounded-range losses state an epsilon; every loss implies a zCDP [BS16, Prop. 1.4 and
+    Lemma 8.8]. What states no pure epsilon has no price in epsilon.
     >>> price(Pure(epsilon=1), Currency.RHO)
     (Fraction(1, 2), Fraction(0, 1))
     """
@@ -65,7 +61,7 @@ def price(loss: Loss, currency: Currency) -> tuple[Fraction, Fraction]:
 def rounded_total(total: Fraction) -> Fraction:
     """The total itself while its denominator is small, else rounded up to a multiple of 10**-40.
 
-    Privacy: rounds towards more loss, and keeps the work per charge constant.
+    Rounds towards more loss, and keeps the work per charge constant.
     >>> rounded_total(Fraction(1, 3))
     Fraction(1, 3)
     """
@@ -169,7 +165,7 @@ class Filter:
     def charge(self, loss: Loss, memo: str = "this charge") -> "Filter":
         """The filter after paying for `loss`, or BudgetExceeded; `memo` opens the message.
 
-        Privacy: to be called, and its result kept, before the release runs.
+        To be called, and its result kept, before the release runs.
         >>> Filter.pure(epsilon=1).charge(Pure(epsilon=2), "COUNT(*) by city")
         Traceback (most recent call last):
         ...
@@ -187,7 +183,6 @@ the budget is 1. Nothing was charged.
     def charge_all(self, losses: Iterable[Loss]) -> "Filter":
         """The filter after a history of losses: how recorded events are priced again.
 
-        Privacy: as `charge`.
         >>> Filter.zcdp(rho=1).charge_all([Pure(epsilon=1), ZCDP(rho=0.1)]).spent
         Fraction(3, 5)
         """
@@ -200,6 +195,7 @@ the budget is 1. Nothing was charged.
     def remaining(self) -> Pure | ZCDP:
         """The largest single loss that is still admitted.
 
+        Privacy: whatever is admitted up to here keeps the budget [RRUV16], [WRRW23, Sec. 3].
         >>> Filter.zcdp(rho=1, delta=1e-6).remaining
         ZCDP(rho=Fraction(1, 1), delta=Fraction(1, 1000000))
         """

@@ -59,7 +59,7 @@ class Statement:
     def odds_factor(self) -> float:
         """The most by which the odds of a belief change, but for `exception`.
 
-        Privacy: e^epsilon without a delta [DMNS06, Prop. A-5], 10/9 of that with one
+        e^epsilon without a delta [DMNS06, Prop. A-5], 10/9 of that with one
         (docs/proofs/meaning.md).
         >>> explain(epsilon=1, delta=1e-6).membership.odds_factor
         3.020313142732273
@@ -71,7 +71,7 @@ class Statement:
     def exception(self) -> float:
         """The most probable that a change of the odds beyond `odds_factor` can be; 0 without delta.
 
-        Privacy: 10 delta one way, 10 delta/odds_factor the other (docs/proofs/meaning.md).
+        10 delta one way, 10 delta/odds_factor the other (docs/proofs/meaning.md).
         >>> explain(epsilon=1, delta=1e-6).membership.exception
         1.3310914970542982e-05
         """
@@ -87,7 +87,7 @@ class Statement:
     def posterior(self, prior: Number) -> float:
         """The highest belief after all releases, of one that was `prior`, but for `exception`.
 
-        Privacy: Bayes' rule at `odds_factor` [DMNS06, Prop. A-5].
+        Bayes' rule at `odds_factor` [DMNS06, Prop. A-5].
         >>> explain(epsilon=1).membership.posterior(0.5)
         0.7310585786300049
         """
@@ -111,10 +111,8 @@ class Statement:
     def power_at(self, false_alarms: Number) -> float:
         """The highest power of any test between the cases with this rate of false alarms.
 
-        Privacy: at most min(e^epsilon alpha + delta, 1 - (1 - delta - alpha)/e^epsilon)
-        [KOV15, Thm. 2.1]; without a delta the first is [DMNS06, Sec. 2.2].
-        >>> explain(epsilon=1).membership.power_at(0)
-        0.0
+        At most min(e^epsilon alpha + delta, 1 - (1 - delta - alpha)/e^epsilon) [KOV15, Thm. 2.1];
+        without a delta the first is [DMNS06, Sec. 2.2].
         """
         return ceil_float(self._power(probability(false_alarms, "false_alarms")))
 
@@ -137,8 +135,7 @@ class Statement:
     def guess(self) -> float:
         """The most probable that a right guess can be, of cases that are equally likely before.
 
-        Privacy: (e^epsilon + delta)/(1 + e^epsilon), the corner of the region of tests
-        [KOV15, Thm. 2.1].
+        (e^epsilon + delta)/(1 + e^epsilon), the corner of the region of tests [KOV15, Thm. 2.1].
         >>> explain(epsilon=1).membership.guess
         0.7310585786300049
         """
@@ -189,8 +186,7 @@ class Meaning:
     def group(self, steps: int) -> Statement:
         """What is taught about cases so many steps apart: people whose data go together.
 
-        Privacy: (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) [DR14, Thm. 2.2],
-        [DR14, Sec. 2.3].
+        (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) [DR14, Thm. 2.2], [DR14, Sec. 2.3].
         >>> explain(epsilon=0.5).group(10).epsilon
         Fraction(5, 1)
         """
@@ -200,11 +196,7 @@ class Meaning:
 
     @property
     def membership(self) -> Statement:
-        """Whether a person's data are there; under replace, or somebody else's in their place.
-
-        >>> explain(epsilon=0.1).membership.steps
-        1
-        """
+        """Whether a person's data are there; under replace, or somebody else's in their place."""
         return self.group(1)
 
     @property
@@ -246,8 +238,8 @@ class Meaning:
     def harm(self, *, without: Number, largest: Number) -> float:
         """The most harm expected by taking part, of that expected without and the largest there is.
 
-        Privacy: e^epsilon without + delta largest, and never above the largest: without a delta
-        [DR14, Sec. 2.3.1], with one by docs/proofs/meaning.md.
+        e^epsilon without + delta largest, and never above the largest: without a delta [DR14, Sec.
+        2.3.1], with one by docs/proofs/meaning.md.
         >>> round(explain(epsilon=0, delta=0.1).harm(without=1, largest=20), 9)
         3.0
         """

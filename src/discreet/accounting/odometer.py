@@ -35,7 +35,7 @@ class Odometer:
     def open(cls, *, delta: Number, expected_rho: Number) -> "Odometer":
         """A new odometer whose epsilon is tightest when the total reaches `expected_rho`.
 
-        Privacy: both are fixed before the first release; the bound holds for every total.
+        Both are fixed before the first release; the bound holds for every total.
         >>> float(Odometer.open(delta=1e-6, expected_rho=0.1).slope)
         11.75395
         """

@@ -76,7 +76,7 @@ class Setting:
     def curator(self, questions: int) -> Curated:
         """A curator that answers so many questions with the whole budget.
 
-        Privacy: epsilon in all [DMNS06, Prop. 3.3].
+        Costs epsilon in all [DMNS06, Prop. 3.3].
         >>> Setting(epsilon=2).curator(10).epsilon
         Fraction(2, 1)
         """

@@ -31,8 +31,7 @@ class Curated:
     """A curator whose whole budget is `epsilon`, spent on `questions` answers of equal price.
 
     Questions beyond the budget are refused. Questions that tell everybody apart one by one are
-    asked as one table.
-    Privacy: epsilon in all, for adding or removing one person [DMNS06, Prop. 3.3].
+    asked as one table. Costs epsilon in all, for adding or removing one person [DMNS06, Prop. 3.3].
     >>> Curated(epsilon=1, questions=100).name
     'a curator at epsilon 1'
     """
@@ -57,7 +56,7 @@ class Curated:
     def open(self, people: People) -> Iterator[Desk]:
         """Make the vault; it is gone when the attack is over.
 
-        Privacy: epsilon in all [DMNS06, Prop. 3.3].
+        Costs epsilon in all [DMNS06, Prop. 3.3].
         """
         with vault_of(people, epsilon=self.epsilon) as (_, session):
             yield _Asking(people, session, self.epsilon / self.questions)

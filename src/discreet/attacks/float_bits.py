@@ -41,6 +41,7 @@ def textbook_laplace(exact: Answers, *, scale: float) -> Answers:
 def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool_]:
     """Which of the released floats can come from this exact answer at all.
 
+    Privacy: NONE: floating-point noise gives the exact answer away [Mir12, Sec. 4].
     >>> possible(textbook_laplace(np.zeros(3), scale=1.0), exact=0.0, scale=1.0).tolist()
     [True, True, True]
     """
@@ -60,7 +61,7 @@ def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool
 def float_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
     """Tell counts of 0 from counts of 1 by whether the released float can come from each.
 
-    Privacy: none (made-up people); the bound is that of the noise in real numbers.
+    The bound is that of the noise in real numbers.
     >>> float_bits(epsilon=0.1, answers=400).accuracy > 0.6
     True
     """
@@ -87,7 +88,7 @@ def float_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
 def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
     """The same counts with discrete Laplace noise, as a curator adds it: nothing to see.
 
-    Privacy: epsilon for each answer [DMNS06, Prop. 3.3].
+    Costs epsilon for each answer [DMNS06, Prop. 3.3].
     >>> whole_bits(epsilon=0.1, answers=400).accuracy < 0.7
     True
     """
@@ -111,7 +112,7 @@ def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
 def curator_bits(*, epsilon: Number, answers: int = 1_000) -> Outcome:
     """The same counts asked of a curator: one table with a count of 0 or 1 for each person.
 
-    Privacy: epsilon in all; the counts are about different people [DMNS06, Prop. 3.3].
+    Costs epsilon in all; the counts are about different people [DMNS06, Prop. 3.3].
     >>> curator_bits(epsilon=0.1, answers=400).accuracy < 0.7
     True
     """

@@ -79,9 +79,8 @@ class Questions:
         return np.asarray(self.members.sum(axis=1), dtype=np.int64)
 
     def exact(self, secrets: Secrets) -> NDArray[np.int64]:
-        """The true counts.
+        """The true counts. Exact, of people who do not exist.
 
-        Privacy: NONE: exact, of people who do not exist.
         >>> Questions(np.ones((1, 2), dtype=bool)).exact(np.array([[True], [False]])).tolist()
         [1]
         """
@@ -94,45 +93,24 @@ class Questions:
 
 
 class Desk(Protocol):
-    """An open interface: questions in, answers out, as often as one likes.
-
-    Privacy: what the interface promises, if anything.
-    >>> from discreet.attacks.people import made_up
-    >>> with exact().open(made_up(3)) as desk:
-    ...     desk.counts(Questions(np.ones((1, 3), dtype=bool), (EVERYBODY,))).tolist()
-    [3.0]
-    """
+    """An open interface: questions in, answers out, as often as one likes."""
 
     def counts(self, questions: Questions) -> Answers:
-        """Answer every question; NaN where it is refused.
-
-        Privacy: what the interface promises, if anything.
-        """
+        """Answer every question; NaN where it is refused."""
 
 
 class Interface(Protocol):
-    """A way to answer questions about a table; `epsilon` is what it promises in all, if anything.
-
-    Privacy: as promised; most promise nothing.
-    >>> exact().epsilon is None
-    True
+    """A way to answer questions about a table; `epsilon` is what it promises in all, if
+    anything.
     """
 
     @property
     def name(self) -> str:
-        """What it is called in tables.
-
-        >>> exact().name
-        'exact'
-        """
+        """What it is called in tables."""
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The total loss that it promises, or None.
-
-        >>> rounded().epsilon is None
-        True
-        """
+        """The total loss that it promises, or None."""
 
     def open(self, people: People) -> AbstractContextManager[Desk]:
         """Hand it the people's table."""
@@ -152,7 +130,7 @@ class _Answering:
 class Protection:
     """A rule that changes counts, or the table before it is counted; promises nothing.
 
-    Privacy: NONE, whatever its name suggests.
+    Protects nobody, whatever its name suggests.
     >>> suppressed(below=5).name
     'counts below 5 suppressed'
     """
@@ -163,19 +141,12 @@ class Protection:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Nothing is promised.
-
-        >>> swapped().epsilon is None
-        True
-        """
+        """Nothing is promised."""
         return None
 
     @contextmanager
     def open(self, people: People) -> Iterator[Desk]:
-        """Hand it the people's table.
-
-        Privacy: NONE (it protects nobody).
-        """
+        """Hand it the people's table. Protects nobody."""
         yield _Answering(self.disturb(people.secrets), self.change)
 
 
@@ -185,9 +156,8 @@ def _unchanged(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answer
 
 
 def exact() -> Protection:
-    """Every count as it is.
+    """Every count as it is. Protects nobody.
 
-    Privacy: NONE (it protects nobody).
     >>> exact().change(np.array([7.0]), np.array([9]), 10).tolist()
     [7.0]
     """
@@ -195,9 +165,8 @@ def exact() -> Protection:
 
 
 def rounded(base: int = 5) -> Protection:
-    """Counts rounded to a multiple of a base.
+    """Counts rounded to a multiple of a base. Protects nobody.
 
-    Privacy: NONE (it protects nobody).
     >>> rounded(5).change(np.array([7.0]), np.array([9]), 10).tolist()
     [5.0]
     """
@@ -207,9 +176,8 @@ def rounded(base: int = 5) -> Protection:
 
 
 def suppressed(below: int = 5) -> Protection:
-    """Small counts are not shown.
+    """Small counts are not shown. Protects nobody.
 
-    Privacy: NONE (it protects nobody).
     >>> suppressed(5).change(np.array([7.0, 2.0]), np.array([9, 9]), 10).tolist()
     [7.0, nan]
     """
@@ -222,7 +190,7 @@ def suppressed(below: int = 5) -> Protection:
 def thresholded(least: int = 10) -> Protection:
     """Groups of fewer than so many people are not answered, nor all but so few: as k-anonymity.
 
-    Privacy: NONE (it protects nobody).
+    Protects nobody.
     >>> thresholded(3).change(np.array([1.0, 1.0]), np.array([2, 5]), 10).tolist()
     [nan, 1.0]
     """
@@ -237,7 +205,7 @@ def thresholded(least: int = 10) -> Protection:
 def noisy(scale: Number) -> Protection:
     """Fresh Laplace noise of one scale in every answer, however many are asked.
 
-    Privacy: 1/scale for each answer, and no total.
+    Costs 1/scale for each answer, and no total.
     >>> noisy(2).name
     'noise of scale 2, fresh each time'
     """
@@ -252,9 +220,8 @@ def noisy(scale: Number) -> Protection:
 
 
 def swapped(share: float = 0.1) -> Protection:
-    """Before counting, a share of the people exchange their secrets in pairs.
+    """Before counting, a share of the people exchange their secrets in pairs. Protects nobody.
 
-    Privacy: NONE (it protects nobody).
     >>> swapped(0.1).name
     '10% swapped'
     """
@@ -272,7 +239,7 @@ def swapped(share: float = 0.1) -> Protection:
 def sampled(share: float = 0.1) -> Protection:
     """Counts of a random sample of the rows, scaled up.
 
-    Privacy: NONE: whoever is drawn is published [DMNS06, Ex. 3].
+    Whoever is drawn is published [DMNS06, Ex. 3].
     >>> sampled(0.1).name
     'a sample of 10%'
     """
@@ -290,7 +257,7 @@ def sampled(share: float = 0.1) -> Protection:
 def audited() -> Protection:
     """A count is refused when it would give somebody's secret away: when all have it, or nobody.
 
-    Privacy: NONE: a refusal says what it was to hide [DR14, Sec. 1.1].
+    A refusal says what it was to hide [DR14, Sec. 1.1].
     >>> audited().change(np.array([1.0, 2.0]), np.array([2, 2]), 9).tolist()
     [1.0, nan]
     """

@@ -55,8 +55,8 @@ def _silent(share: float) -> None:
 def law_of_reconstruction(*, people: int = 256, on_progress: Step = _silent) -> tuple[Outcome, ...]:
     """The share of secrets recovered, over noise in units of sqrt(n) and questions in units of n.
 
-    Privacy: none (made-up people); n questions with noise far below sqrt(n) give nearly every
-    secret away, whatever the mechanism [DN03].
+    n questions with noise far below sqrt(n) give nearly every secret away, whatever the mechanism
+    [DN03].
     >>> found = law_of_reconstruction(people=64)
     >>> len(found), found[0].interface
     (30, '0.5 n questions')
@@ -120,10 +120,10 @@ def _width(width: int) -> int:
 def parity_by_reports(*, width: int, people: int, epsilon: Number, trials: int = 100) -> Outcome:
     """Tell a parity sum of 0 from one of n, when each person reports once, before being asked.
 
-    Everyone reports one random parity of their `width` bits by randomized response. Afterwards
-    the question names a parity for each person; only reports that happen to be about it help.
-    Privacy: epsilon for each report, by replacing an answer [War65]; for every non-interactive
-    mechanism the cases differ by O(n^(4/3) epsilon^(2/3) 2^(-d/3)) [DMNS06, Thm. 4.1].
+    Everyone reports one random parity of their `width` bits by randomized response. Afterwards the
+    question names a parity for each person; only reports that happen to be about it help. Costs
+    epsilon for each report, by replacing an answer [War65]; for every non-interactive mechanism the
+    cases differ by O(n^(4/3) epsilon^(2/3) 2^(-d/3)) [DMNS06, Thm. 4.1].
     >>> parity_by_reports(width=1, people=500, epsilon=1, trials=20).accuracy > 0.9
     True
     """
@@ -153,7 +153,7 @@ def _fitting(asked: np.ndarray, case: bool, span: int) -> np.ndarray:
 def parity_by_curator(*, width: int, people: int, epsilon: Number, trials: int = 100) -> Outcome:
     """The same question asked of a curator, who answers it with noise 1/epsilon.
 
-    Privacy: epsilon [DMNS06, Obs. 1].
+    Costs epsilon [DMNS06, Obs. 1].
     >>> parity_by_curator(width=16, people=100, epsilon=1, trials=20).accuracy
     1.0
     """

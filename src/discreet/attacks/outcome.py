@@ -98,11 +98,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """An attack against every interface it was tried on, and a curve where there is one.
-
-    >>> Study(name="n", title="t", words="w", measure="m", outcomes=()).curve
-    ()
-    """
+    """An attack against every interface it was tried on, and a curve where there is one."""
 
     name: str
     title: str
@@ -135,9 +131,9 @@ class Study:
 def value_bound(*, epsilon: Number, relation: Relation = Relation.ADD_REMOVE) -> float:
     """The largest share of fair secret bits that anybody guesses in expectation, rounded up.
 
-    Privacy: the odds of each bit, given everything else, move by e^(2 epsilon) under add/remove,
-    because another value is two steps, and by e^epsilon under replace [DMNS06, Prop. A-5]; so the
-    number of right guesses is at most a binomial's [SNJ23, Sec. 5].
+    The odds of each bit, given everything else, move by e^(2 epsilon) under add/remove, because
+    another value is two steps, and by e^epsilon under replace [DMNS06, Prop. A-5]; so the number of
+    right guesses is at most a binomial's [SNJ23, Sec. 5].
     >>> round(value_bound(epsilon=1), 4)
     0.8808
     >>> round(value_bound(epsilon=1, relation=Relation.REPLACE), 4)
@@ -149,7 +145,7 @@ def value_bound(*, epsilon: Number, relation: Relation = Relation.ADD_REMOVE) ->
 def member_bound(*, epsilon: Number) -> float:
     """The largest share of members and strangers told apart, one half of each, rounded up.
 
-    Privacy: the odds of membership move by e^epsilon under add/remove [DMNS06, Prop. A-5].
+    The odds of membership move by e^epsilon under add/remove [DMNS06, Prop. A-5].
     >>> round(member_bound(epsilon=1), 4)
     0.7311
     """
@@ -159,8 +155,7 @@ def member_bound(*, epsilon: Number) -> float:
 def power_bound(*, epsilon: Number, delta: Number = 0) -> float:
     """The highest power of a test of membership with 5% false alarms, rounded up.
 
-    Privacy: at most e^epsilon/20 + delta [DMNS06, Sec. 2.2], and the tighter form of
-    [KOV15, Thm. 2.1].
+    At most e^epsilon/20 + delta [DMNS06, Sec. 2.2], and the tighter form of [KOV15, Thm. 2.1].
     >>> round(power_bound(epsilon=1), 4)
     0.1359
     """

@@ -32,12 +32,7 @@ svg { max-width: 100%; height: auto; }
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading, paragraphs, a table and drawings.
-
-    Privacy: none: shows what it is given.
-    >>> Section(title="t").drawings
-    ()
-    """
+    """A heading, paragraphs, a table and drawings."""
 
     title: str
     words: Sequence[str] = ()
@@ -53,7 +48,6 @@ class Section:
 def page(title: str, words: Sequence[str], sections: Sequence[Section]) -> str:
     """The page as HTML text.
 
-    Privacy: none: shows what it is given.
     >>> "&lt;b&gt;" in page("<b>", [], [])
     True
     """

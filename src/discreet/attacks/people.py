@@ -173,8 +173,7 @@ def people_like(table: Table, people: int) -> People:
 
     Each has one row. The coarsest column with enough values tells them apart; the secret is a
     boolean column, else whether a category is among the second half of its keys, else whether a
-    number is in the upper half.
-    Privacy: none: reads the schema, no data; nobody here exists.
+    number is in the upper half. Reads the schema, no data; nobody here exists.
     >>> visits = Table("visits", columns=(Column("age", "integer", upper=110),
     ...                                   Column("ill", "boolean")))
     >>> crowd = people_like(visits, 20)

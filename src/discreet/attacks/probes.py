@@ -66,7 +66,7 @@ def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
 def curator_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
     """Ask a curator for more than its budget, each asker with a connection of its own.
 
-    Privacy: the ledger admits what the budget pays for and nothing beyond.
+    The ledger admits what the budget pays for and nothing beyond.
     >>> curator_race(affordable=2, askers=2).right
     0
     """
@@ -132,8 +132,6 @@ def curator_timing(*, probes: int = 120) -> Outcome:
 
     Epsilon promises nothing about time, so there is no bound; the curator reads the whole table
     and draws noise in the same way for both.
-    >>> curator_timing(probes=8).bound is None
-    True
     """
     with _twins() as ask:
         return _timed("a curator", ask, probes)

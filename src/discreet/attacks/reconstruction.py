@@ -20,11 +20,7 @@ _RIDGES = (1e-6, 4.0, 64.0, 1024.0, 16384.0)  # four times the variance of the n
 
 
 class Solver(StrEnum):
-    """How answers are turned into secrets.
-
-    >>> Solver("least squares").name
-    'LEAST_SQUARES'
-    """
+    """How answers are turned into secrets."""
 
     LEAST_SQUARES = "least squares"
     LINEAR_PROGRAM = "linear program"
@@ -123,7 +119,7 @@ def _linear_program(matrix: Answers, answers: Answers) -> Answers:
 def bound_of(interface: Interface, people: People) -> float | None:
     """The most secrets that the interface's promise lets anybody guess, as a share, or None.
 
-    Privacy: see `value_bound` [SNJ23, Sec. 5].
+    See `value_bound` [SNJ23, Sec. 5].
     >>> from discreet.attacks.interfaces import exact
     >>> from discreet.attacks.people import made_up
     >>> bound_of(exact(), made_up(5)) is None

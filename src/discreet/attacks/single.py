@@ -139,8 +139,8 @@ def refusals(people: People, interface: Interface, *, questions: int | None = No
 def lottery(people: People, *, share: float) -> Outcome:
     """Publish each row with a small probability: who is drawn is given away for certain.
 
-    Right guesses count only for those drawn: they are facts, not guesses.
-    Privacy: no finite epsilon, though few are hurt each time [DMNS06, Ex. 3].
+    Right guesses count only for those drawn: they are facts, not guesses. No finite epsilon, though
+    few are hurt each time [DMNS06, Ex. 3].
     >>> from discreet.attacks.people import made_up
     >>> lottery(made_up(50), share=1.0).right
     50
@@ -164,8 +164,8 @@ def certain(people: People, curator: Curated) -> Outcome:
     """Ask a curator what the lottery gives away: whose row is in the table, for certain.
 
     The whole budget goes into a count for each person; accused is whose count is so high that
-    without the row it is seen once in 10^15 times.
-    Privacy: at most e^epsilon times 10^-15 of the people, in expectation [DMNS06, Sec. 2.2].
+    without the row it is seen once in 10^15 times. It tells on at most e^epsilon times 10^-15 of
+    the people, in expectation [DMNS06, Sec. 2.2].
     >>> from discreet.attacks.people import made_up
     >>> certain(made_up(20), Curated(epsilon=1)).right
     0

@@ -19,7 +19,7 @@ ALPHA = 0.05
 def scores(shares: Answers, traits: NDArray[np.bool_], prior: Answers) -> Answers:
     """How much nearer each person's traits are to the published shares than to the population's.
 
-    Privacy: none (made-up people) [DSSUV15].
+    See [DSSUV15].
     >>> scores(np.array([1.0, 0.0]), np.array([[True, False]]), np.array([0.5, 0.5])).tolist()
     [0.5]
     """
@@ -74,7 +74,7 @@ def tracing(interface: Interface, *, candidates: int = 100, traits: int = 300) -
 def tracing_power(interface: Interface, *, candidates: int = 200, traits: int = 300) -> Outcome:
     """The share of members that a test finds which accuses 5% of the strangers.
 
-    Privacy: none (made-up people); the bound is e^epsilon/20 [DMNS06, Sec. 2.2].
+    The bound is e^epsilon/20 [DMNS06, Sec. 2.2].
     >>> from discreet.attacks.interfaces import exact
     >>> tracing_power(exact(), candidates=60, traits=400).baseline
     0.05

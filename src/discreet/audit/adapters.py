@@ -22,10 +22,7 @@ def _library(name: str) -> ModuleType:
 
 
 def from_opendp(measurement: Any) -> Callable[[Any], Any]:
-    """An OpenDP measurement as a function of one exact value; the claim is `measurement.map`'s.
-
-    Privacy: none (made-up inputs); the audit says what it can contradict.
-    """
+    """An OpenDP measurement as a function of one exact value; the claim is `measurement.map`'s."""
     library = _library("opendp.mod")
     if not isinstance(measurement, library.Measurement):
         raise InvalidValue(
@@ -40,9 +37,8 @@ def from_opendp(measurement: Any) -> Callable[[Any], Any]:
 
 
 def from_diffprivlib(mechanism: Any) -> Callable[[Any], Any]:
-    """A diffprivlib mechanism as a function of one exact value; the claim is its epsilon and delta.
-
-    Privacy: none (made-up inputs); the audit says what it can contradict.
+    """A diffprivlib mechanism as a function of one exact value; the claim is its epsilon and
+    delta.
     """
     library = _library("diffprivlib.mechanisms.base")
     if not isinstance(mechanism, library.DPMachine):

@@ -102,10 +102,9 @@ def audit(
     `mechanism(exact)` gives one output, or `mechanism(exact, count)` that many. Half of the
     `samples` outputs of each input choose an event; the other half are counted, with
     Clopper-Pearson bounds that allow for every event counted. Of many pairs the most promising
-    after a first look are audited in full; `vary` proposes pairs near those, `rounds` times.
-    With `processes` above 1 the mechanism must be one that can be pickled.
-    Privacy: a lower bound on epsilon; never evidence that a mechanism is private. Feed it made-up
-    inputs only: verdicts quote them.
+    after a first look are audited in full; `vary` proposes pairs near those, `rounds` times. With
+    `processes` above 1 the mechanism must be one that can be pickled. A lower bound on epsilon;
+    never evidence that a mechanism is private. Feed it made-up inputs only: verdicts quote them.
     >>> from discreet.loss import Pure
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> half_the_noise = DiscreteLaplace(scale=0.5)

@@ -21,10 +21,8 @@ _SMALLEST_DELTA = 1e-4  # events this rare need more samples than an audit draws
 class GaussianClaim:
     """The claim to be no worse than one Gaussian release with this noise.
 
-    Privacy: the trade-off curve of the continuous Gaussian [BW18, Thm. 8], tighter than the zCDP
-    that it implies.
-    >>> GaussianClaim(sigma=2).sensitivity
-    Fraction(1, 1)
+    The trade-off curve of the continuous Gaussian [BW18, Thm. 8], tighter than the zCDP that it
+    implies.
     """
 
     sigma: Fraction

@@ -35,7 +35,7 @@ class ExactLoss:
     def ratio(self) -> Fraction | None:
         """e^epsilon exactly: the largest ratio in either direction; None where it is infinite.
 
-        Privacy: the max divergence of the pair [DR14, Def. 3.6].
+        The max divergence of the pair [DR14, Def. 3.6].
         >>> enumerate_loss({0: 1}, {1: 1}).ratio is None
         True
         """
@@ -48,7 +48,7 @@ class ExactLoss:
     def epsilon(self) -> Fraction:
         """The smallest epsilon of pure privacy for this pair, rounded up in the 18th digit.
 
-        Privacy: the max divergence of the pair [DR14, Def. 3.6].
+        The max divergence of the pair [DR14, Def. 3.6].
         >>> float(enumerate_loss({0: 0.75, 1: 0.25}, {0: 0.25, 1: 0.75}).epsilon)
         1.0986122886681098
         """
@@ -73,7 +73,7 @@ class ExactLoss:
     def delta_at(self, ratio: Number) -> Fraction:
         """The same, exactly, with e^epsilon given instead of epsilon.
 
-        Privacy: the hockey-stick divergence [DKMMN06, Def. 1].
+        The hockey-stick divergence [DKMMN06, Def. 1].
         >>> enumerate_loss({0: 0.75, 1: 0.25}, {0: 0.25, 1: 0.75}).delta_at(2)
         Fraction(1, 4)
         """
@@ -85,8 +85,8 @@ class ExactLoss:
     def violates(self, claim: Claim) -> bool:
         """Whether this pair contradicts a claim, with all roundings in the claim's favour.
 
-        A zCDP or Gaussian claim is tested at points of the curve that it implies.
-        Privacy: the statement fails for this pair [DKMMN06, Def. 1].
+        A zCDP or Gaussian claim is tested at points of the curve that it implies. The statement
+        fails for this pair [DKMMN06, Def. 1].
         >>> from discreet.loss import Pure
         >>> enumerate_loss({0: 0.75, 1: 0.25}, {0: 0.25, 1: 0.75}).violates(Pure(epsilon=1))
         True

@@ -62,7 +62,7 @@ def _whole(value: Number, name: str) -> Any:
 def number_pairs(sensitivity: Number = 1) -> tuple[Pair, ...]:
     """Numbers that far apart: around zero, negative, and large enough to upset floats.
 
-    Privacy: neighbours under the relation that the sensitivity was derived for.
+    They are neighbours under the relation that the sensitivity was derived for.
     >>> [pair.name for pair in number_pairs()][:2]
     ['0 and 1', '-1 and 0']
     """
@@ -74,8 +74,8 @@ def vector_pairs(length: int, step: Number = 1) -> tuple[Pair, ...]:
     """Vectors of which every coordinate moves by at most `step`, in the patterns that break things.
 
     All together, one alone, half up and half down, and a raised coordinate exchanged: inputs for
-    selection and threshold mechanisms. For a claim in L1 sensitivity use your own pairs.
-    Privacy: neighbours when one unit can move every coordinate by `step`.
+    selection and threshold mechanisms. For a claim in L1 sensitivity use your own pairs. They are
+    neighbours when one unit can move every coordinate by `step`.
     >>> [pair.name for pair in vector_pairs(2)][0]
     '(0, 0) and (1, 1)'
     """
@@ -104,8 +104,8 @@ def data_set_pairs(
 ) -> tuple[Pair, ...]:
     """Small data sets, as tuples, that differ in one of the records listed.
 
-    Give the extreme records: the smallest, the largest and the odd ones.
-    Privacy: neighbours under add/remove, or under replace, of one record.
+    Give the extreme records: the smallest, the largest and the odd ones. They are neighbours under
+    add/remove, or under replace, of one record.
     >>> data_set_pairs([0, 9], size=1)[0]
     Pair(left=(0,), right=(0, 0), name='(0,) and (0, 0)')
     """
@@ -131,8 +131,8 @@ def _neighbours(records: tuple[Any, ...], size: int, relation: Relation) -> Iter
 def vary_numbers(pair: Pair) -> tuple[Pair, ...]:
     """The same step from other places: both inputs moved alike, or exchanged in sign.
 
-    Works on numbers and on tuples of numbers; for anything else there is nothing to vary.
-    Privacy: as for the pair, when the relation is about differences only.
+    Works on numbers and on tuples of numbers; for anything else there is nothing to vary. They are
+    neighbours as the pair is, when the relation is about differences only.
     >>> [one.name for one in vary_numbers(Pair(0, 1))][:2]
     ['1 and 2', '-1 and 0']
     """

@@ -24,9 +24,6 @@ Step = Callable[[str, float], None]
 class Rates:
     """How audits of a catalogue are made: false alarms of what is correct and of what is not, and
     the most samples of what is correct, where there is a limit.
-
-    >>> Rates(right=1e-9, wrong=1e-3).most is None
-    True
     """
 
     right: float
@@ -36,7 +33,7 @@ class Rates:
     def examine(self, subject: Subject) -> Examined:
         """Audit one subject at the rate that it is due.
 
-        Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
+        A lower bound on epsilon; never evidence that a mechanism is private.
         >>> from discreet.audit.published import bugs
         >>> Rates(right=1e-9, wrong=1e-3).examine(bugs()[0]).as_expected
         True
@@ -50,7 +47,7 @@ class Rates:
 def examine_each(subjects: Sequence[Subject], rates: Rates, step: Step) -> list[Examined]:
     """Audit one subject after the other in this process.
 
-    Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
+    A lower bound on epsilon; never evidence that a mechanism is private.
     >>> from discreet.audit.published import bugs
     >>> len(examine_each(bugs()[:1], Rates(right=1e-9, wrong=1e-3), lambda name, share: None))
     1
@@ -68,7 +65,7 @@ def examine_all(
     """Audit the whole catalogue, or some parts of it: what was found, in its order, and the
     processor seconds that the other processes took.
 
-    Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
+    A lower bound on epsilon; never evidence that a mechanism is private.
     """
     with ExitStack() as stack:  # nothing is drawn from here, so no vault is made
         subjects = [one for one in everything(stack) if parts is None or one.part in parts]

@@ -45,7 +45,7 @@ def _uniform(count: int) -> NDArray[np.float64]:
 def laplace(scale: Any, factor: int = 1) -> Batched:
     """Additive noise; `factor` stands for records that count more than once.
 
-    Privacy: factor/scale for inputs one apart [DMNS06, Prop. 3.3].
+    Costs factor/scale for inputs one apart [DMNS06, Prop. 3.3].
     >>> len(laplace(1)(0, 3))
     3
     """
@@ -58,9 +58,8 @@ def laplace(scale: Any, factor: int = 1) -> Batched:
 
 
 def gaussian(deviation: Any) -> Batched:
-    """Additive Gaussian noise.
+    """Additive Gaussian noise. 1/(2 deviation^2)-zCDP for inputs one apart [CKS20, Thm. 4].
 
-    Privacy: 1/(2 deviation^2)-zCDP for inputs one apart [CKS20, Thm. 4].
     >>> len(gaussian(1)(0, 3))
     3
     """
@@ -71,7 +70,7 @@ def gaussian(deviation: Any) -> Batched:
 def float_laplace(scale: float) -> Batched:
     """Laplace noise in floats: the right distribution with holes that depend on the data.
 
-    Privacy: NONE [Mir12].
+    Not private [Mir12].
     >>> len(float_laplace(1.0)(0, 3))
     3
     """
@@ -86,7 +85,7 @@ def float_laplace(scale: float) -> Batched:
 def response(truth: float, *, delta: float = 0.0) -> Batched:
     """A bit reported truthfully with this probability; with probability delta as 2 + bit.
 
-    Privacy: ln(truth/(1 - truth)) and delta, by replacing the bit [War65].
+    ln(truth/(1 - truth)) and delta, by replacing the bit [War65].
     >>> sorted(set(response(0.75)(1, 1000).tolist()))
     [0, 1]
     """
@@ -101,7 +100,7 @@ def response(truth: float, *, delta: float = 0.0) -> Batched:
 def lottery(share: float) -> Batched:
     """The row itself with a small probability, else nothing.
 
-    Privacy: delta of the share, and no epsilon [DMNS06, Ex. 3].
+    delta of the share, and no epsilon [DMNS06, Ex. 3].
     >>> set(lottery(1.0)(7, 10).tolist())
     {7}
     """
@@ -131,7 +130,7 @@ def _stopped(above: NDArray[Any], most: int) -> NDArray[Any]:
 def sparse(total: Any, most: int) -> Batched:
     """The sparse vector technique as it should be: half for the threshold, 2c in the queries.
 
-    Privacy: epsilon for queries of sensitivity one [LSL17, Thm. 4].
+    Costs epsilon for queries of sensitivity one [LSL17, Thm. 4].
     >>> sparse(2, 1)((0, 0), 5).shape
     (5, 2)
     """
@@ -142,7 +141,7 @@ def sparse(total: Any, most: int) -> Batched:
 def sparse_without_count(total: Any, most: int) -> Batched:
     """The noise of the queries does not grow with how many may be above.
 
-    Privacy: less than it says [LSL17].
+    Costs more than it says [LSL17].
     >>> sparse_without_count(2, 1)((0, 0), 5).shape
     (5, 2)
     """
@@ -151,9 +150,8 @@ def sparse_without_count(total: Any, most: int) -> Batched:
 
 
 def sparse_without_stop(total: Any) -> Batched:
-    """Calibrated for one query above, and never stops.
+    """Calibrated for one query above, and never stops. Costs more than it says [LSL17].
 
-    Privacy: less than it says [LSL17].
     >>> sparse_without_stop(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -162,9 +160,8 @@ def sparse_without_stop(total: Any) -> Batched:
 
 
 def sparse_without_query_noise(total: Any) -> Batched:
-    """Only the threshold is noisy.
+    """Only the threshold is noisy. Not private for queries that move against each other.
 
-    Privacy: NONE for queries that move against each other.
     >>> sparse_without_query_noise(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -175,7 +172,7 @@ def sparse_without_query_noise(total: Any) -> Batched:
 def sparse_values(total: Any) -> Batched:
     """For counts, stops at the first above, and releases the value that was compared.
 
-    Privacy: less than it says [LSL17].
+    Costs more than it says [LSL17].
     >>> sparse_values(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -191,7 +188,7 @@ def sparse_values(total: Any) -> Batched:
 def sparse_counts(total: Any) -> Batched:
     """The same without the value: right for counts, which one unit moves all the same way.
 
-    Privacy: epsilon for counts under add/remove [LSL17, Thm. 5].
+    Costs epsilon for counts under add/remove [LSL17, Thm. 5].
     >>> sparse_counts(2)((0, 0), 5).shape
     (5, 2)
     """
@@ -202,7 +199,7 @@ def sparse_counts(total: Any) -> Batched:
 def noisy_max(total: Any) -> Batched:
     """The index of the largest noisy count.
 
-    Privacy: epsilon for counts under add/remove [DR14, Claim 3.9].
+    Costs epsilon for counts under add/remove [DR14, Claim 3.9].
     >>> noisy_max(2)((0, 0), 5).shape
     (5,)
     """
@@ -212,7 +209,7 @@ def noisy_max(total: Any) -> Batched:
 def noisy_max_with_value(total: Any) -> Batched:
     """The index and the value itself.
 
-    Privacy: less than it says; [DR14, Ex. 3.4] holds the value to be free.
+    Costs more than it says; [DR14, Ex. 3.4] holds the value to be free.
     >>> noisy_max_with_value(2)((0, 0), 5).shape
     (5, 2)
     """

@@ -19,7 +19,7 @@ _VERDICTS = pytest.StashKey[list[tuple[str, Verdict]]]()
 def assert_private(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """`discreet.audit.assert_private`, with the verdict kept for the summary.
 
-    Privacy: passing is no proof.
+    Passing is no proof.
     """
 
     def checked(mechanism: Callable[..., Any], **named: Any) -> Verdict:

@@ -54,7 +54,7 @@ class Subject:
     ) -> "Subject":
         """The same claim on the same inputs, or on others, of something that is wrong.
 
-        Privacy: NONE: it is there to be caught.
+        It is there to be caught.
         >>> from discreet.loss import Pure
         >>> right = Subject(name="always 7", mechanism=lambda exact: 7, claim=Pure(epsilon=1),
         ...                 pairs=((0, 1),), samples=400)
@@ -114,19 +114,13 @@ class Examined:
 
     @property
     def as_expected(self) -> bool:
-        """Whether a bug was caught, or a correct mechanism left alone.
-
-        >>> from discreet.audit.published import bugs
-        >>> examine(bugs()[0], false_alarm=1e-3).as_expected
-        True
-        """
+        """Whether a bug was caught, or a correct mechanism left alone."""
         return self.verdict.violated == bool(self.subject.bug)
 
 
 def examine(subject: Subject, *, false_alarm: float, progress: Progress | None = None) -> Examined:
-    """Audit one subject.
+    """Audit one subject. A lower bound on epsilon; never evidence that a mechanism is private.
 
-    Privacy: a lower bound on epsilon; never evidence that a mechanism is private.
     >>> from discreet.audit.published import bugs
     >>> examine(bugs()[0], false_alarm=1e-3).verdict.violated
     True

@@ -42,7 +42,7 @@ class Evidence:
     def epsilon(self) -> float:
         """The lower bound on epsilon at the statement's delta, rounded down; at least 0.
 
-        Privacy: P(S) <= e^epsilon Q(S) + delta [DKMMN06, Def. 1], solved for epsilon.
+        P(S) <= e^epsilon Q(S) + delta [DKMMN06, Def. 1], solved for epsilon.
         >>> from discreet.audit.blackbox import audit
         >>> from discreet.loss import Pure
         >>> audit(lambda exact: 7, Pure(epsilon=1), samples=400).evidence[0].epsilon
@@ -57,11 +57,7 @@ class Evidence:
     def violated(self) -> bool:
         """Whether it contradicts the statement, with all roundings in the statement's favour.
 
-        Privacy: P(S) <= e^epsilon Q(S) + delta fails [DKMMN06, Def. 1].
-        >>> from discreet.audit.blackbox import audit
-        >>> from discreet.loss import Pure
-        >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).evidence[0].violated
-        True
+        P(S) <= e^epsilon Q(S) + delta fails [DKMMN06, Def. 1].
         """
         allowed = exp_bounds(self.statement.epsilon)[1] * self.rare_at_most + self.statement.delta
         return self.likely_at_least > allowed
@@ -99,36 +95,20 @@ class Verdict:
 
     @property
     def strongest(self) -> Evidence:
-        """The evidence that exceeds its statement by most, or comes closest to it.
-
-        >>> from discreet.audit.blackbox import audit
-        >>> from discreet.loss import Pure
-        >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).strongest.event
-        'the output is at most 0'
-        """
+        """The evidence that exceeds its statement by most, or comes closest to it."""
         return self.evidence[0]
 
     @property
     def epsilon(self) -> float:
         """The proven lower bound on epsilon, at the delta of the strongest evidence.
 
-        Privacy: holds with probability 1 - `false_alarm` over the audit's draws.
-        >>> from discreet.audit.blackbox import audit
-        >>> from discreet.loss import Pure
-        >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).epsilon > 2
-        True
+        Holds with probability 1 - `false_alarm` over the audit's draws.
         """
         return self.strongest.epsilon
 
     @property
     def violated(self) -> bool:
-        """Whether the claim was contradicted.
-
-        >>> from discreet.audit.blackbox import audit
-        >>> from discreet.loss import Pure
-        >>> audit(lambda exact: exact, Pure(epsilon=1), samples=400).violated
-        True
-        """
+        """Whether the claim was contradicted."""
         return any(one.violated for one in self.evidence)
 
     def __str__(self) -> str:

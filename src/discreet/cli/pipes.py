@@ -14,7 +14,6 @@ __all__ = ["Outlet", "patient_output", "reader_left"]
 class Outlet:
     """A stream that falls silent, instead of failing, when its reader has gone.
 
-    Privacy: none: passes on what it is given.
     >>> import io
     >>> said = io.StringIO()
     >>> Outlet(said).write("seven")
@@ -33,7 +32,6 @@ class Outlet:
     def write(self, text: str) -> int:
         """Write, or drop what nobody reads.
 
-        Privacy: none: passes on what it is given.
         >>> import io
         >>> Outlet(io.StringIO()).write("")
         0
@@ -45,22 +43,12 @@ class Outlet:
             return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write several texts.
-
-        Privacy: none: passes on what it is given.
-        >>> import io
-        >>> Outlet(io.StringIO()).writelines(["a", "b"])
-        """
+        """Write several texts."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        """Bring out what was written.
-
-        Privacy: none: passes on what it is given.
-        >>> import io
-        >>> Outlet(io.StringIO()).flush()
-        """
+        """Bring out what was written."""
         try:
             self._stream.flush()
         except BrokenPipeError:
@@ -85,9 +73,5 @@ def patient_output() -> None:
 
 
 def reader_left() -> bool:
-    """Whether the reader of standard output has gone.
-
-    >>> reader_left()
-    False
-    """
+    """Whether the reader of standard output has gone."""
     return isinstance(sys.stdout, Outlet) and sys.stdout.silent

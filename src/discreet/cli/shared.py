@@ -103,29 +103,14 @@ def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write an HTML page whole or not at all.
-
-    Privacy: none: writes what it is given.
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_page(Path(folder) / "page.html", "<p>")
-    ...     (Path(folder) / "page.html").read_text()
-    '<p>'
-    """
+    """Write an HTML page whole or not at all."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
 
 
 def print_json(values: Any) -> None:
-    """Print one JSON document on standard output.
-
-    Privacy: none: prints what it is given.
-    >>> print_json({"free": True})
-    {
-      "free": true
-    }
-    """
+    """Print one JSON document on standard output."""
     typer.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -246,7 +231,7 @@ def _folder(command: Callable[..., Any], options: dict[str, Any]) -> Path | None
 def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """The command, with refusals said in a line and a status: 1 refused, 2 bad input.
 
-    Privacy: none; messages of this package carry no data, and others are not shown.
+    Messages of this package carry no data, and others are not shown.
     >>> def command() -> None:
     ...     raise InvalidValue("epsilon is -1; it must be above 0.")
     >>> try:
@@ -281,7 +266,7 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 def publishing_session(curator: "Curator", table: str, analyst: str | None) -> "Session":
     """The analyst's session; without one, that of a publisher, who is granted all there is.
 
-    Privacy: none (touches no data); every charge also goes to the population's budget.
+    Every charge also goes to the population's budget.
     """
     from discreet.ledger.account import Holder
     from discreet.schema.table import table_named

@@ -113,18 +113,13 @@ class Client:
         return answer
 
     def answer(self, receipt: str) -> Answer:
-        """An answer that was paid for before, by the id of its receipt.
-
-        Privacy: post-processing.
-        """
+        """An answer that was paid for before, by the id of its receipt."""
         return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
 
     @property
     def transcript(self) -> list[Answer | dict[str, Any]]:
         """Everything this analyst paid for, in order: its answer where one is kept, else its line
         of `history`.
-
-        Privacy: post-processing.
         """
         return [
             self.answer(each["id"]) if each["outcome"] == "answer" else each
@@ -135,7 +130,6 @@ class Client:
         """Every charge to this analyst, whatever it paid for, oldest first; asked for part by part.
 
         What they have `spent` adds up to what the account has.
-        Privacy: public parameters only.
         """
         return self._wire.listed("/history?limit=1000")
 

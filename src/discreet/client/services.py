@@ -17,7 +17,7 @@ __all__ = ["RemoteCounter", "RemoteMonitor", "RemoteSynopsis"]
 class RemoteMonitor:
     """A monitor on a server, which compares a number with its threshold when it is told to.
 
-    Privacy: the run was charged when it began; what it says is post-processing.
+    The run was charged when it began; what it says is post-processing.
     >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
     >>> RemoteMonitor(wire, "fever")
     RemoteMonitor(name='fever')
@@ -31,24 +31,18 @@ class RemoteMonitor:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Settings, alarms so far, how many are left, the last check.
-
-        Privacy: post-processing.
-        """
+        """Settings, alarms so far, how many are left, the last check."""
         return dict(self._wire.call("GET", self._path()))
 
     @property
     def alarms_left(self) -> int:
-        """How many alarms the run has left.
-
-        Privacy: post-processing.
-        """
+        """How many alarms the run has left."""
         return int(self.values["alarms_left"])
 
     def check(self, sql: str | None = None, *, threshold: Number | None = None) -> dict[str, Any]:
         """Compare now; another question or threshold of the same run, where one is given.
 
-        Privacy: paid for by the run; see `discreet.streams.Monitor`.
+        Paid for by the run; see `discreet.streams.Monitor`.
         """
         given = {"sql": sql, "threshold": _number(threshold)}
         body = {name: value for name, value in given.items() if value is not None}
@@ -57,7 +51,7 @@ class RemoteMonitor:
     def renew(self) -> dict[str, Any]:
         """Begin and pay for the next run, once the alarms are used.
 
-        Privacy: the price of a run, charged once more.
+        The price of a run, charged once more.
         """
         return dict(self._wire.call("POST", self._path("/runs")))
 
@@ -69,7 +63,7 @@ class RemoteMonitor:
 class RemoteCounter:
     """A counter on a server, which goes on day by day.
 
-    Privacy: it was charged when it began; its points are what it paid for.
+    It was charged when it began; its points are what it paid for.
     >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
     >>> RemoteCounter(wire, "visits")
     RemoteCounter(name='visits')
@@ -83,24 +77,18 @@ class RemoteCounter:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The question, whom it protects, and the points so far.
-
-        Privacy: post-processing.
-        """
+        """The question, whom it protects, and the points so far."""
         return dict(self._wire.call("GET", f"/counters/{quoted(self.name)}"))
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The points so far.
-
-        Privacy: post-processing.
-        """
+        """The points so far."""
         return list(self.values["points"])
 
     def advance(self, *, upto: date) -> list[dict[str, Any]]:
         """Go on up to a day; the new points.
 
-        Privacy: paid for when it began; see `discreet.streams.Counter`.
+        Paid for when it began; see `discreet.streams.Counter`.
         """
         path = f"/counters/{quoted(self.name)}/points"
         return list(self._wire.call("POST", path, {"upto": upto.isoformat()}))
@@ -110,7 +98,7 @@ class RemoteCounter:
 class RemoteSynopsis:
     """A synopsis on a server, which answers counts about its columns.
 
-    Privacy: the server's charge; see `discreet.streams.Synopsis`.
+    The server's charge; see `discreet.streams.Synopsis`.
     >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
     >>> RemoteSynopsis(wire, "s1")
     RemoteSynopsis(name='s1')
@@ -124,39 +112,27 @@ class RemoteSynopsis:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The table and columns, what was spent, how many rounds are left.
-
-        Privacy: post-processing.
-        """
+        """The table and columns, what was spent, how many rounds are left."""
         return dict(self._wire.call("GET", self._path()))
 
     @property
     def rounds_left(self) -> int:
-        """How many rounds the price still pays for.
-
-        Privacy: post-processing.
-        """
+        """How many rounds the price still pays for."""
         return int(self.values["rounds_left"])
 
     def query(self, sql: str) -> dict[str, Any]:
         """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
 
-        Privacy: paid for by the synopsis.
+        Paid for by the synopsis.
         """
         return dict(self._wire.call("POST", self._path("/answers"), {"sql": sql}))
 
     def finish(self) -> dict[str, Any]:
-        """Spend the rest and end.
-
-        Privacy: within what was charged.
-        """
+        """Spend the rest and end."""
         return dict(self._wire.call("POST", self._path("/end")))
 
     def save(self, path: str | Path) -> None:
-        """Write the public file, which `Synopsis.load` reads without a server.
-
-        Privacy: post-processing.
-        """
+        """Write the public file, which `Synopsis.load` reads without a server."""
         Path(path).write_bytes(self._wire.content(self._path("/file")))
 
     def _path(self, rest: str = "") -> str:

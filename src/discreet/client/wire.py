@@ -30,9 +30,8 @@ _NEXT = re.compile(r'<(/api/v1/[^<>"\s]*)>; rel="next"')
 
 
 class Wire:
-    """The way to one server.
+    """The way to one server. What arrives has been released.
 
-    Privacy: none (touches no data); what arrives has been released.
     >>> Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)
     Wire('http://127.0.0.1:8642')
     """

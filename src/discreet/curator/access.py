@@ -128,7 +128,7 @@ class Access:
     ) -> Charge:
         """Pay ahead, touching no data: a run begins. The state moves on in the same transaction.
 
-        Privacy: charges both budgets before anything that `cost` pays for.
+        Charges both budgets before anything that `cost` pays for.
         """
         versions = self._check_record(plan)
         _check_constants(plan)
@@ -144,9 +144,8 @@ class Access:
         """Charge, run the statement, release. Nothing exact leaves, whatever fails.
 
         A `state` moves on with the charge, before a row is read; without a charge, by itself, also
-        before. `versions` pins the measurement to a state of the data.
-        Privacy: the measurement's cost, for the unit and relation of its table; a failure after the
-        charge keeps it.
+        before. `versions` pins the measurement to a state of the data. The measurement's cost, for
+        the unit and relation of its table; a failure after the charge keeps it.
         """
         plan = measurement.plan
         now = self._check_record(plan)
@@ -170,10 +169,7 @@ class Access:
         return payment.receipt, result
 
     def inspect(self, plan: Plan) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
-        """The exact cells of a plan, free and uncharged: for the custodian, not for release.
-
-        Privacy: NONE.
-        """
+        """The exact cells of a plan, free and uncharged: for the custodian, not for release."""
         engine = self.warehouse.engine(_names(plan))
         return release_rows(
             plan.sql, engine, lambda: None, lambda rows, _: exact_cells(plan, rows)
@@ -409,7 +405,7 @@ def _check_paid(paid: Charge | None, versions: tuple[int, ...]) -> None:
 def visibility(grid: Grid | None, seconds: Fraction) -> dict[str, str]:
     """What a remote charge records of when its outcome can be seen: so long after its time.
 
-    Privacy: none (touches no data): a public fact, recorded before the engine starts.
+    A public fact, recorded before the engine starts.
     >>> visibility(Grid(seconds=0.05), Fraction(1, 4)), visibility(None, Fraction(1, 4))
     ({'answer_seconds': '0.25'}, {})
     """

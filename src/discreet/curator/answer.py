@@ -47,12 +47,7 @@ _MOST_PRINTED = 60  # rows
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Enough to cite an answer: what was asked of whom, under which guarantee, at what cost.
-
-    Privacy: none (touches no data); public facts only.
-    >>> Receipt("7", "now", "ana", "SELECT", "t", "t", "row", "add-remove", "v", "1", {}, ()).id
-    '7'
-    """
+    """Enough to cite an answer: what was asked of whom, under which guarantee, at what cost."""
 
     id: str
     time: str
@@ -69,10 +64,7 @@ class Receipt:
 
 
 class Answer:
-    """The released answer to one question.
-
-    Privacy: post-processing of one charged release.
-    """
+    """The released answer to one question."""
 
     __slots__ = ("_released", "_rows", "_usual", "bought", "free", "plan", "receipt")
 
@@ -118,10 +110,7 @@ class Answer:
         return self.plan.query.columns
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries.
-
-        Privacy: post-processing.
-        """
+        """The rows as dictionaries."""
         columns = self._columns(self._estimates())
         lists = {name: columns[name][self._rows].tolist() for name in self.columns}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
@@ -132,7 +121,6 @@ class Answer:
         The interval of one column in one row; not of all of them at once. For the columns
         `in_ranks` names it is how many rows the rank of the value, or the count of a mode, is off:
         infinitely many where a quantile is chosen from buckets, for which see `buckets`.
-        Privacy: post-processing.
         """
         columns = self._estimates(confidence)
         ranks = self._ranked()
@@ -148,10 +136,7 @@ class Answer:
         ]
 
     def counted(self, wanted: Plan) -> list[tuple[float, float]] | None:
-        """The 95% intervals of a count that this answer was made from, if it is the wanted one.
-
-        Privacy: post-processing.
-        """
+        """The 95% intervals of a count that this answer was made from, if it is the wanted one."""
         mine, other = self.plan, wanted
         same = [
             (
@@ -184,7 +169,6 @@ class Answer:
 
         With this probability some value in the bucket has a rank off by at most `ranks` rows. The
         value of the answer is the bucket's middle, whose own rank can be off by more.
-        Privacy: post-processing.
         """
         found = buckets(self._released, confidence)
         return [{name: each[row] for name, each in found.items()} for row in self._rows]
@@ -219,10 +203,7 @@ class Answer:
         return self.plan.notes
 
     def shown(self) -> tuple[Shown, ...]:
-        """Every column as texts: values, and beside each its interval, rank error or bucket.
-
-        Privacy: post-processing.
-        """
+        """Every column as texts: values, and beside each its interval, rank error or bucket."""
         return shown_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
 
     def errors(self, confidence: Number = _CONFIDENCE) -> dict[str, list[Any]]:
@@ -230,7 +211,6 @@ class Answer:
         `n_high`; of a quantile or a mode `n_off`, the ranks or rows by which it is off at most.
 
         A quantile from buckets has the ends of its bucket, some value of which is so far off.
-        Privacy: post-processing.
         """
         intervals, buckets = self.intervals(confidence), self.buckets(confidence)
         ranks = self._ranked()
@@ -257,8 +237,6 @@ class Answer:
     def to_pandas(self, *, intervals: Number | None = None) -> Any:
         """A pandas data frame; its `attrs` have the notes. `intervals` adds the columns of
         `errors`: at 95% for True, or at the confidence that is given.
-
-        Privacy: post-processing.
         """
         frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
         frame = frame.assign(**self._ends(intervals))
@@ -266,19 +244,15 @@ class Answer:
         return frame
 
     def to_polars(self, *, intervals: Number | None = None) -> Any:
-        """A polars data frame; its attribute `attrs` has the notes, `intervals` as in `to_pandas`.
-
-        Privacy: post-processing.
+        """A polars data frame; its attribute `attrs` has the notes, `intervals` as in
+        `to_pandas`.
         """
         frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
         frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
         return frame
 
     def to_arrow(self, *, intervals: Number | None = None) -> Any:
-        """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`.
-
-        Privacy: post-processing.
-        """
+        """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`."""
         table = _library("pyarrow").table(self._lists() | self._ends(intervals))
         return table.replace_schema_metadata({"notes": json.dumps(self._said())})
 
@@ -305,10 +279,7 @@ class Answer:
         return lists
 
     def chart(self) -> dict[str, Any]:
-        """A Vega-Lite chart: a bar for each row of the first noisy column, with its interval.
-
-        Privacy: post-processing.
-        """
+        """A Vega-Lite chart: a bar for each row of the first noisy column, with its interval."""
         named = self._released.keys()
         keys = [name for name in self.columns if name in named]
         values = [name for name in self.columns if name not in keys]
@@ -349,10 +320,7 @@ class Answer:
         return f"{within}{off} with 95%"
 
     def plot(self, path: str | None = None) -> str:
-        """The chart as SVG text, or written to a .svg or .png file.
-
-        Privacy: post-processing.
-        """
+        """The chart as SVG text, or written to a .svg or .png file."""
         return svg(self.chart(), path)
 
     def _repr_html_(self) -> str:

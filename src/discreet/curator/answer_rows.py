@@ -33,7 +33,6 @@ _LARGEST_PLACES = 6
 class Shown:
     """One column of an answer as texts, a row each; a key has nothing beside its values.
 
-    Privacy: post-processing.
     >>> Shown("n", ("1,204",), ("[1,198, 1,210]",)).noisy
     True
     """
@@ -44,11 +43,7 @@ class Shown:
 
     @property
     def noisy(self) -> bool:
-        """Whether something stands beside the values.
-
-        >>> Shown("region", ("north",)).noisy
-        False
-        """
+        """Whether something stands beside the values."""
         return self.beside is not None
 
 
@@ -58,10 +53,7 @@ def shown_columns(
     intervals: Sequence[Mapping[str, tuple[float, float]]],
     buckets: Sequence[Mapping[str, Bucket]],
 ) -> tuple[Shown, ...]:
-    """The columns of an answer, in order; nothing stands beside an end of an interval.
-
-    Privacy: post-processing.
-    """
+    """The columns of an answer, in order; nothing stands beside an end of an interval."""
     noisy = {output.name: output.expression for output in plan.query.outputs}
     found = []
     for name in plan.query.columns:
@@ -97,7 +89,6 @@ def _beside(
 def plain_table(columns: Sequence[Shown], *, most: int) -> str:
     """The first rows as text in columns: keys to the left, numbers with their intervals.
 
-    Privacy: post-processing.
     >>> region = Shown("region", ("north", "south"))
     >>> print(plain_table([region, Shown("n", ("5", "12"), ("[1, 9]", "[8, 16]"))], most=9))
     region   n  95% interval
@@ -124,7 +115,6 @@ def plain_table(columns: Sequence[Shown], *, most: int) -> str:
 def decimals(intervals: Iterable[tuple[float, float]]) -> int:
     """How many decimals a noisy column can bear: two digits of its smallest half-width.
 
-    Privacy: post-processing.
     >>> decimals([(1230.0, 1239.0), (3.0, 4.0)]), decimals([(0.0, 900.0)])
     (2, 0)
     """
@@ -138,7 +128,6 @@ def decimals(intervals: Iterable[tuple[float, float]]) -> int:
 def number_text(value: object, places: int | None = None) -> str:
     """A value of an answer; `places` are the decimals of a noisy one, None marks a key.
 
-    Privacy: post-processing.
     >>> number_text(1234.5678, 1), number_text(1234, 1), number_text("north"), number_text(2024)
     ('1,234.6', '1,234', 'north', '2024')
     """
@@ -174,7 +163,6 @@ def off_text(rows: float, statistic: Statistic) -> str:
 def bucket_text(bucket: Bucket, places: int) -> str:
     """The bucket that a quantile was chosen with, and how far off the rank of a value in it is.
 
-    Privacy: post-processing.
     >>> bucket_text(Bucket(1000, 1063, 24.2), 0)
     'in [1,000, 1,063]: ± 25 ranks'
     """
@@ -185,7 +173,6 @@ def bucket_text(bucket: Bucket, places: int) -> str:
 def interval_text(interval: tuple[float, float], places: int) -> str:
     """An interval with as many decimals as its value, rounded outwards; whole ends have none.
 
-    Privacy: post-processing.
     >>> interval_text((1230.25, 1239.01), 1), interval_text((3.0, 11.0), 1)
     ('[1,230.2, 1,239.1]', '[3, 11]')
     """

@@ -96,10 +96,7 @@ AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         )
 
     def bounds(self, answer: Answer) -> "Bounds":
-        """What the answer to the question says about the bounds.
-
-        Privacy: post-processing.
-        """
+        """What the answer to the question says about the bounds."""
         _, count = answer.columns
         return Bounds(
             buckets=self,
@@ -116,7 +113,6 @@ class Bounds:
 
     With probability at least `confidence` both bounds come from buckets that hold rows. Rows
     beyond them are few, not none; rows beyond the declared bounds count as the bounds themselves.
-    Privacy: post-processing of one charged histogram [DR14, Prop. 2.1].
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
     >>> visits = Table("visits", columns=(Column("age", "integer", lower=0, upper=1000),))
     >>> noisy = (3, 0, -2, 1, 1, 40, 208, 391, 250, -1, 2, 0)
@@ -138,10 +134,7 @@ class Bounds:
     failure: Fraction = FAILURE
 
     def at(self, *, failure: Number) -> "Bounds":
-        """What the same noisy histogram says at another failure probability, at most 1/2; free.
-
-        Privacy: post-processing.
-        """
+        """What the same noisy histogram says at another failure probability, at most 1/2; free."""
         return replace(self, failure=failure_probability(failure))
 
     @property
@@ -168,10 +161,7 @@ class Bounds:
 
     @property
     def ends(self) -> tuple[Fraction, Fraction] | None:
-        """Both bounds exactly; None if no bucket cleared the threshold.
-
-        Privacy: post-processing.
-        """
+        """Both bounds exactly; None if no bucket cleared the threshold."""
         if self._cleared is None:
             return None
         ranges, step = self.buckets.ranges, self.buckets.column.step
@@ -180,26 +170,17 @@ class Bounds:
 
     @property
     def lower(self) -> int | float | None:
-        """The estimated lower bound; None if no bucket cleared the threshold.
-
-        Privacy: post-processing.
-        """
+        """The estimated lower bound; None if no bucket cleared the threshold."""
         return None if self.ends is None else _plain(self.ends[0])
 
     @property
     def upper(self) -> int | float | None:
-        """The estimated upper bound; None if no bucket cleared the threshold.
-
-        Privacy: post-processing.
-        """
+        """The estimated upper bound; None if no bucket cleared the threshold."""
         return None if self.ends is None else _plain(self.ends[1])
 
     @property
     def share(self) -> float | None:
-        """Which share of the noisy rows lies inside; None if no bucket cleared the threshold.
-
-        Privacy: post-processing.
-        """
+        """Which share of the noisy rows lies inside; None if no bucket cleared the threshold."""
         if self._cleared is None:
             return None
         first, last = self._cleared
@@ -208,10 +189,7 @@ class Bounds:
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """Which of the ends, "lower" and "upper", are the declared bounds, so may hide more.
-
-        Privacy: post-processing.
-        """
+        """Which of the ends, "lower" and "upper", are the declared bounds, so may hide more."""
         if self._cleared is None:
             return ()
         at = zip(("lower", "upper"), self._cleared, (0, len(self.noisy) - 1), strict=True)
@@ -219,10 +197,7 @@ class Bounds:
 
     @property
     def declaration(self) -> str | None:
-        """The bounds as a schema file writes them, exactly.
-
-        Privacy: post-processing.
-        """
+        """The bounds as a schema file writes them, exactly."""
         if self.ends is None:
             return None
         where = f"{self.buckets.table.name}.{self.buckets.column.name}"
@@ -235,10 +210,7 @@ class Bounds:
         return table_notes(self.buckets.table, (self.buckets.column.name,))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values.
-
-        Privacy: post-processing.
-        """
+        """Everything as plain values."""
         return {
             "table": self.buckets.table.name,
             "column": self.buckets.column.name,

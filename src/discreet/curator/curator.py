@@ -34,11 +34,7 @@ _MOST_GROUPS = 10**7
 class Curator:
     """Holds the tables of a vault, grants budgets and opens sessions.
 
-    Privacy: what leaves it goes through `Session`; everything else here is the custodian's.
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Curator.open(folder) as curator:
-    ...     curator.tables
-    {}
+    What leaves it goes through `Session`; everything else here is the custodian's.
     """
 
     __slots__ = ("_grid", "_most_groups", "_vault", "_warehouse")
@@ -114,17 +110,14 @@ class Curator:
 
     @property
     def ledger(self) -> Ledger:
-        """The durable record of every charge.
-
-        Privacy: public parameters only.
-        """
+        """The durable record of every charge."""
         return self._vault.ledger
 
     @property
     def vault(self) -> Vault:
         """The vault itself, for surfaces that keep accounts and give answers again.
 
-        Privacy: none (touches no data); what is in it is for the custodian.
+        What is in it is for the custodian.
         """
         return self._vault
 
@@ -139,8 +132,7 @@ class Curator:
         """Register a table by its schema file; `data` takes a pandas, polars or Arrow table.
 
         `on_report` gets what could not be read of the source, for the custodian alone; `report`
-        gives it again.
-        Privacy: none; opens the population's budget once.
+        gives it again. Opens the population's budget once.
         """
         _check_schema(schema)
         return self._warehouse.add(schema, data=data, on_progress=on_progress, on_report=on_report)
@@ -153,9 +145,8 @@ class Curator:
     ) -> Table:
         """Register a table whose rows stay where they are; every question reads its source.
 
-        `on_report` gets what could not be read of the source, for the custodian alone.
-
-        Privacy: none; opens the population's budget once.
+        `on_report` gets what could not be read of the source, for the custodian alone. Opens the
+        population's budget once.
         """
         _check_schema(schema)
         return self._warehouse.add_in_place(schema, on_report=on_report)
@@ -169,31 +160,29 @@ class Curator:
     ) -> None:
         """Prepare a table again from its changed source; the budget goes on.
 
-        `on_report` gets what could not be read of the source, for the custodian alone.
-
-        Privacy: none; new data is not new budget.
+        `on_report` gets what could not be read of the source, for the custodian alone. New data is
+        not new budget.
         """
         self._warehouse.refresh(self._meant(name), on_progress=on_progress, on_report=on_report)
 
     def report(self, name: str) -> SourceReport | None:
         """What could not be read when this curator last added or refreshed a table.
 
-        None if it did neither.
-        Privacy: NONE: exact, for the custodian alone; kept in memory only.
+        None if it did neither. Exact, for the custodian alone; kept in memory only.
         """
         return self._warehouse.report(self._meant(name))
 
     def inspect(self, name: str) -> dict[str, Any]:
         """What the bounds drop and clamp: exact, for the custodian, not for release.
 
-        Privacy: NONE. Bounds chosen after looking depend on data.
+        Bounds chosen after looking depend on data.
         """
         return self._warehouse.inspect(self._meant(name))
 
     def inspect_cells(self, plan: Plan) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """The exact cells of a plan, uncharged: for the custodian, not for release.
 
-        Privacy: NONE. What is chosen after looking depends on data.
+        What is chosen after looking depends on data.
         """
         return Access(self._vault, self._warehouse, "").inspect(plan)
 
@@ -208,7 +197,7 @@ class Curator:
     def session(self, name: str) -> Session:
         """The conversation of an analyst who has a grant, on the custodian's own machine.
 
-        Privacy: none (touches no data); answers leave when they are ready, see `remote_session`.
+        Answers leave when they are ready, see `remote_session`.
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
@@ -222,7 +211,7 @@ class Curator:
     def remote_session(self, name: str) -> Session:
         """The same for an analyst whom nobody watches: public facts decide when an outcome is seen.
 
-        Privacy: none (touches no data); how long the engine took does not show.
+        How long the engine took does not show.
         """
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
@@ -235,9 +224,8 @@ class Curator:
         )
 
     def visible_after(self, plan: Plan) -> Fraction:
-        """The seconds after its charge at which a plan's outcome in a remote session can be seen.
-
-        Privacy: none (touches no data): from the plan and declared facts.
+        """The seconds after its charge at which a plan's outcome in a remote session can be
+        seen.
         """
         return self._grid.deadline(plan.working_seconds)
 

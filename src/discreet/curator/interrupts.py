@@ -44,7 +44,6 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C came after the charge: what was paid for is finished.
 
     Its message says where that is: stored, and free when asked again, or here as `answer`.
-    Privacy: none (touches no data): an answer is a released one.
     """
 
     answer: Any = None

@@ -75,16 +75,13 @@ class Exact:
     _rows: list[tuple[Any, ...]] = field(repr=False)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows as the engine gave them.
-
-        Privacy: NONE; they must not leave a measurement.
-        """
+        """The rows as the engine gave them. They must not leave a measurement."""
         return self._rows
 
     def measures(self) -> tuple[NDArray[Any], ...]:
         """Each of `plan.measures`, with one value for each of `plan.groups`, empty ones included.
 
-        Privacy: NONE; it must not leave a measurement.
+        It must not leave a measurement.
         """
         assert isinstance(self._plan, Plan)
         return exact_measures(self._plan, self._rows)
@@ -92,8 +89,8 @@ class Exact:
     def cells(self) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
         """Only the groups that have rows: the place of each key in its domain, and the measures.
 
-        For domains too large to list. How many there are depends on data.
-        Privacy: NONE; it must not leave a measurement.
+        For domains too large to list. How many there are depends on data. It must not leave a
+        measurement.
         """
         assert isinstance(self._plan, Plan)
         return exact_cells(self._plan, self._rows)

@@ -46,7 +46,7 @@ def noised(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
 def exact_measures(plan: Plan, rows: list[Row]) -> tuple[NDArray[Any], ...]:
     """The exact measures of a plan, one value for each public group; for a release only.
 
-    Privacy: NONE; what is returned must not leave.
+    What is returned must not leave.
     """
     return tuple(_measures(plan, _sums(plan, rows), plan.groups))
 
@@ -55,8 +55,7 @@ def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[N
     """The places of the groups that have rows, and their exact measures; for a release only.
 
     A place is the index of each key among its public keys. Which groups are there, and in what
-    order, depends on data.
-    Privacy: NONE; what is returned must not leave.
+    order, depends on data. What is returned must not leave.
     """
     found = _sums(plan, rows)
     groups = _named(plan, list(found))

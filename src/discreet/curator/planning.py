@@ -50,7 +50,10 @@ def read_versions(warehouse: Warehouse, plan: Prepared) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes plans for one analyst from the catalogue as it is, and checks plans against it."""
+    """Makes plans for one analyst from the catalogue as it is, and checks plans against it.
+
+    Privacy: reads the schema and the accounts, no row.
+    """
 
     vault: Vault
     warehouse: Warehouse
@@ -63,8 +66,11 @@ class Planner:
         population = find_payer(tables).population
         return self.vault.ledger.payers(population=population, analyst=self.analyst)
 
-    def draft(self, sql: str, delta: Number | None) -> tuple[Draft, Account, type[Price]]:
-        """The question without a price, the account that pays, and the terms it pays in."""
+    def draft(self, sql: str, *, delta: Number | None = None) -> tuple[Draft, Account, type[Price]]:
+        """The question without a price, the account that pays, and the terms it pays in.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         with self.warehouse.glance():
             tables = self.warehouse.tables()
             query = self.warehouse.questions.read(sql, tables, analyst=self.analyst)
@@ -102,7 +108,7 @@ class Planner:
         joined_rows: int | None = None,
     ) -> Plan:
         """The plan at its epsilon or rho, even below the least of new charges: it may be stored."""
-        draft, analyst, kind = self.draft(question.sql, question.delta)
+        draft, analyst, kind = self.draft(question.sql, delta=question.delta)
         options, rho = draft.query.options, question.rho
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
@@ -113,7 +119,7 @@ class Planner:
 
     def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
         """The plan of a statement for a measurement: public groups only, sums and counts only."""
-        draft, _, _ = self.draft(sql, None)
+        draft, _, _ = self.draft(sql)
         prepared = plan(draft if most_groups is None else replace(draft, limit=most_groups))
         shortened = prepared.query.having is not None or prepared.query.limit is not None
         if prepared.selection is not None or prepared.picks or shortened:

@@ -23,7 +23,10 @@ def price_in_text(
     rho: Number | None,
     error: object | None,
 ) -> Number | None:
-    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account."""
+    """The price that a WITH DIFFERENTIAL_PRIVACY clause names, checked against the account.
+
+    Privacy: reads the clause and the account, no row.
+    """
     if options.delta is not None and not analyst.pure and options.delta < analyst.conversion_delta:
         raise UnprovableRequest(
             f"OPTIONS ask for delta={float(options.delta):g}; this account converts at "
@@ -67,7 +70,7 @@ def price_of(
 def delta_of(analyst: Account, population: Account, *, delta: Number | None) -> Fraction | None:
     """What keys that are not public may cost: a tenth of what both accounts keep for such steps.
 
-    Privacy: none (touches no data); None under a pure budget.
+    None under a pure budget.
     """
     if analyst.pure or population.pure:
         if delta is not None:

@@ -10,7 +10,7 @@ from discreet.ledger.requests import Request
 from discreet.query.statement.options import with_limits
 from discreet.rationals import Number, rational
 
-__all__ = ["TERMS", "Question"]
+__all__ = ["Question", "TERMS"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

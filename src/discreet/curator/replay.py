@@ -81,7 +81,7 @@ def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Re
 def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
     """A release as bytes, complete enough to rebuild its answer; of tables, public facts only.
 
-    Privacy: post-processing: noisy integers, and the keys that were released.
+    Noisy integers, and the keys that were released.
     """
     return json.dumps(_listed(released, data_versions)).encode()
 
@@ -89,8 +89,8 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
 def public_facts(answer: Answer) -> dict[str, Any]:
     """What `from_facts` makes an answer of, field by field: released values and public facts.
 
-    Privacy: post-processing. It is made from the answer, not from what is stored: bodies of
-    earlier versions also say where the data lies.
+    It is made from the answer, not from what is stored: bodies of earlier versions also say where
+    the data lies.
     """
     versions = [int(each) for each in answer.receipt.data_version.split(", ")]
     return _listed(answer._released, tuple(versions))
@@ -116,18 +116,12 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
 
 
 def replay(release: Release) -> Answer:
-    """The answer of a stored release, flagged free.
-
-    Privacy: post-processing [DR14, Prop. 2.1].
-    """
+    """The answer of a stored release, flagged free."""
     return from_facts(json.loads(release.body), release.receipt)
 
 
 def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
-    """The answer of what `public_facts` lists, or of a stored body of any version.
-
-    Privacy: post-processing [DR14, Prop. 2.1].
-    """
+    """The answer of what `public_facts` lists, or of a stored body of any version."""
     first, *others = (Table.from_json(schema).public for schema in body["schemas"])
     draft = Draft(
         query=parse(body["question"], {table.name: table for table in (first, *others)}),

@@ -93,10 +93,7 @@ class Session:
 
     @property
     def tables(self) -> Tables:
-        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left.
-
-        Privacy: none (touches no data): public facts and accounts.
-        """
+        """The tables by name: columns, bounds, keys, notes, what may be asked, budget left."""
         return tables_of(self._vault.ledger, self._warehouse.tables().values(), self.name)
 
     def explain(
@@ -114,6 +111,8 @@ class Session:
         """The plan of a question: cost, error, mechanism and SQL. Costs nothing.
 
         Give one price: epsilon, rho, or the error wanted; `Question` says what the terms mean.
+
+        Privacy: reads the schema and the accounts, no row.
         """
         question = Question(
             sql=sql,
@@ -140,7 +139,7 @@ class Session:
         rho, error, count = question.rho, question.error, question.count
         if error is None:
             return self._planner.plan_question(question)
-        draft, analyst, kind = self._planner.draft(question.sql, question.delta)
+        draft, analyst, kind = self._planner.draft(question.sql, delta=question.delta)
         options = draft.query.options
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=error)
         if epsilon is not None or rho is not None:
@@ -291,7 +290,7 @@ class Session:
         buy: Callable[[Plan], Answer],
     ) -> tuple[Answer | None, list[tuple[float, float]]]:
         """A released count of the values behind an average, or one bought now; None if no need."""
-        draft, analyst, kind = self._planner.draft(sql, delta)
+        draft, analyst, kind = self._planner.draft(sql, delta=delta)
         price_in_text(draft.query.options, analyst, epsilon=None, rho=None, error=error)
         counted = count_behind(draft, error)
         if counted is None:
@@ -356,7 +355,7 @@ class Session:
     def run(self, plan: Plan) -> Answer:
         """Run a plan: the stored release if this was asked before, else charge, run, noise.
 
-        Privacy: the plan's cost; a stored release is post-processing.
+        The plan's cost; a stored release is post-processing.
         """
         given: object = plan
         if not isinstance(given, Plan):
@@ -404,6 +403,8 @@ class Session:
     ) -> Plan:
         """The plan of a question that is a part of a larger charge, or picks its quantiles in given
         ways: it has no least price.
+
+        Privacy: reads the schema and the accounts, no row.
         """
         question = Question(sql=sql, epsilon=epsilon, rho=rho, count=count)
         return self._planner.plan_question(question, ways=ways)
@@ -415,14 +416,14 @@ class Session:
 
         Privacy: the rho is rounded down: it converts to at most epsilon [CKS20, Cor. 13].
         """
-        _, analyst, kind = self._planner.draft(plan.question, None)
+        _, analyst, kind = self._planner.draft(plan.question)
         return price_of(analyst, kind, epsilon=epsilon, rho=rho)
 
     def choose_delta(self, plan: Plan, *, delta: Number | None = None) -> Fraction | None:
         """What steps that may fail can cost in delta, by default a tenth of what the accounts keep
         for them; None under a pure budget.
         """
-        return self._planner.draft(plan.question, delta)[0].delta
+        return self._planner.draft(plan.question, delta=delta)[0].delta
 
     def read_versions(self, plan: Prepared) -> tuple[int, ...]:
         """The public data versions of the plan's tables, for services that stay with one."""
@@ -453,7 +454,7 @@ class Session:
     ) -> Charge:
         """Pay ahead, touching no data: a run begins. The state moves on in the same transaction.
 
-        Privacy: charges both budgets before anything that `cost` pays for.
+        Charges both budgets before anything that `cost` pays for.
         """
         self._planner.check(plan, plan.limit)
         return self._access.prepay(plan, cost=cost, label=label, state=state, details=details)
@@ -468,9 +469,8 @@ class Session:
         """Charge, run the statement, release. Nothing exact leaves, whatever fails.
 
         A `state` moves on with the charge, before a row is read; without a charge, by itself, also
-        before. `versions` pins the measurement to a state of the data.
-        Privacy: the measurement's cost, for the unit and relation of its table; a failure after the
-        charge keeps it.
+        before. `versions` pins the measurement to a state of the data. The measurement's cost, for
+        the unit and relation of its table; a failure after the charge keeps it.
         """
         plan = measurement.plan
         self._planner.check(plan, plan.limit if isinstance(plan, Plan) else 0)
@@ -495,7 +495,6 @@ class Session:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
 
         From the record itself: their losses add up to what the analyst has spent.
-        Privacy: public parameters only.
         """
         return self._vault.history.after(after, analyst=self.name, limit=limit)
 
@@ -504,7 +503,6 @@ class Session:
         """Everything this analyst paid for, in order: the answer where one is kept, or the charge.
 
         As long as `history`: a service, a release or a failure is there by its charge.
-        Privacy: post-processing.
         """
         answers = {each.receipt.id: each for each in self._answers()}
         return [answers.get(each.receipt.id, each) for each in self.history()]

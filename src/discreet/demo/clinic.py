@@ -90,14 +90,7 @@ ORDER BY day, patient_id, visit
 
 
 def write_clinic(path: Path, *, patients: Number = PATIENTS, seed: str = "discreet") -> None:
-    """Write the visits of the made-up clinic to a parquet file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_clinic(Path(folder) / "visits.parquet", patients=10)
-    ...     (Path(folder) / "visits.parquet").exists()
-    True
-    """
+    """Write the visits of the made-up clinic to a parquet file."""
     import duckdb
 
     words = {"seed": seed.replace("'", ""), "patients": int(positive(patients, "patients"))}

@@ -91,12 +91,8 @@ _QUESTIONS = (
 def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -> None:
     """Make the clinic and its vault in a folder unless they are there, and ask five questions.
 
-    `program` is how the reader calls the command line.
-    Privacy: three releases about people who do not exist, 1-DP together for adding or removing
-    one of them [DMNS06, Prop. 3.3].
-    >>> import contextlib, io, tempfile
-    >>> with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
-    ...     tour(Path(name), patients=50)
+    `program` is how the reader calls the command line. Three releases about people who do not
+    exist, 1-DP together for adding or removing one of them [DMNS06, Prop. 3.3].
     """
     console = Console(highlight=False, emoji=False)
     folder.mkdir(parents=True, exist_ok=True)

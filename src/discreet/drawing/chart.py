@@ -21,7 +21,6 @@ def printable(text: str) -> str:
     """A text with every character that is not shown written as an escape.
 
     Private keys come from data: a control character in one must not reach a terminal, nor a chart.
-    Privacy: post-processing.
     >>> print(printable("north" + chr(27) + "[2J"))
     north\\x1b[2J
     """
@@ -43,7 +42,6 @@ def bars(
     """Bars with error bars; each row has group, value, low and high.
 
     `beside` says in the title what the error bars or the errors are, `notes` stand below it.
-    Privacy: post-processing.
     >>> row = {"group": "a", "value": 1.0, "low": 0.0, "high": 2.0}
     >>> bars([row], group="g", value="n", notes=["At most 2 rows count."])["title"]["subtitle"]
     ['At most 2 rows count.']
@@ -88,7 +86,6 @@ def bars(
 def svg(chart: dict[str, Any], path: str | None = None) -> str:
     """The chart as SVG text; with a path it is also written there, as .svg or .png.
 
-    Privacy: post-processing.
     >>> svg({}, "chart.gif")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: chart.gif: a chart is written as .svg or .png.

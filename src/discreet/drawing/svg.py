@@ -16,12 +16,7 @@ _MOST_STEPS = 600
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar with its interval.
-
-    Privacy: post-processing.
-    >>> Bar("north", 3.0, 2.0, 4.0).high
-    4.0
-    """
+    """One bar with its interval."""
 
     label: str
     value: float
@@ -60,7 +55,6 @@ def _axis(low: float, high: float, place: float) -> str:
 def bars(title: str, found: Sequence[Bar]) -> Markup:
     """Bars with intervals.
 
-    Privacy: post-processing.
     >>> "<rect" in bars("visits", [Bar("north", 3.0, 2.0, 4.0)])
     True
     """

@@ -94,10 +94,7 @@ class Origin:
             PostgreSQLSource.read(self.source).check()
 
     def types(self) -> dict[str, str]:
-        """Column names and types; a CSV file is read as text, whatever its rows look like.
-
-        Privacy: none: column names and types only.
-        """
+        """Column names and types; a CSV file is read as text, whatever its rows look like."""
         if self.dialect == "postgresql":
             return dict(PostgreSQLSource.read(self.source).describe())
         if self.dialect == "spark":
@@ -108,7 +105,6 @@ class Origin:
     def stamp(self) -> str:
         """What differs after a change; empty where changes cannot be seen from outside.
 
-        Privacy: none: sizes and times of files.
         >>> Origin.of("absent.csv").stamp()
         'gone'
         """
@@ -127,7 +123,7 @@ class Origin:
     def content(self) -> Path | Iterable[bytes]:
         """What the fingerprint of the rows is made from.
 
-        Privacy: an exact function of the data: to be keyed, and kept in the vault.
+        It is an exact function of the data: to be keyed, and kept in the vault.
         >>> Origin.of("visits.csv").content()
         PosixPath('visits.csv')
         """
@@ -168,9 +164,7 @@ class Origin:
     def inside(self) -> tuple[str, str] | None:
         """The table that is read, with its schema, where a file holds several; else None.
 
-        Privacy: none: reads the table names of a DuckDB file.
-        >>> Origin.of("spark:clinic.visits").inside() is None
-        True
+        Reads the table names of a DuckDB file.
         """
         return None if self.file is None else table_of(self.source)
 
@@ -178,8 +172,8 @@ class Origin:
         """By what a copy of the rows is known again, besides `content`.
 
         The end of each Parquet file, the bytes of each text file of some length; for files that
-        DuckDB reads, the values of all of them together.
-        Privacy: exact functions of the data: to be keyed, and kept in the vault.
+        DuckDB reads, the values of all of them together. They are exact functions of the data: to
+        be keyed, and kept in the vault.
         >>> Origin.of("spark:clinic.visits").marks()
         []
         """
@@ -204,9 +198,8 @@ class Origin:
         return view
 
     def engine(self, *, time_limit_seconds: Number, scratch: Path | None = None) -> Engine:
-        """An engine that reads this origin in place, as the view `source`.
+        """An engine that reads this origin in place, as the view `source`. Its rows are exact.
 
-        Privacy: none: its rows are exact.
         >>> Origin.of("spark:clinic.visits").engine(time_limit_seconds=30).dialect
         'spark'
         """

@@ -37,9 +37,7 @@ _CAUSES = {  # words in an engine's own reason, and what they mean
 class Engine(Protocol):
     """Runs one emitted SELECT statement and returns exact integers and NULL, and keys as text.
 
-    Privacy: none: results are exact and live only until noise is added.
-    >>> sorted(name for name in vars(Engine) if not name.startswith("_"))
-    ['close', 'ready', 'rows', 'stop']
+    Results are exact and live only until noise is added.
     """
 
     dialect: str
@@ -47,14 +45,14 @@ class Engine(Protocol):
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
         """All rows of the statement; `Unavailable` with a fixed message if there are none to give.
 
-        Privacy: none: rows are exact.
+        Rows are exact.
         """
 
     def ready(self) -> bool:
         """Start what a statement needs, and wait for it; whether anything had to be started.
 
-        What fails here fails again in `rows`, which says so.
-        Privacy: none: reads no row of a prepared table, and of a source names and types.
+        What fails here fails again in `rows`, which says so. Reads no row of a prepared table, and
+        of a source names and types.
         """
 
     def stop(self) -> None:
@@ -67,8 +65,8 @@ class Engine(Protocol):
 def cause_of(reason: str) -> str:
     """What kind of failure an engine's own reason tells of, without a word of it that may be data.
 
-    Privacy: may depend on data; for the custodian alone. The reason itself may quote rows and
-    is kept nowhere.
+    May depend on data; for the custodian alone. The reason itself may quote rows and is kept
+    nowhere.
     >>> cause_of("OutOfMemoryException: failed to allocate 5 blocks")
     'the engine ran out of memory; raise memory_limit'
     >>> cause_of("ConversionException: Could not convert string 'Ana Lima' to INT32")

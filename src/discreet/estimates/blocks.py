@@ -44,11 +44,10 @@ def sample_and_aggregate(
 
     The function gets the rows of one block, one column for each of `columns`: clamped values as
     declared in the schema, NaN for NULL, in a random order that depends on the block's own rows
-    alone. It must be importable by another process. `blocks`,
-    `lattice` and the limits are public facts and must not be chosen by looking at the data.
-    For the custodian only: a function can be as slow, large or talkative as its author likes, and
-    how long a release takes depends on the data.
-    Privacy: the summary's loss for the table's unit and relation, if the function leaves nothing
+    alone. It must be importable by another process. `blocks`, `lattice` and the limits are public
+    facts and must not be chosen by looking at the data. For the custodian only: a function can be
+    as slow, large or talkative as its author likes, and how long a release takes depends on the
+    data. The summary's loss for the table's unit and relation, if the function leaves nothing
     behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
     """
     known = _table(curator, table, columns)

@@ -97,7 +97,10 @@ def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
 
 
 def values_of(session: Session, table: str, columns: tuple[str, ...], where: str) -> Values:
-    """Plan a count of rows by the values of one or two number columns."""
+    """Plan a count of rows by the values of one or two number columns.
+
+    Privacy: reads the schema, no row.
+    """
     made = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
     plan = _counted(session, table, [key for _, key in made], where)
     axes = tuple(axis for axis, _ in made)
@@ -108,13 +111,19 @@ def values_of(session: Session, table: str, columns: tuple[str, ...], where: str
 
 
 def counts_of(session: Session, table: str, column: str, where: str) -> Values:
-    """Plan a count of rows by the public keys of one column, of whatever kind."""
+    """Plan a count of rows by the public keys of one column, of whatever kind.
+
+    Privacy: reads the schema, no row.
+    """
     plan = _counted(session, table, [sql_name(column_of(session, table, column).name)], where)
     return Values(plan, ())
 
 
 def column_of(session: Session, table: str, name: str) -> Column:
-    """What is publicly known about a column."""
+    """What is publicly known about a column.
+
+    Privacy: reads the schema, no row.
+    """
     known = table_named(session.schemas, table)
     try:
         return known.column(name)

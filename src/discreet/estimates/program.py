@@ -39,9 +39,6 @@ class Estimated(Generic[_Result]):
     What was asked in SQL has the receipt of its answer. `notes` say what is cut and clamped, from
     schema and question alone.
     Privacy: post-processing of one charged release.
-    >>> from discreet.loss import Pure
-    >>> Estimated(value=7, mechanism="a test", cost=Pure(epsilon=1), receipt=None).value
-    7
     """
 
     value: _Result
@@ -63,7 +60,7 @@ class _Terms(TypedDict):
 def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> _Terms:
     """The terms of a release of these values.
 
-    Privacy: none (touches no data); refused under a pure budget.
+    Privacy: refused under a pure budget.
     """
     return {
         "epsilon": epsilon,
@@ -102,7 +99,6 @@ def performed(
 def named(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
     """What was shown in other terms; a refusal stays one.
 
-    Privacy: post-processing.
     >>> named(Shown(3), lambda steps: steps * 10)
     Shown(value=30)
     """
@@ -138,7 +134,7 @@ def proposed(
 def delta_for(session: Session, values: Values, *, delta: Number | None) -> Fraction:
     """What a test may cost in delta; a tenth of what the accounts keep for such steps by default.
 
-    Privacy: none (touches no data); refused under a pure budget.
+    Privacy: refused under a pure budget.
     """
     chosen = session.choose_delta(values.plan, delta=delta)
     if chosen is None:

@@ -25,11 +25,7 @@ _EPSILON_DIGITS = 12
 
 
 class Holder(StrEnum):
-    """Whose budget it is: the people in the data, or the one who asks.
-
-    >>> Holder("population").value
-    'population'
-    """
+    """Whose budget it is: the people in the data, or the one who asks."""
 
     POPULATION = "population"
     ANALYST = "analyst"
@@ -83,12 +79,12 @@ class Remaining:
 class Account:
     """A budget and what was spent of it; a charge makes a new value or is refused.
 
-    A pure account (delta = 0) adds epsilon up. Any other adds rho up, as long as the total
-    converts to at most epsilon at the reserved conversion delta, and the losses' own deltas up to
-    the rest of delta. `limit` is the most epsilon or rho, fixed when the account is opened.
-    Privacy: the sum of pure losses chosen adaptively under a fixed limit is epsilon-DP
-    [RRUV16]; that of rho (and delta) is zCDP, also under a filter [WRRW23],
-    and converts by [CKS20, Cor. 13], under the neighbouring relation of the losses.
+    A pure account (delta = 0) adds epsilon up. Any other adds rho up, as long as the total converts
+    to at most epsilon at the reserved conversion delta, and the losses' own deltas up to the rest
+    of delta. `limit` is the most epsilon or rho, fixed when the account is opened. The sum of pure
+    losses chosen adaptively under a fixed limit is epsilon-DP [RRUV16]; that of rho (and delta) is
+    zCDP, also under a filter [WRRW23], and converts by [CKS20, Cor. 13], under the neighbouring
+    relation of the losses.
     >>> from discreet.loss import Pure
     >>> account = Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.3))
     >>> spent = account.admit(Pure(epsilon=0.1)).admit(Pure(epsilon=0.2))
@@ -144,11 +140,7 @@ class Account:
 
     @property
     def pure(self) -> bool:
-        """Whether the account allows no delta, so that epsilon adds up.
-
-        >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).pure
-        True
-        """
+        """Whether the account allows no delta, so that epsilon adds up."""
         return not self.delta
 
     @property
@@ -180,7 +172,6 @@ class Account:
     def filter(self) -> Filter:
         """The filter that decides, with the totals of this account.
 
-        Privacy: see `Filter`.
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).filter.remaining
         Pure(epsilon=Fraction(1, 1))
         """
@@ -196,7 +187,7 @@ class Account:
     def admit(self, loss: Loss, *, label: str = "This charge") -> "Account":
         """The account after the charge; refused where the totals would pass the budget.
 
-        Privacy: see `Account`; the check is exact, totals are rounded up.
+        The check is exact; totals are rounded up.
         >>> from discreet.loss import Pure
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=2))
         Traceback (most recent call last):

@@ -31,9 +31,9 @@ _Key = tuple[str, bytes]  # a kind, "path" or "content", and a path or a keyed h
 class Identity:
     """What a source is known again by: places and keyed hashes of contents.
 
-    Those in `around` hold other rows as well, as a database file does: they tie the population.
-    All others are of these very rows and tie the unit too.
-    Privacy: hashes depend on data, are keyed and stay out of repr.
+    Those in `around` hold other rows as well, as a database file does: they tie the population. All
+    others are of these very rows and tie the unit too. Hashes depend on data, are keyed and stay
+    out of repr.
     >>> Identity(places=("/data/visits.csv",), contents=(b"secret",))
     Identity(places=('/data/visits.csv',), around=())
     """
@@ -55,8 +55,8 @@ class Registration:
     """One table of the catalogue.
 
     `data_version` is the public counter of refreshes. `fingerprint` (keyed) and `stamp` (what the
-    file system says of the source, to notice a change) are for the vault only, never shown.
-    Privacy: the fingerprint and the stamp depend on data and stay out of repr.
+    file system says of the source, to notice a change) are for the vault only, never shown. The
+    fingerprint and the stamp depend on data and stay out of repr.
     >>> Registration("visits", "{}", "v1", 1, "patients", None, None, b"secret", "", "")
     Registration(name='visits', schema_version='v1', data_version=1, population='patients')
     """
@@ -85,12 +85,7 @@ _COLUMNS = ", ".join(field.name for field in fields(Registration))
 class Catalogue:
     """The tables of a vault.
 
-    Privacy: none (touches no data but to fingerprint it, keyed, inside the vault).
-    >>> from discreet.ledger.vault import Vault
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Vault.open(f"{folder}/vault").catalogue.tables()
-    ()
+    Data is fingerprinted, keyed, inside the vault; nothing else touches it.
     """
 
     __slots__ = ("_store",)
@@ -101,8 +96,8 @@ class Catalogue:
     def fingerprint(self, source: str | Path | Iterable[bytes]) -> bytes:
         """The keyed hash of a file's content, or of chunks of bytes.
 
-        Privacy: HMAC-SHA256 under a key that never leaves the vault; an exact function of data
-        all the same, so it is kept in the vault and never shown.
+        HMAC-SHA256 under a key that never leaves the vault; an exact function of data all the same,
+        so it is kept in the vault and never shown.
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -135,10 +130,9 @@ class Catalogue:
     ) -> Registration:
         """Add a table, or give it another schema, and open its population's account if need be.
 
-        A table of the kind "public" has no account; what protects people stays private. `check`
-        may refuse after a look at what is registered; nothing changes in between.
-        Privacy: none (touches no data); a source, a table, their unit and their population stay
-        together.
+        A table of the kind "public" has no account; what protects people stays private. `check` may
+        refuse after a look at what is registered; nothing changes in between. A source, a table,
+        their unit and their population stay together.
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -191,9 +185,8 @@ write population = "patients". The same people have one budget. Nothing was chan
         source: str | Path | None = None,
         identity: Identity = _NOTHING,
     ) -> Registration:
-        """Note that a table's data has changed; the ledger goes on.
+        """Note that a table's data has changed; the ledger goes on. New data is not new budget.
 
-        Privacy: none (touches no data); new data is not new budget.
         >>> from discreet.ledger.vault import Vault
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -234,14 +227,7 @@ write population = "patients". The same people have one budget. Nothing was chan
             return _required(connection, name)
 
     def tables(self) -> tuple[Registration, ...]:
-        """All tables by name.
-
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(Vault.open(f"{folder}/vault").catalogue.tables())
-        0
-        """
+        """All tables by name."""
         with self._store.reading() as connection:
             return _tables(connection)
 

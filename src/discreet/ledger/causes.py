@@ -19,9 +19,7 @@ _KEPT = 1000  # the newest; a record of the vault's troubles, not of its release
 class Cause:
     """One failed run: whose, paid by which entry (None: by an earlier one), and why it failed.
 
-    Privacy: may depend on data; for the custodian alone.
-    >>> Cause(1, "2025-01-01T00:00:00.000000Z", "ana", 7, "The question", "too slow").entry
-    7
+    May depend on data; for the custodian alone.
     """
 
     number: int
@@ -35,7 +33,7 @@ class Cause:
 class Causes:
     """The failed runs of a vault, as far as they are remembered.
 
-    Privacy: may depend on data; for the custodian alone.
+    May depend on data; for the custodian alone.
     >>> from discreet.ledger.vault import Vault
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
@@ -52,7 +50,7 @@ class Causes:
     def add(self, analyst: str, entry: int | None, label: str, cause: str) -> None:
         """Write down why a run failed; called when its outcome can be seen, not before.
 
-        Privacy: for the custodian alone.
+        For the custodian alone.
         """
         now = datetime.now(UTC).strftime(MOMENT)
 
@@ -68,10 +66,7 @@ class Causes:
         self._store.share(write)
 
     def newest(self, *, limit: int) -> tuple[Cause, ...]:
-        """The last so many failed runs, newest first.
-
-        Privacy: for the custodian alone.
-        """
+        """The last so many failed runs, newest first. For the custodian alone."""
         query = f"SELECT {_COLUMNS} FROM causes ORDER BY number DESC LIMIT ?"
         with self._store.reading() as connection:
             return tuple(Cause(*row) for row in connection.execute(query, (limit,)).fetchall())

@@ -48,11 +48,7 @@ _KINDS: Mapping[type[Loss], str] = {
 
 
 class Act(StrEnum):
-    """What an entry records.
-
-    >>> Act("charge").value
-    'charge'
-    """
+    """What an entry records."""
 
     OPEN = "open"
     AMEND = "amend"
@@ -100,6 +96,7 @@ def describe_loss(loss: Loss) -> str:
 def loss_of(text: str) -> Loss:
     """The loss that `describe_loss` wrote.
 
+    Privacy: the loss that was charged, unchanged.
     >>> loss_of('{"epsilon":"1/10","loss":"pure"}')
     Pure(epsilon=Fraction(1, 10))
     """
@@ -220,6 +217,7 @@ class Entry:
     def loss(self) -> Loss:
         """What a charge cost.
 
+        Privacy: for the population's unit and relation, as it was charged.
         >>> text = describe_loss(Pure(epsilon=1))
         >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).loss
         Pure(epsilon=Fraction(1, 1))
@@ -244,9 +242,8 @@ class Entry:
     def visible_from(self) -> str | None:
         """When the outcome of a remote charge can be seen first; None for every other entry.
 
-        By the clock of the entry: one that was set back makes it later than it was.
-
-        Privacy: none (touches no data): both parts were recorded before the engine started.
+        By the clock of the entry: one that was set back makes it later than it was. Both parts were
+        recorded before the engine started.
         >>> start, memo = "2025-01-01T00:00:59.990000Z", '{"answer_seconds":"0.05"}'
         >>> Entry(2, start, Act.CHARGE, "people", "ana", "{}", memo, FIRST).visible_from
         '2025-01-01T00:01:00.040000Z'
@@ -293,8 +290,6 @@ class Receipt:
     """Proof of a durable charge; `id` begins the hash of its entry, so it anchors the chain.
 
     Privacy: public parameters only.
-    >>> Receipt(1, "f2bc32a6", "", "people", "ana", Pure(epsilon=1), {}).analyst
-    'ana'
     """
 
     sequence: int

@@ -24,6 +24,8 @@ class PriceFloor:
     """A charge takes at least this share of one of its accounts, in that account's own terms.
 
     The share of the smaller account is the larger one, so it is the smaller account that counts.
+
+    Privacy: depends on budgets alone.
     >>> from discreet.ledger.account import Holder
     >>> from discreet.schema.table import Budget
     >>> ana = Account.open(Holder.ANALYST, "ana", Budget(epsilon=2))
@@ -44,6 +46,7 @@ class PriceFloor:
     def least(self, accounts: Iterable[Account], kind: type[Pure] | type[ZCDP]) -> Pure | ZCDP:
         """The least price of this kind that is admitted, rounded up.
 
+        Privacy: depends on budgets alone.
         >>> PriceFloor(share=0).least([], ZCDP)
         ZCDP(rho=Fraction(0, 1), delta=Fraction(0, 1))
         """

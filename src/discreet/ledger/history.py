@@ -47,12 +47,7 @@ def kind_of(label: str) -> str:
 
 
 class Outcome(StrEnum):
-    """What is kept of what came of a charge.
-
-    Privacy: none (touches no data); an outcome is kept when it can be seen, not before.
-    >>> Outcome("answer").value
-    'answer'
-    """
+    """What is kept of what came of a charge. An outcome is kept when it can be seen, not before."""
 
     ANSWER = "answer"
     FAILURE = "failure"
@@ -62,10 +57,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """One charge in an analyst's history: its receipt, and what is kept of what came of it.
-
-    Privacy: public parameters only.
-    """
+    """One charge in an analyst's history: its receipt, and what is kept of what came of it."""
 
     receipt: Receipt
     outcome: Outcome
@@ -83,9 +75,6 @@ class Adopted:
 
     From there on this and the charges after the entry add up to what was spent; charges before it
     are part of it, as far as they are known.
-    Privacy: public parameters only.
-    >>> Adopted(7, Fraction(1, 2), Fraction(0)).spent
-    Fraction(1, 2)
     """
 
     entry: int
@@ -94,15 +83,7 @@ class Adopted:
 
 
 class History:
-    """The charges of a vault's analysts, one analyst at a time.
-
-    Privacy: public parameters only; an analyst's own.
-    >>> from discreet.ledger.vault import Vault
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
-    ...     vault.history.after(0, analyst="ana", limit=10)
-    ()
-    """
+    """The charges of a vault's analysts, one analyst at a time."""
 
     __slots__ = ("_now", "_store")
 
@@ -115,28 +96,19 @@ class History:
     def after(
         self, sequence: int, *, analyst: str, limit: int | None = None
     ) -> tuple[Charged, ...]:
-        """The first so many charges of an analyst after an entry, or all; oldest first.
-
-        Privacy: public parameters only.
-        """
+        """The first so many charges of an analyst after an entry, or all; oldest first."""
         most = _BEYOND if limit is None else limit
         part = "AND e.sequence > ? ORDER BY e.sequence LIMIT ?"
         return self._listed(part, (analyst, sequence, most))
 
     def before(self, sequence: int | None, *, analyst: str, limit: int) -> tuple[Charged, ...]:
-        """The last so many charges of an analyst before an entry, or of all; newest first.
-
-        Privacy: public parameters only.
-        """
+        """The last so many charges of an analyst before an entry, or of all; newest first."""
         first = _BEYOND if sequence is None else sequence
         part = "AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?"
         return self._listed(part, (analyst, first, limit))
 
     def adopted(self, analyst: str) -> Adopted | None:
-        """What the newest adoption of the record took over for an analyst; None without one.
-
-        Privacy: public parameters only.
-        """
+        """What the newest adoption of the record took over for an analyst; None without one."""
         query = (
             "SELECT sequence, time, act, population, analyst, event, memo, previous "
             "FROM entries WHERE act = 'adopt' ORDER BY sequence DESC LIMIT 1"

@@ -47,9 +47,8 @@ class Ledger:
     """Accounts and the append-only record of every charge to them, in a file or on a server.
 
     Several processes and threads may use one. `floor` is the least price of a charge, `quota` the
-    most bytes that may be stored for one analyst.
-    Privacy: a charge is admitted only within both budgets, whatever was asked before
-    (see `Account`); the entry is durable before anything is run.
+    most bytes that may be stored for one analyst. A charge is admitted only within both budgets,
+    whatever was asked before (see `Account`); the entry is durable before anything is run.
     >>> import tempfile
     >>> from discreet.loss import Pure
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +87,7 @@ class Ledger:
     def add_account(self, holder: Holder | str, name: str, budget: Budget) -> None:
         """Open an account; once more with the same budget changes nothing, with another is refused.
 
-        Privacy: none (touches no data); nothing opens a second budget for the same people.
+        Nothing opens a second budget for the same people.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -107,7 +106,7 @@ Nothing was changed.
     ) -> None:
         """Give an account another budget, as a recorded act; what was spent is priced again.
 
-        Privacy: the guarantee from now on is that of the new budget, for all charges so far too.
+        The guarantee from now on is that of the new budget, for all charges so far too.
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
@@ -143,9 +142,9 @@ Nothing was changed.
         """Charge both accounts and record it, or raise and change nothing.
 
         The memo says what was asked, in public terms; its `label` begins a refusal. A request is
-        tied to the charge and is refused if it is tied to one already. A `state` is moved on in
-        the same transaction, or nothing is charged.
-        Privacy: see `Account`; refusals depend on budgets and prices only, never on data.
+        tied to the charge and is refused if it is tied to one already. A `state` is moved on in the
+        same transaction, or nothing is charged. Refusals depend on budgets and prices only, never
+        on data.
         >>> import tempfile
         >>> from discreet.loss import Pure
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -186,26 +185,11 @@ Nothing was run or charged.
         return entry.receipt_for(seal, loss, dict(memo or {}))
 
     def check_quota(self, analyst: str) -> None:
-        """Refuse an analyst for whom as much is stored as an account may fill.
-
-        Privacy: none (touches no data); see `Quota`.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").check_quota("ana")
-        """
+        """Refuse an analyst for whom as much is stored as an account may fill."""
         self.quota.check(analyst, self._store.reading)
 
     def payers(self, *, population: str, analyst: str) -> tuple[Account, Account]:
-        """The two accounts that a charge is taken from.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("population", "patients", Budget(epsilon=1))
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=2))
-        ...     [each.name for each in ledger.payers(population="patients", analyst="ana")]
-        ['patients', 'ana']
-        """
+        """The two accounts that a charge is taken from."""
         with self._store.reading() as connection:
             return (
                 required_account(connection, Holder.POPULATION, population),
@@ -213,63 +197,27 @@ Nothing was run or charged.
             )
 
     def account(self, holder: Holder | str, name: str) -> Account:
-        """An account as it stands now.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     ledger.account("analyst", "ana").spent
-        Fraction(0, 1)
-        """
+        """An account as it stands now."""
         with self._store.reading() as connection:
             return required_account(connection, _holder(holder), name)
 
     def find(self, holder: Holder | str, name: str) -> Account | None:
-        """An account as it stands now, or None if there is none of this name.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").find("analyst", "ana") is None
-        True
-        """
+        """An account as it stands now, or None if there is none of this name."""
         with self._store.reading() as connection:
             return find_account(connection, _holder(holder), name)
 
     def accounts(self) -> tuple[Account, ...]:
-        """All accounts, populations first, by name.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").accounts()
-        ()
-        """
+        """All accounts, populations first, by name."""
         with self._store.reading() as connection:
             return tuple(read_accounts(connection))
 
     def accounts_after(self, holder: Holder | str, name: str, *, limit: int) -> tuple[Account, ...]:
-        """The first so many accounts after one, populations first, by name.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     [each.name for each in ledger.accounts_after("population", "", limit=10)]
-        ['ana']
-        """
+        """The first so many accounts after one, populations first, by name."""
         with self._store.reading() as connection:
             return tuple(accounts_after(connection, _holder(holder), name, limit=limit))
 
     def remaining(self, holder: Holder | str, name: str) -> Remaining:
-        """What an account can still admit, rounded down.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("population", "patients", Budget(epsilon=1, delta=1e-6))
-        ...     ledger.remaining("population", "patients").delta
-        Fraction(1, 2000000)
-        """
+        """What an account can still admit, rounded down."""
         return self.account(holder, name).remaining
 
     def available(self, *, population: str, analyst: str) -> Remaining:
@@ -286,105 +234,47 @@ Nothing was run or charged.
         return jointly(*self.payers(population=population, analyst=analyst))
 
     def entries(self) -> tuple[Entry, ...]:
-        """Everything that was recorded, in order.
-
-        Privacy: public parameters only.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     [(entry.sequence, entry.act.value) for entry in ledger.entries()]
-        [(1, 'open')]
-        """
+        """Everything that was recorded, in order."""
         with self._store.reading() as connection:
             return tuple(read_entries(connection))
 
     def entries_after(self, sequence: int, *, limit: int) -> tuple[Entry, ...]:
-        """The first so many entries after one, oldest first.
-
-        Privacy: public parameters only.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     [entry.analyst for entry in ledger.entries_after(0, limit=10)]
-        ['ana']
-        """
+        """The first so many entries after one, oldest first."""
         with self._store.reading() as connection:
             return tuple(read_entries(connection, after=sequence, limit=limit))
 
     def entries_before(self, sequence: int | None, *, limit: int) -> tuple[Entry, ...]:
-        """The last so many entries before one, or of all, newest first.
-
-        Privacy: public parameters only.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     [entry.sequence for entry in ledger.entries_before(None, limit=10)]
-        [1]
-        """
+        """The last so many entries before one, or of all, newest first."""
         with self._store.reading() as connection:
             return tuple(newest_entries(connection, before=sequence, limit=limit))
 
     def count(self) -> int:
-        """How many entries there are: the number of the newest.
-
-        Privacy: public parameters only.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").count()
-        0
-        """
+        """How many entries there are: the number of the newest."""
         with self._store.reading() as connection:
             row = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
         return int(row[0])
 
     def charges_to(self, account: Account, *, limit: int) -> tuple[Entry, ...]:
-        """The last so many charges to an account, newest first.
-
-        Privacy: public parameters only.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     ledger.charges_to(ledger.account("analyst", "ana"), limit=10)
-        ()
-        """
+        """The last so many charges to an account, newest first."""
         with self._store.reading() as connection:
             return tuple(newest_charges(connection, account, limit=limit))
 
     def verify(self) -> Verification:
-        """Check the chain of hashes and recompute every account's totals from the entries.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").verify().sound
-        True
-        """
+        """Check the chain of hashes and recompute every account's totals from the entries."""
         return self._store.verify()
 
     def check(self) -> None:
         """Refuse to go on with a record that was tampered with; cheap after the first time.
 
-        Privacy: none (touches no data); the refusal is one fixed sentence.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Ledger.open(f"{folder}/vault/vault.db").check()
+        The refusal is one fixed sentence.
         """
         self._store.check()
 
     def adopt(self, memo: Mapping[str, str]) -> None:
         """Go on with the record as it stands, as a recorded act of the custodian.
 
-        Privacy: whatever was charged and is no longer in the record is forgotten: this is a
-        decision, not a repair. Of two totals the larger is kept.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = Ledger.open(f"{folder}/vault/vault.db")
-        ...     ledger.adopt({"why": "restored from the backup of Monday"})
-        ...     ledger.entries()[-1].act.value
-        'adopt'
+        Whatever was charged and is no longer in the record is forgotten: this is a decision, not a
+        repair. Of two totals the larger is kept.
         """
         self._store.adopt(memo)
 

@@ -38,9 +38,9 @@ _ROWS = {
 class Quota:
     """A limit on the bytes that are stored for one analyst.
 
-    It is looked at before a charge: what is under way at that moment may still go over it.
-    Privacy: depends on the analyst's own requests and on what was released to that analyst, and
-    on nothing that is kept secret.
+    It is looked at before a charge: what is under way at that moment may still go over it. Depends
+    on the analyst's own requests and on what was released to that analyst, and on nothing that is
+    kept secret.
     >>> Quota(most=1 << 20).most
     1048576
     """
@@ -66,11 +66,7 @@ class Quota:
     def check(
         self, analyst: str, reading: Callable[[], AbstractContextManager[Connection]]
     ) -> None:
-        """Refuse an analyst for whom too much is stored.
-
-        Privacy: none (touches no data): see the class.
-        >>> NO_QUOTA.check("ana", lambda: None)
-        """
+        """Refuse an analyst for whom too much is stored."""
         if self.most is None:
             return
         used = self.used(analyst, reading)

@@ -29,10 +29,7 @@ FROM releases r JOIN entries e ON e.sequence = r.entry WHERE r.analyst = ?
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A release in a list: its number in the order of all, and the charge that paid for it.
-
-    Privacy: public parameters only.
-    """
+    """A release in a list: its number in the order of all, and the charge that paid for it."""
 
     number: int
     receipt: Receipt
@@ -40,10 +37,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A released answer with the charge that paid for it.
-
-    Privacy: post-processing.
-    """
+    """A released answer with the charge that paid for it."""
 
     key: str
     body: bytes
@@ -51,14 +45,8 @@ class Release:
 
 
 class Releases:
-    """The released answers of a vault.
-
-    Privacy: giving a release again is post-processing [DR14, Prop. 2.1].
-    >>> from discreet.ledger.vault import Vault
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Vault.open(f"{folder}/vault").releases.transcript("ana")
-    ()
+    """The released answers of a vault. Giving a release again is post-processing [DR14, Prop.
+    2.1].
     """
 
     __slots__ = ("_store",)
@@ -67,23 +55,7 @@ class Releases:
         self._store = store
 
     def store(self, key: str, receipt: Receipt, body: bytes) -> Release:
-        """Keep a released answer under the key of its question, for the analyst who paid.
-
-        Privacy: post-processing: the body is noisy already.
-        >>> from discreet.ledger.vault import Vault
-        >>> from discreet.loss import Pure
-        >>> from discreet.schema import Budget
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     vault = Vault.open(f"{folder}/vault")
-        ...     vault.ledger.add_account("population", "patients", Budget(epsilon=1))
-        ...     vault.ledger.add_account("analyst", "ana", Budget(epsilon=1))
-        ...     paid = vault.ledger.charge(
-        ...         population="patients", analyst="ana", loss=Pure(epsilon=1))
-        ...     _ = vault.releases.store("question", paid, b"noisy")
-        ...     vault.releases.find("question", analyst="ana").body
-        b'noisy'
-        """
+        """Keep a released answer under the key of its question, for the analyst who paid."""
         given: object = body
         if not isinstance(given, bytes):
             raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
@@ -93,12 +65,7 @@ class Releases:
     def find(self, key: str, *, analyst: str | None) -> Release | None:
         """The newest release under a key: this analyst's, or anyone's where analyst is None.
 
-        Privacy: post-processing. Anyone's is for populations whose custodian allows sharing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").releases.find("question", analyst=None) is None
-        True
+        Anyone's is for populations whose custodian allows sharing.
         """
         where, values = "r.key = ?", [key]
         if analyst is not None:
@@ -109,30 +76,14 @@ class Releases:
         return None if row is None else _release(row)
 
     def paid_by(self, entry: int) -> Release | None:
-        """The newest release that an entry paid for.
-
-        Privacy: post-processing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").releases.paid_by(3) is None
-        True
-        """
+        """The newest release that an entry paid for."""
         query = f"{_SELECT} WHERE r.entry = ? ORDER BY r.number DESC LIMIT 1"
         with self._store.reading() as connection:
             row = connection.execute(query, (entry,)).fetchone()
         return None if row is None else _release(row)
 
     def cited(self, receipt: str, *, analyst: str) -> Release | None:
-        """The release to an analyst under the id of its receipt.
-
-        Privacy: post-processing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").releases.cited("7f", analyst="ana") is None
-        True
-        """
+        """The release to an analyst under the id of its receipt."""
         if not _ID.fullmatch(receipt):
             return None
         # By the index of the hashes first: a long history makes no question slower.
@@ -148,14 +99,8 @@ class Releases:
         return _release(rows[-1]) if rows else None
 
     def listed_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
-        """The first so many releases to an analyst after one, oldest first, without their bodies.
-
-        Privacy: post-processing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Vault.open(f"{folder}/vault").releases.listed_after(0, analyst="ana", limit=10)
-        ()
+        """The first so many releases to an analyst after one, oldest first, without their
+        bodies.
         """
         return self._listed("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
 
@@ -165,15 +110,7 @@ class Releases:
         return tuple(_listed(row) for row in rows)
 
     def transcript(self, analyst: str) -> tuple[Release, ...]:
-        """Everything that was released to an analyst, in order.
-
-        Privacy: post-processing.
-        >>> from discreet.ledger.vault import Vault
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(Vault.open(f"{folder}/vault").releases.transcript("ana"))
-        0
-        """
+        """Everything that was released to an analyst, in order."""
         query = f"{_SELECT} WHERE r.analyst = ? ORDER BY r.number"
         with self._store.reading() as connection:
             rows = connection.execute(query, (analyst,)).fetchall()
@@ -181,10 +118,7 @@ class Releases:
 
 
 def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
-    """Inside a transaction: keep a release that a charge of this vault paid for.
-
-    Privacy: post-processing: the body is noisy already.
-    """
+    """Inside a transaction: keep a release that a charge of this vault paid for."""
     query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
     found = book.connection.execute(query, (receipt.sequence,)).fetchone()
     if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:

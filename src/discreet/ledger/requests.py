@@ -76,12 +76,7 @@ characters without spaces. Nothing was run or charged.
 class Requests:
     """The requests of a vault.
 
-    Privacy: giving a release or a failure again is post-processing [DR14, Prop. 2.1].
-    >>> from discreet.ledger.vault import Vault
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Vault.open(f"{folder}/vault").requests.find("ana", Request("k", "q")) is None
-    True
+    Giving a release or a failure again is post-processing [DR14, Prop. 2.1].
     """
 
     __slots__ = ("_releases", "_store")
@@ -94,7 +89,7 @@ class Requests:
         """What came of a request: None if it is new, its release, its failure once more, or the
         receipt of a charge of which nothing has come yet.
 
-        Privacy: post-processing; a failure after a charge is an output too.
+        A failure after a charge is an output too.
         """
         self._store.check()
         query = "SELECT question, entry FROM requests WHERE analyst = ? AND key = ?"
@@ -114,9 +109,8 @@ class Requests:
         return self._releases.paid_by(row[1]) or paid.receipt
 
     def pending(self, analyst: str, request: Request) -> float | None:
-        """The seconds that the charge of a request recorded for its outcome, while there is none.
-
-        Privacy: none (touches no data): public facts of the record.
+        """The seconds that the charge of a request recorded for its outcome, while there is
+        none.
         """
         query = (
             "SELECT e.memo FROM requests q JOIN entries e ON e.sequence = q.entry "
@@ -137,8 +131,7 @@ class Requests:
         """Keep the answer of a charge: None if it is kept now, or the answer that was kept first.
 
         Where a failure was kept first, that is raised: of several who work on one charge, one is
-        heard.
-        Privacy: one charge pays for one release, whoever finishes it.
+        heard. One charge pays for one release, whoever finishes it.
         """
 
         def write(book: Book) -> tuple[bool, str | None]:
@@ -156,8 +149,6 @@ class Requests:
     def fail(self, receipt: Receipt, failure: DiscreetError) -> Release | None:
         """Keep what an asker is told instead of an answer, after the charge, if nothing was kept
         before; the answer where one was.
-
-        Privacy: post-processing: the words go out.
         """
         row = (receipt.sequence, _KINDS.get(type(failure), "DiscreetError"), str(failure))
 
@@ -194,7 +185,7 @@ def _released(connection: Connection, entry: int) -> bool:
 def unanswered_text(receipt: Receipt, message: str) -> str:
     """What is said for good of a charge that has no answer.
 
-    Privacy: none (touches no data): what the record says, and the words that went out.
+    What the record says, and the words that went out.
     >>> from discreet.loss import Pure
     >>> unanswered_text(Receipt(7, "", "", "people", "ana", Pure(epsilon=1), {}), "Cut off.")[:54]
     'Cut off. This is final: entry 7 (epsilon 1) stays char'

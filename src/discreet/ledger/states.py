@@ -24,7 +24,7 @@ _BEYOND = (1 << 63) - 1  # later than every state
 class Change:
     """The next state of a service; its first has version 1.
 
-    Privacy: the body may be secret: it is not shown.
+    The body may be secret: it is not shown.
     >>> Change(analyst="ana", name="fever", kind="monitor", version=1, body=b"secret")
     Change(analyst='ana', name='fever', kind='monitor', version=1)
     """
@@ -65,7 +65,7 @@ def service_name(name: str) -> str:
 class State:
     """A service as it stood when this was written; `entry` was the newest of the record then.
 
-    Privacy: the body may be secret: it is not shown.
+    The body may be secret: it is not shown.
     >>> State("ana", "fever", "monitor", 1, 7, b"secret")
     State(analyst='ana', name='fever', kind='monitor', version=1, entry=7)
     """
@@ -94,11 +94,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A service in a list: the number of its first state, its name and its kind.
-
-    >>> Begun(7, "fever", "monitor").name
-    'fever'
-    """
+    """A service in a list: the number of its first state, its name and its kind."""
 
     number: int
     name: str
@@ -106,15 +102,7 @@ class Begun:
 
 
 class States:
-    """The states of a vault's services.
-
-    Privacy: for services only; what they keep may be secret.
-    >>> from discreet.ledger.vault import Vault
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
-    ...     vault.states.newest("fever", analyst="ana") is None
-    True
-    """
+    """The states of a vault's services. For services only; what they keep may be secret."""
 
     __slots__ = ("_store",)
 
@@ -125,8 +113,7 @@ class States:
         """The state that a service is in, or None if there is none of this name.
 
         A state that was written before the custodian adopted the record is refused: what happened
-        since may be forgotten.
-        Privacy: for the service itself; the record is checked first.
+        since may be forgotten. For the service itself; the record is checked first.
         """
         found, adopted = self._found(name, analyst)
         if found is not None and found.entry < adopted:
@@ -140,8 +127,8 @@ class States:
     def standing(self, name: str, *, analyst: str) -> tuple[int, State | None]:
         """The newest version, 0 if there is none, and its state unless an adoption came after it.
 
-        For what can begin anew under its old name, because nothing it said can be replayed.
-        Privacy: for the service itself; the record is checked first.
+        For what can begin anew under its old name, because nothing it said can be replayed. For the
+        service itself; the record is checked first.
         """
         found, adopted = self._found(name, analyst)
         if found is None:

@@ -28,30 +28,18 @@ _VARIABLE = "DISCREET_VAULT"
 
 
 def is_vault(folder: Path) -> bool:
-    """Whether a folder holds a ledger, or says on which server it is.
-
-    >>> is_vault(Path("no such folder"))
-    False
-    """
+    """Whether a folder holds a ledger, or says on which server it is."""
     return (folder / FILE).is_file() or (folder / _ADDRESS).is_file()
 
 
 def seal_beside(folder: Path) -> Path | None:
-    """The folder with the seal of a vault that is, or was, in a folder; None if there is none.
-
-    >>> seal_beside(Path("no such folder")) is None
-    True
-    """
+    """The folder with the seal of a vault that is, or was, in a folder; None if there is none."""
     anchor = Place.of(folder.absolute()).anchor_file
     return anchor.parent if anchor.is_file() else None
 
 
 def vault_around(path: Path) -> Path | None:
-    """The vault that a file or folder is in or is, links followed; None if there is none.
-
-    >>> vault_around(Path("no such folder")) is None
-    True
-    """
+    """The vault that a file or folder is in or is, links followed; None if there is none."""
     real = path.resolve()
     for folder in (real, *real.parents):
         if (folder / FILE).is_file() or _names_server(folder / _ADDRESS):
@@ -94,7 +82,7 @@ def folder_of(place: str | Path, folder: str | Path | None = None) -> Path:
 class Vault:
     """The folder of a curator: ledger, releases, requests, states and catalogue in one file.
 
-    Privacy: none (touches no data); what is in the folder is for the custodian only.
+    What is in the folder is for the custodian only.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
     ...     vault.ledger.verify().sound

@@ -58,7 +58,7 @@ class Broken(Exception):
 def replay(entries: Iterable[Entry], fresh: Account) -> Account:
     """A fresh account after all charges that name its holder; an adoption sets its totals.
 
-    Privacy: each charge is priced and admitted again under the fresh budget (see `Account`).
+    Each charge is priced and admitted again under the fresh budget (see `Account`).
     >>> from discreet.schema import Budget
     >>> replay([], Account.open(Holder.ANALYST, "ana", Budget(epsilon=1))).spent
     Fraction(0, 1)
@@ -111,11 +111,7 @@ class Replay:
         self._spent: dict[_Key, tuple[Fraction, Fraction]] = {}  # since, and not yet in the account
 
     def find(self, holder: Holder, name: str) -> Account | None:
-        """The account as the entries make it.
-
-        >>> Replay().find(Holder.ANALYST, "ana") is None
-        True
-        """
+        """The account as the entries make it."""
         return self._settled((holder, name))
 
     def _settled(self, key: _Key) -> Account | None:
@@ -150,13 +146,7 @@ class Replay:
         return made
 
     def skip(self, sequence: int, time: str, seal: str) -> None:
-        """Pass over an entry that was adopted as it stands.
-
-        >>> made = Replay()
-        >>> made.skip(3, "2025", "ab")
-        >>> made.count
-        3
-        """
+        """Pass over an entry that was adopted as it stands."""
         self.count, self.time, self.seal = sequence, max(time, self.time), seal
 
     def take(self, row: list[Any], written: str, history: Callable[[], Iterable[Any]]) -> None:

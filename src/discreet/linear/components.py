@@ -55,7 +55,6 @@ class Components:
 
     What is added about one component is averaged with weights one over variance, which is least
     squares because components of different cuts are uncorrelated.
-    Privacy: post-processing.
     >>> parts = Components((Hierarchy.flat(2),))
     >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
     >>> parts.table(((0, 1),)).tolist(), parts.variance(((0, 1),))
@@ -68,42 +67,23 @@ class Components:
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
-        """The cuts about whose components something is known.
-
-        >>> Components(()).cuts
-        ()
-        """
+        """The cuts about whose components something is known."""
         return tuple(self._precision)
 
     def precision(self, cut: Cut) -> float:
-        """One over the variance of a component's cells before centring; 0 where nothing is known.
-
-        >>> Components(()).precision(())
-        0.0
+        """One over the variance of a component's cells before centring; 0 where nothing is
+        known.
         """
         return self._precision.get(cut, 0.0)
 
     def add_table(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
-        """Add a table of counts whose cells have independent noise of this variance.
-
-        Privacy: post-processing.
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
-        >>> parts.precision(())
-        0.5
-        """
+        """Add a table of counts whose cells have independent noise of this variance."""
         weights = self._weights(cut, variance)
         for part, value in self._apart(cut, np.asarray(noisy, dtype=np.float64)):
             self._add(part, value, weights[part])
 
     def know_table(self, cut: Cut, *, variance: float) -> None:
-        """Count a table of this variance in, without its values: for what is planned.
-
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.know_table(((0, 1),), variance=1.0)
-        >>> parts.variance(())
-        2.0
-        """
+        """Count a table of this variance in, without its values: for what is planned."""
         for part, precision in self._weights(cut, variance).items():
             self._precision[part] = self.precision(part) + precision
 
@@ -115,7 +95,6 @@ class Components:
     def add_contrast(self, cut: Cut, noisy: Floats, *, variance: float) -> None:
         """Add a noisy contrast as `contrast` makes it; the noise of its cells has this variance.
 
-        Privacy: post-processing.
         >>> parts = Components((Hierarchy.flat(2),))
         >>> parts.add_contrast(((0, 1),), np.array([-2.0, 2.0]), variance=4.0)
         >>> parts.precision(((0, 1),))
@@ -130,25 +109,12 @@ class Components:
         self._add(cut, centred, scale**2 * _inverse(variance))
 
     def know_contrast(self, cut: Cut, *, variance: float) -> None:
-        """Count a contrast of this variance in, without its values: for what is planned.
-
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.know_contrast(((0, 1),), variance=4.0)
-        >>> parts.precision(((0, 1),))
-        1.0
-        """
+        """Count a contrast of this variance in, without its values: for what is planned."""
         precision = scale_of(cut, self.hierarchies) ** 2 * _inverse(variance)
         self._precision[cut] = self.precision(cut) + precision
 
     def fix_total(self, total: float) -> None:
-        """Take this total for certain, whatever tables say.
-
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
-        >>> parts.fix_total(10.0)
-        >>> parts.table(((0, 1),)).tolist()
-        [4.0, 6.0]
-        """
+        """Take this total for certain, whatever tables say."""
         self._values[()], self._precision[()] = np.array(total), 1.0
 
     def _add(self, cut: Cut, value: Floats, precision: float) -> None:
@@ -175,14 +141,7 @@ class Components:
         return parts
 
     def table(self, cut: Cut) -> Floats:
-        """The least-squares estimate of the table of a cut.
-
-        Privacy: post-processing.
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
-        >>> float(parts.table(()))
-        8.0
-        """
+        """The least-squares estimate of the table of a cut."""
         return self._together(cut, ())
 
     def _together(self, rest: Cut, chosen: Cut) -> Floats:
@@ -199,13 +158,7 @@ class Components:
         return value
 
     def variance(self, cut: Cut) -> float:
-        """The variance of every cell of the table of a cut, from those of its components.
-
-        >>> parts = Components((Hierarchy.flat(2),))
-        >>> parts.add_table(((0, 1),), np.array([3.0, 5.0]), variance=1.0)
-        >>> parts.variance(())
-        2.0
-        """
+        """The variance of every cell of the table of a cut, from those of its components."""
         return sum(
             share(part, cut, self.hierarchies) / self._precision[part] for part in below(cut)
         )

@@ -30,7 +30,6 @@ class ConsistentTables:
     """Tables without negative cells that agree with each other up to `gap` in every cell.
 
     `error` bounds the root mean square error of a cell over all measured tables.
-    Privacy: post-processing.
     """
 
     parts: Components
@@ -41,10 +40,7 @@ class ConsistentTables:
     rounds: int
 
     def table(self, cut: Cut) -> Floats:
-        """The table of a cut: one of those that settled, or the sums of one.
-
-        Privacy: post-processing.
-        """
+        """The table of a cut: one of those that settled, or the sums of one."""
         for fine, table in self.tables.items():
             if cut == fine:
                 return table
@@ -71,7 +67,6 @@ def make_consistent(
     The total is the least-squares total. Each projection brings tables nearer to every set of
     tables that is consistent, non-negative and has that total; so the root mean square error is at
     most the one before plus twice that of the total, spread over cells: docs/proofs/releases.md.
-    Privacy: post-processing.
     >>> from discreet.linear.hierarchy import Hierarchy
     >>> parts = Components((Hierarchy.flat(3),))
     >>> parts.add_table(((0, 1),), np.array([3.0, -1.0, 2.0]), variance=1.0)

@@ -47,7 +47,6 @@ def contrasted(table: Array) -> Array:
     """A table of counts by contrasts of every axis; the fast Walsh-Hadamard transform where all
     axes have two values.
 
-    Privacy: none of its own: exact stays exact.
     >>> contrasted(np.array([[3, 1], [0, 2]])).tolist()
     [[6, 0], [2, 4]]
     """
@@ -59,7 +58,6 @@ def contrasted(table: Array) -> Array:
 def restored(coefficients: Array) -> Array:
     """The table that has these contrasts, as floats.
 
-    Privacy: post-processing.
     >>> restored(np.array([[6, 0], [2, 4]])).tolist()
     [[3.0, 1.0], [0.0, 2.0]]
     """

@@ -18,11 +18,7 @@ __all__ = ["Predicate"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predicate:
-    """Which rows are counted: `mask` says so for each combination of the attributes at `axes`.
-
-    >>> Predicate((0,), np.array([False, True])).axes
-    (0,)
-    """
+    """Which rows are counted: `mask` says so for each combination of the attributes at `axes`."""
 
     axes: tuple[int, ...]
     mask: NDArray[np.bool_] = field(repr=False)
@@ -104,7 +100,6 @@ class Predicate:
     def counts(self, places: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows it counts; `places` has a column for every attribute of the domain.
 
-        Privacy: none of its own: exact stays exact.
         >>> Predicate((1,), np.array([False, True])).counts(np.array([[0, 1], [1, 0]])).tolist()
         [True, False]
         """

@@ -30,8 +30,8 @@ _LARGE = 1 << 22  # cells from which a table is made only for questions that are
 class Weights:
     """A distribution over the cells of a domain, up to a factor.
 
-    The array is numpy's, or a torch tensor on the device that is named.
-    Privacy: post-processing; holds nothing that was not released.
+    The array is numpy's, or a torch tensor on the device that is named. Holds nothing that was not
+    released.
     >>> weights = Weights.uniform(Domain.binary(3))
     >>> weights.share(Predicate.where({0: 1, 2: 0}, weights.domain))
     0.25
@@ -78,7 +78,6 @@ class Weights:
     def cells(self) -> NDArray[np.float64]:
         """The share of every cell, one axis for each attribute.
 
-        Privacy: post-processing.
         >>> Weights.uniform(Domain.binary(1)).cells().tolist()
         [0.5, 0.5]
         """
@@ -88,7 +87,6 @@ class Weights:
     def share(self, predicate: Predicate) -> float:
         """The share of the cells that a predicate counts, between 0 and 1.
 
-        Privacy: post-processing.
         >>> weights = Weights.of(Domain.binary(1), np.array([1, 3]))
         >>> weights.share(Predicate.where({0: 1}, weights.domain))
         0.75
@@ -98,7 +96,6 @@ class Weights:
     def shares(self, predicates: Sequence[Predicate]) -> list[float]:
         """The shares of several predicates; a device is waited for once.
 
-        Privacy: post-processing.
         >>> weights = Weights.of(Domain.binary(1), np.array([1, 3]))
         >>> weights.shares([Predicate.where({0: value}, weights.domain) for value in (0, 1)])
         [0.25, 0.75]
@@ -110,7 +107,6 @@ class Weights:
     def table(self, axes: tuple[int, ...]) -> NDArray[np.float64]:
         """The shares of all combinations of some attributes.
 
-        Privacy: post-processing.
         >>> Weights.uniform(Domain.binary(3)).table((0, 2)).tolist()
         [[0.25, 0.25], [0.25, 0.25]]
         """
@@ -119,7 +115,6 @@ class Weights:
     def scale(self, predicate: Predicate, factor: float) -> None:
         """Multiply what a predicate counts by a factor: one pass over that slice, if it is one.
 
-        Privacy: post-processing.
         >>> weights = Weights.uniform(Domain.binary(1))
         >>> weights.scale(Predicate.where({0: 1}, weights.domain), 3)
         >>> weights.cells().tolist()
@@ -149,7 +144,6 @@ class Weights:
         """Scale so that a predicate counts this share: a step as large as the residual.
 
         Of all distributions with that share it is the nearest in relative entropy.
-        Privacy: post-processing.
         >>> weights = Weights.uniform(Domain.binary(2))
         >>> weights.move(Predicate.where({0: 1}, weights.domain), 0.8)
         >>> round(weights.share(Predicate.where({0: 1}, weights.domain)), 9)

@@ -42,8 +42,7 @@ def compare(*, people: int, epsilon: Number) -> Comparison:
     (e^epsilon - 1). Central: that of the discrete Laplace mechanism, without the sqrt(n) and with
     sqrt(2). No local protocol does better than order sqrt(n)/epsilon for small epsilon
     [CSS12], [DJW18].
-    Privacy: none (touches no data); both are epsilon-DP, by replacing one person's answer
-    [War65], [DMNS06, Prop. 3.3].
+    Privacy: both are epsilon-DP, by replacing one person's answer [War65], [DMNS06, Prop. 3.3].
     >>> found = compare(people=1_000_000, epsilon=1)
     >>> round(found.local), round(found.central, 2)
     (960, 1.36)

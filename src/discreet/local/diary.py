@@ -78,19 +78,14 @@ class Diary:
     def losses(self) -> dict[str, Pure]:
         """The loss so far on each question: its epsilon times the answers that were drawn.
 
-        Privacy: none (touches no data); it depends on how often was asked, not on any answer.
-        >>> from discreet.local.randomizers.kary import KaryResponse
-        >>> _, diary = Diary({"a": KaryResponse(epsilon=1), "b": KaryResponse(epsilon=2)}).answer(
-        ...     "b", 1)
-        >>> diary.losses()["a"].epsilon, diary.losses()["b"].epsilon
-        (Fraction(0, 1), Fraction(2, 1))
+        Privacy: it depends on how often was asked, not on any answer.
         """
         return self._times({name: drawn for name, (drawn, _) in self._sent.items()})
 
     def loss(self) -> Pure:
         """The sum over all questions.
 
-        Privacy: none (touches no data); losses add [DR14, Thm. 3.14].
+        Privacy: losses add [DR14, Thm. 3.14].
         >>> Diary({}).loss()
         Pure(epsilon=Fraction(0, 1))
         """
@@ -100,6 +95,8 @@ class Diary:
         """The most it can come to if each question is answered at most so many times.
 
         Known before anyone answers.
+
+        Privacy: losses add [DR14, Thm. 3.14]; the answers themselves play no part.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Diary({"smokes": KaryResponse(epsilon=0.5)}).limit({"smokes": 2})
         Pure(epsilon=Fraction(1, 1))

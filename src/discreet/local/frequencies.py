@@ -26,7 +26,6 @@ __all__ = [
 class Frequencies:
     """Unbiased numbers of holders of each category among those who reported, with errors.
 
-    Privacy: post-processing.
     >>> from discreet.local.randomizers.kary import KaryResponse
     >>> found = frequencies(Tally.of(KaryResponse(epsilon=1), [0, 1, 1, 1]))
     >>> [round(count, 3) for count in found.counts]
@@ -43,7 +42,6 @@ class Frequencies:
         The reports' supports are independent coins, so their sum obeys the relative-entropy bound
         [Hoe63, Thm. 1], which is inverted; no normal approximation. For all k together, ask for
         confidence 1 - (1 - confidence)/k.
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> found = frequencies(Tally(KaryResponse(epsilon=1), 1000, (400, 600)))
         >>> [(round(low), round(high)) for low, high in found.intervals()]
@@ -59,7 +57,6 @@ class Frequencies:
         """The nearest counts that are not negative and add up to the number of reports.
 
         Biased, usually closer; the Euclidean projection onto the simplex [DSSC08, Fig. 1].
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> frequencies(Tally(KaryResponse(epsilon=1), 4, (1, 3))).projected()
         (0.0, 4.0)
@@ -71,7 +68,7 @@ def frequencies(tally: Tally) -> Frequencies:
     """Estimates from a tally of reports on categories.
 
     The standard errors put the estimated share, held between 0 and 1, into `count_variance`.
-    Privacy: post-processing; unbiased by [WBLJ17, Thm. 1].
+    Unbiased by [WBLJ17, Thm. 1].
     >>> from discreet.local.randomizers.unary import UnaryEncoding
     >>> question = UnaryEncoding(epsilon=1, categories=3)
     >>> found = frequencies(Tally(question, 1000, (400, 300, 269)))
@@ -94,7 +91,7 @@ def count_interval(
 ) -> tuple[float, float]:
     """An interval for the holders of a category that `supports` of the reports support.
 
-    Privacy: post-processing; by the relative-entropy bound [Hoe63, Thm. 1].
+    By the relative-entropy bound [Hoe63, Thm. 1].
     >>> from discreet.local.randomizers.kary import KaryResponse
     >>> [round(end) for end in count_interval(KaryResponse(epsilon=1), 600, 1000)]
     [624, 806]
@@ -113,7 +110,7 @@ def count_interval(
 def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> float:
     """The variance of an estimated count, per report, when this share holds the category.
 
-    Privacy: none (touches no data); (f p(1-p) + (1-f) q(1-q))/(p-q)^2 [WBLJ17, Thm. 2].
+    (f p(1-p) + (1-f) q(1-q))/(p-q)^2 [WBLJ17, Thm. 2].
     >>> from discreet.local.randomizers.unary import UnaryEncoding
     >>> round(count_variance(UnaryEncoding(epsilon=1, categories=3)), 4)  # 4e/(e-1)^2
     3.6827
@@ -127,8 +124,7 @@ def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> floa
 def mean_variance(randomizer: CategoryRandomizer) -> float:
     """The variance of an estimated count, per report, averaged over the categories.
 
-    It is the same whatever the true shares are, since they add up to 1.
-    Privacy: none (touches no data); from [WBLJ17, Thm. 2].
+    It is the same whatever the true shares are, since they add up to 1. From [WBLJ17, Thm. 2].
     >>> from discreet.local.randomizers.kary import KaryResponse
     >>> round(mean_variance(KaryResponse(epsilon=1)), 4)  # e/(e-1)^2
     0.9207

@@ -21,12 +21,7 @@ Numbers = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Unbiased numbers of people for each pair of categories, with standard errors.
-
-    Privacy: post-processing.
-    >>> Table(reports=4, counts=((3.0, 1.0), (0.5, -0.5)), standard_errors=((1, 1), (1, 1))).reports
-    4
-    """
+    """Unbiased numbers of people for each pair of categories, with standard errors."""
 
     reports: int
     counts: Numbers
@@ -35,7 +30,6 @@ class Table:
     def projected(self) -> Numbers:
         """The nearest table that has no negative number and adds up to the number of people.
 
-        Privacy: post-processing.
         >>> errors = ((1.0, 1.0), (1.0, 1.0))
         >>> Table(reports=4, counts=((3.0, 1.0), (0.75, -0.5)), standard_errors=errors).projected()
         ((2.75, 0.75), (0.5, 0.0))
@@ -48,7 +42,7 @@ class Table:
 class JointTally:
     """How often pairs of reports support each pair of categories; tallies of two questions add.
 
-    Privacy: post-processing; both reports were paid for, so the person's cost is the sum.
+    Both reports were paid for, so the person's cost is the sum.
     >>> from discreet.local.randomizers.kary import KaryResponse
     >>> question = KaryResponse(epsilon=1)
     >>> JointTally.of(question, [0, 1], question, [0, 0]).both
@@ -72,7 +66,6 @@ class JointTally:
     ) -> "JointTally":
         """The tally of pairs: the n-th reports of both piles come from the same person.
 
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> question = KaryResponse(epsilon=1)
         >>> JointTally.of(question, [0, 1], question, [0, 0]).of_first
@@ -117,7 +110,6 @@ class JointTally:
         A person's two reports are independent given the answers, so the product of the two
         unbiased indicators is an unbiased indicator of the pair. Errors are those of the reports
         seen.
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> question = KaryResponse(epsilon=1)
         >>> tally = JointTally.of(question, [0, 1, 1], question, [0, 1, 1])

@@ -19,7 +19,6 @@ class Mean:
     """The estimated mean of those who reported, and its standard error.
 
     Unbiased for the answers clamped to the range and rounded to the lattice.
-    Privacy: post-processing.
     >>> from discreet.local.randomizers.one_bit import OneBit
     >>> question = OneBit(epsilon=1, lower=0, upper=10, step=1)
     >>> round(mean(Tally(question, 1000, (400, 600))).value, 3)
@@ -37,7 +36,6 @@ class Mean:
         and of bounded range and variance [Hoe63, Thm. 3] in the form of Bernstein, with the
         variance of the answer that makes it largest. Both widths are known beforehand. Half a
         step is added for the rounding of answers within the range; no normal approximation.
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.one_bit import OneBit
         >>> question = OneBit(epsilon=1, lower=0, upper=10, step=0.01)
         >>> [round(end, 2) for end in mean(Tally(question, 1000, (400, 600))).interval()]
@@ -61,7 +59,7 @@ class Mean:
 def mean(tally: Tally) -> Mean:
     """The mean from a tally of reports on numbers; the error is that of the reports seen.
 
-    Privacy: post-processing; unbiased by [WXYZ19, Sec. III].
+    Unbiased by [WXYZ19, Sec. III].
     >>> from discreet.local.randomizers.piecewise import Piecewise
     >>> question = Piecewise(epsilon=2, lower=-1, upper=1, step=1)
     >>> found = mean(Tally(question, 100, (30, 30, 40)))

@@ -32,6 +32,8 @@ def parity_information(*, width: int, epsilon: Number) -> Fraction:
     The chi-square divergence of a report on answers with that parity from one on uniform answers,
     averaged over the 2^width - 1 parities, is at most sinh(epsilon/2)^2/(2^width - 1), rounded up
     here; docs/proofs/local_parities.md has the proof, by Parseval. It sharpens [DMNS06, Lemma 4.3].
+
+    Privacy: holds for every epsilon-DP report, by replacing the answer.
     >>> round(float(parity_information(width=1, epsilon=1)), 4)
     0.2715
     """
@@ -65,7 +67,7 @@ def parity_by_survey(
 
     Everybody reports one random parity of their own bits by randomized response; then a parity is
     drawn and asked for, and the reports that happen to be about it vote.
-    Privacy: none (made-up people); each report is epsilon-DP [War65].
+    Privacy: each report is epsilon-DP [War65].
     >>> parity_by_survey(width=1, people=400, epsilon=2, trials=20) > 15
     True
     """
@@ -90,7 +92,7 @@ def parity_by_curator(
 ) -> int:
     """How often a curator who hears the question tells the same parity, with noise 1/epsilon.
 
-    Privacy: none (made-up people); each answer is epsilon-DP [DMNS06, Prop. 3.3].
+    Privacy: each answer is epsilon-DP [DMNS06, Prop. 3.3].
     >>> parity_by_curator(width=20, people=100, epsilon=1, trials=20)
     20
     """

@@ -25,12 +25,7 @@ __all__ = ["HeavyHitter", "PrefixExtension"]
 
 @dataclass(frozen=True, slots=True)
 class HeavyHitter:
-    """A frequent answer, its estimated share of all people and the standard error.
-
-    Privacy: post-processing.
-    >>> HeavyHitter(value=7, share=0.2, standard_error=0.01).value
-    7
-    """
+    """A frequent answer, its estimated share of all people and the standard error."""
 
     value: int
     share: float
@@ -60,11 +55,7 @@ class PrefixExtension:
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon of one report.
-
-        >>> PrefixExtension(epsilon=1, width=32).epsilon
-        Fraction(1, 1)
-        """
+        """The epsilon of one report."""
         return self.hashing.epsilon
 
     def loss(self) -> Pure:
@@ -95,7 +86,6 @@ class PrefixExtension:
 
         Shares come from the people who reported on whole answers, a random sample; the error
         covers both the sampling and the noise, and not that the best of many were picked.
-        Privacy: post-processing.
         >>> question = PrefixExtension(epsilon=5, width=16, first=8, step=8)
         >>> reports = question.release([40_000] * 1000)
         >>> question.find(reports, keep=1)[0].value

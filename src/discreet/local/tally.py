@@ -17,7 +17,6 @@ _MOST_CELLS = 1 << 24
 class Tally:
     """How many reports came in, and the counts of their cells; tallies of one question add.
 
-    Privacy: post-processing.
     >>> from discreet.local.randomizers.kary import KaryResponse
     >>> question = KaryResponse(epsilon=1)
     >>> Tally.of(question, [0, 1]) + Tally.of(question, [1]) == Tally.of(question, [1, 1, 0])
@@ -40,7 +39,6 @@ class Tally:
     def of(cls, randomizer: Randomizer, reports: Any) -> "Tally":
         """The tally of a pile of reports; one malformed report refuses the pile.
 
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.of(KaryResponse(epsilon=1), [0, 1, 1]).counts
         (1, 2)
@@ -51,19 +49,13 @@ class Tally:
 
     @classmethod
     def empty(cls, randomizer: Randomizer) -> "Tally":
-        """The tally of no report.
-
-        >>> from discreet.local.randomizers.kary import KaryResponse
-        >>> Tally.empty(KaryResponse(epsilon=1)).reports
-        0
-        """
+        """The tally of no report."""
         _check_cells(randomizer)
         return cls(randomizer, 0, (0,) * randomizer.cells)
 
     def add(self, reports: Any) -> "Tally":
         """The tally with these reports as well.
 
-        Privacy: post-processing.
         >>> from discreet.local.randomizers.kary import KaryResponse
         >>> Tally.empty(KaryResponse(epsilon=1)).add([0, 1, 1]).reports
         3

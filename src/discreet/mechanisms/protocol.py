@@ -13,18 +13,12 @@ class Mechanism(Protocol):
     """A randomised function with a price: what it costs, what it releases, how far off it is.
 
     Privacy: `loss` states the guarantee and its theorem; nothing else here touches data.
-    >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-    >>> mechanism: Mechanism = DiscreteLaplace(scale=2)
-    >>> mechanism.loss(Sensitivity.single(1))
-    Pure(epsilon=Fraction(1, 2))
     """
 
     def loss(self, sensitivity: Sensitivity) -> Loss:
         """The cost of one release of a query with this sensitivity.
 
-        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-        >>> DiscreteLaplace(scale=1).loss(Sensitivity.single(3)).epsilon
-        Fraction(3, 1)
+        Privacy: under the relation of the sensitivity.
         """
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
@@ -34,9 +28,4 @@ class Mechanism(Protocol):
         """
 
     def error(self, confidence: Number) -> float:
-        """A half-width that holds with this probability, known before any release.
-
-        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-        >>> DiscreteLaplace(scale=1).error(0.95)
-        3.0
-        """
+        """A half-width that holds with this probability, known before any release."""

@@ -24,7 +24,6 @@ __all__ = ["Estimate", "RandomizedResponse"]
 class Estimate:
     """Unbiased numbers of holders of each category, with their standard errors.
 
-    Privacy: post-processing.
     >>> Estimate(counts=(3.0, 7.0), standard_errors=(1.0, 1.0)).counts[1]
     7.0
     """
@@ -57,8 +56,8 @@ class RandomizedResponse:
     def of_truth(cls, truth: Number, *, categories: int = 2) -> "RandomizedResponse":
         """Keeps the category with this rational probability.
 
-        Privacy: epsilon = ln(p(k-1)/(1-p)), rounded up [War65], [KBR16, Sec. 3];
-        with two categories it is [Tut16, Prop. 7].
+        epsilon = ln(p(k-1)/(1-p)), rounded up [War65], [KBR16, Sec. 3]; with two categories it is
+        [Tut16, Prop. 7].
         >>> RandomizedResponse.of_truth(0.6).truth
         Fraction(3, 5)
         """
@@ -76,7 +75,7 @@ class RandomizedResponse:
     def two_coins(cls) -> "RandomizedResponse":
         """The classic survey: heads, tell the truth; tails, let a second coin answer.
 
-        Privacy: (ln 3)-DP, ln 3 rounded up [DR14, Claim 3.5].
+        (ln 3)-DP, ln 3 rounded up [DR14, Claim 3.5].
         >>> RandomizedResponse.two_coins().truth
         Fraction(3, 4)
         """
@@ -130,7 +129,6 @@ class RandomizedResponse:
     def estimate(self, reports: Any) -> Estimate:
         """Unbiased numbers of people in each category, from their reports.
 
-        Privacy: post-processing.
         >>> RandomizedResponse.two_coins().estimate([1, 1, 1, 0]).counts
         (0.0, 4.0)
         """
@@ -145,8 +143,8 @@ class RandomizedResponse:
     def standard_deviation(self, reports: int, *, share: float = 0.5) -> float:
         """The standard deviation of an estimated count, when this share holds the category.
 
-        For two categories it is sqrt(n p (1-p))/(2p - 1) whatever the share.
-        Privacy: none (touches no data); the formula is that of [War65].
+        For two categories it is sqrt(n p (1-p))/(2p - 1) whatever the share. The formula is that of
+        [War65].
         >>> round(RandomizedResponse.two_coins().standard_deviation(100), 3)
         8.66
         """

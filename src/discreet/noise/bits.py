@@ -29,11 +29,7 @@ class BitSource(Protocol):
         """Overwrite a contiguous byte array with uniform bytes."""
 
     def bits(self, count: int) -> int:
-        """A uniform integer of `count` bits.
-
-        >>> 0 <= system.bits(3) < 8
-        True
-        """
+        """A uniform integer of `count` bits."""
 
     def fresh(self) -> "BitSource":
         """A source for one release, which shares no key with what was drawn before."""
@@ -73,7 +69,7 @@ def _integer(source: BitSource, count: int) -> int:
 class SystemBits:
     """The source for everything that is released: thread-safe, rekeyed on fork and by volume.
 
-    Privacy: see `BitSource`. The state cannot be set, copied or pickled.
+    The state cannot be set, copied or pickled.
     >>> SystemBits().bits(128) != SystemBits().bits(128)
     True
     """
@@ -108,11 +104,7 @@ class SystemBits:
                     self._stream = None
 
     def bits(self, count: int) -> int:
-        """A uniform integer of `count` bits.
-
-        >>> SystemBits().bits(0)
-        0
-        """
+        """A uniform integer of `count` bits."""
         return _integer(self, count)
 
     def fresh(self) -> "SystemBits":
@@ -131,7 +123,7 @@ class SystemBits:
 class SeededBits:
     """A reproducible source, for tests only: passed explicitly, never a default.
 
-    Privacy: none: whoever knows the seed knows the noise.
+    Whoever knows the seed knows the noise.
     >>> SeededBits(7).bits(64) == SeededBits(7).bits(64)
     True
     """
@@ -142,29 +134,15 @@ class SeededBits:
         self._stream = _Stream(seed.to_bytes(32, "little"), 1 << 62)
 
     def fill(self, buffer: NDArray[np.uint8]) -> None:
-        """Overwrite a contiguous byte array with the next bytes of the seed's stream.
-
-        Privacy: none: for tests only.
-        >>> SeededBits(7).fill(np.empty(4, dtype=np.uint8))
-        """
+        """Overwrite a contiguous byte array with the next bytes of the seed's stream."""
         self._stream.fill(buffer)
 
     def bits(self, count: int) -> int:
-        """The next integer of `count` bits.
-
-        Privacy: none: for tests only.
-        >>> SeededBits(7).bits(0)
-        0
-        """
+        """The next integer of `count` bits."""
         return _integer(self, count)
 
     def fresh(self) -> "SeededBits":
-        """The same source: the stream of a seed goes on.
-
-        Privacy: none: for tests only.
-        >>> SeededBits(7).fresh().bits(64) == SeededBits(7).bits(64)
-        True
-        """
+        """The same source: the stream of a seed goes on."""
         return self
 
 

@@ -18,6 +18,7 @@ _STEP = 64  # bits by which an undecided uniform is extended
 def uniform(bound: int, bits: BitSource = system) -> int:
     """A uniform integer in [0, bound), by rejection.
 
+    Privacy: the distribution is exact.
     >>> 0 <= uniform(6) < 6
     True
     """
@@ -34,6 +35,7 @@ def uniform(bound: int, bits: BitSource = system) -> int:
 def bernoulli(chance: Number, bits: BitSource = system) -> bool:
     """True with exactly the given rational probability.
 
+    Privacy: the distribution is exact.
     >>> bernoulli(1), bernoulli(0)
     (True, False)
     """
@@ -44,6 +46,7 @@ def bernoulli(chance: Number, bits: BitSource = system) -> bool:
 def bernoulli_exp(gamma: Number, bits: BitSource = system) -> bool:
     """True with probability exactly exp(-gamma), for gamma >= 0.
 
+    Privacy: the distribution is exact [CKS20, Alg. 1].
     >>> bernoulli_exp(0)
     True
     """
@@ -65,6 +68,8 @@ def below(
     `bounds(digits)` brackets the bound to about that many decimal digits. More bits are drawn
     only while the bracket straddles what is known of the uniform, so the decision is the exact
     one and ends with probability 1.
+
+    Privacy: the decision is exact.
     >>> below(lambda digits: (Fraction(1), Fraction(1)))
     True
     """

@@ -33,7 +33,7 @@ _TAYLOR = [(-1) ** i / factorial(i) for i in range(13)]
 class Margin:
     """How near a threshold the fast paths leave the decision to exact arithmetic.
 
-    Privacy: none (touches no data). Wider is slower and gives the same distribution.
+    Wider is slower and gives the same distribution.
     >>> PROVED == Margin(cells=0, accept=2**-40)
     True
     """
@@ -55,7 +55,7 @@ def discrete_laplace(
 ) -> int | NDArray[Any]:
     """Draws with P(x) proportional to exp(-|x| / scale), for any positive rational scale.
 
-    Privacy: none (touches no data). The distribution is exact [CKS20, Sec. 5.1].
+    Privacy: the distribution is exact [CKS20, Sec. 5.1].
     >>> discrete_laplace(scale=20, size=3).dtype
     dtype('int64')
     """
@@ -71,7 +71,7 @@ def discrete_gaussian(
 ) -> int | NDArray[Any]:
     """Draws with P(x) proportional to exp(-x^2 / (2 variance)), for any positive rational.
 
-    Privacy: none (touches no data). The distribution is exact [CKS20, Def. 1].
+    Privacy: the distribution is exact [CKS20, Def. 1].
     >>> discrete_gaussian(variance=400, size=3).dtype
     dtype('int64')
     """
@@ -87,7 +87,7 @@ def geometric(
 ) -> int | NDArray[Any]:
     """Draws with P(x) proportional to exp(-x / scale), x = 0, 1, 2, ...
 
-    Privacy: none (touches no data). The distribution is exact [CKS20, Sec. 5.1].
+    Privacy: the distribution is exact [CKS20, Sec. 5.1].
     >>> geometric(scale=20) >= 0
     True
     """
@@ -113,6 +113,7 @@ def _drawn(law: Law, size: int | None, bits: BitSource) -> int | NDArray[Any]:
 def draw(law: Law, size: int, bits: BitSource, margin: Margin = PROVED) -> Integers:
     """`size` independent draws from a law whose spread is below 2**52.
 
+    Privacy: the distribution is exact.
     >>> from fractions import Fraction
     >>> draw(Laplace(Fraction(1, 1000)), 2, system).tolist()
     [0, 0]

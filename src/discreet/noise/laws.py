@@ -29,50 +29,26 @@ class Weights:
 
 
 class Law(Protocol):
-    """A law symmetric about 0 (`centre` 1: zero has one cell) or about -1/2 (`centre` 0).
-
-    >>> Laplace(Fraction(3)).spread
-    3
-    """
+    """A law symmetric about 0 (`centre` 1: zero has one cell) or about -1/2 (`centre` 0)."""
 
     def __hash__(self) -> int: ...
 
     @property
     def centre(self) -> int:
-        """How far the magnitude of a negative value -1 - m lies beyond m.
-
-        >>> Geometric(Fraction(3)).centre
-        0
-        """
+        """How far the magnitude of a negative value -1 - m lies beyond m."""
 
     @property
     def spread(self) -> int:
-        """The scale, rounded down.
-
-        >>> Gaussian(Fraction(17)).spread
-        4
-        """
+        """The scale, rounded down."""
 
     def exponent(self, magnitude: int) -> Fraction:
-        """f(magnitude), exactly.
-
-        >>> Gaussian(Fraction(2)).exponent(2)
-        Fraction(1, 1)
-        """
+        """f(magnitude), exactly."""
 
     def slope(self, stride: int) -> tuple[float, float]:
-        """(a, b) near which f(x + y) - f(x) = y * (a + b * (2 * x + y)), to 2**-52 relative.
-
-        >>> Laplace(Fraction(2)).slope(1)
-        (0.5, 0.0)
-        """
+        """(a, b) near which f(x + y) - f(x) = y * (a + b * (2 * x + y)), to 2**-52 relative."""
 
     def weights(self, *, stride: int, precision: int, until: int) -> Weights:
-        """Weights at multiples of `stride` until what is left is under 2**-until, or known well.
-
-        >>> len(Laplace(Fraction(1)).weights(stride=1, precision=64, until=32).lower)
-        23
-        """
+        """Weights at multiples of `stride` until what is left is under 2**-until, or known well."""
 
 
 def _fixed_exp(exponent: Fraction, precision: int) -> Interval:
@@ -116,11 +92,7 @@ class Laplace:
 
     @property
     def centre(self) -> int:
-        """Zero has one cell of its own.
-
-        >>> Laplace(Fraction(2)).centre
-        1
-        """
+        """Zero has one cell of its own."""
         return 1
 
     @property
@@ -171,11 +143,7 @@ class Geometric:
 
     @property
     def centre(self) -> int:
-        """0 and -1 have equal weight.
-
-        >>> Geometric(Fraction(2)).centre
-        0
-        """
+        """0 and -1 have equal weight."""
         return 0
 
     @property
@@ -224,11 +192,7 @@ class Gaussian:
 
     @property
     def centre(self) -> int:
-        """Zero has one cell of its own.
-
-        >>> Gaussian(Fraction(1)).centre
-        1
-        """
+        """Zero has one cell of its own."""
         return 1
 
     @property

@@ -25,6 +25,8 @@ def flips(
     """Independent coins whose probability `bounds(digits)` brackets.
 
     `undecided` widens the run of words, on both sides of the bracket, that draws more bits.
+
+    Privacy: the distribution is exact.
     """
     words = np.empty(size, dtype=np.uint64)
     bits.fill(words.view(np.uint8))
@@ -43,7 +45,10 @@ def flips(
 
 
 def dice(sides: int, size: int, bits: BitSource) -> NDArray[np.int64]:
-    """Independent uniform integers in [0, sides), by rejection; sides below 2**63."""
+    """Independent uniform integers in [0, sides), by rejection; sides below 2**63.
+
+    Privacy: the distribution is exact.
+    """
     accepted = _WORDS - _WORDS % sides
     result = np.empty(size, dtype=np.int64)
     done = 0

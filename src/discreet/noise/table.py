@@ -37,12 +37,7 @@ class Table:
 
     @cached_property
     def array(self) -> NDArray[np.uint32]:
-        """The thresholds of a table of at most 32 bits, and one that is never reached.
-
-        >>> from fractions import Fraction; from discreet.noise.laws import Laplace
-        >>> int(tabulate(Laplace(Fraction(1)), stride=1, centre=1, length=32).array[0])
-        0
-        """
+        """The thresholds of a table of at most 32 bits, and one that is never reached."""
         return np.array([*self.thresholds, (1 << FIRST) - 1], dtype=np.uint32)
 
     @cached_property
@@ -123,6 +118,7 @@ def resolve(
 ) -> int:
     """The cell of a uniform whose first `length` bits are `prefix`, drawing more as needed.
 
+    Privacy: the decision is exact.
     >>> from fractions import Fraction; from discreet.noise.laws import Laplace
     >>> from discreet.noise.bits import system
     >>> resolve(Laplace(Fraction(1)), system, stride=1, centre=1, prefix=2**31, length=32)

@@ -34,9 +34,6 @@ class Plan:
     that all steps of the statement together read and make; `engine_seconds` is what reading
     the tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
     Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
-    >>> from discreet.plan.pipeline import RULES
-    >>> [rule.__name__ for rule in RULES][:4]
-    ['read', 'resolve', 'bound_contribution', 'choose_groups']
     """
 
     query: Query
@@ -83,18 +80,12 @@ class Plan:
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
-        """Lower limits on what one unit contributes that would at least halve the noise.
-
-        Privacy: none (touches no data): from the schema and the question alone.
-        """
+        """Lower limits on what one unit contributes that would at least halve the noise."""
         return self.views.suggestions(self)
 
     @property
     def working_seconds(self) -> Fraction:
-        """How long the engine and the noise may take, before it becomes whole steps of time.
-
-        Privacy: none (touches no data): from the plan and declared facts.
-        """
+        """How long the engine and the noise may take, before it becomes whole steps of time."""
         return working_seconds(
             query=self.query,
             tables=self.tables,
@@ -108,10 +99,7 @@ class Plan:
 
     @property
     def answer_seconds(self) -> Fraction:
-        """How long after the charge a remote answer can be seen, in whole steps of time.
-
-        Privacy: none (touches no data): from the plan and declared facts.
-        """
+        """How long after the charge a remote answer can be seen, in whole steps of time."""
         return whole_steps(self.working_seconds, self.grid_seconds)
 
     @property
@@ -143,6 +131,8 @@ class Draft:
     tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
     `ways` are kept where they are proved; without them `supposed` rows of a group decide.
     `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
+
+    Privacy: `cost` is what running the plan will cost, for the table's unit and relation.
     """
 
     query: Query

@@ -69,7 +69,7 @@ def remade(
 ) -> Plan:
     """The plan that the same question at the same prices gives for its tables as they are now.
 
-    Privacy: none (touches no data); what differs from it must not be run.
+    What differs from it must not be run.
     """
     return plan(
         Draft(

@@ -150,7 +150,6 @@ def supposed_count(intervals: list[tuple[float, float]]) -> int:
     """The count to reckon with: the least low end among groups that are clearly not empty.
 
     Clearly: the noisy count is at least as long as its interval.
-    Privacy: post-processing.
     >>> supposed_count([(90.0, 110.0), (-12.0, 8.0)])
     90
     """
@@ -169,7 +168,6 @@ def worth_reusing(
     One that is as exact as the wanted one does. Else `made`, the plan that reckons with it, must
     cost at most what the wanted count and the question would cost together if the groups were as
     large as the released count allows.
-    Privacy: post-processing.
     """
     width = wanted.noises[0].error(_LEVEL)
     if all(high - low <= 2 * width for low, high in intervals):

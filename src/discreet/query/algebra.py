@@ -61,11 +61,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The rows of a registered table; `names` lists (column, new name) where a join renames.
-
-    >>> Scan("visits").names
-    ()
-    """
+    """The rows of a registered table; `names` lists (column, new name) where a join renames."""
 
     table: str
     names: tuple[tuple[str, str], ...] = ()
@@ -77,8 +73,6 @@ class Join:
 
     Two private sources are always joined on their unit as well, which is not in `on`. The right
     source of a "left" join is public; its columns are missing where nothing matches.
-    >>> Join("inner", Scan("visits"), Scan("codes"), (("code", "code"),)).kind
-    'inner'
     """
 
     kind: str
@@ -106,9 +100,6 @@ class PerUnit:
 
     `columns` are expressions over the aggregates count, sum, min and max of one unit's rows, and
     over keys by their names here.
-    >>> total = Aggregate(Statistic.SUM, Field("x"))
-    >>> PerUnit(Scan("visits"), None, (), (("s", total),)).keys
-    ()
     """
 
     source: "Source"
@@ -123,11 +114,7 @@ Source = Scan | Join | Rows | PerUnit
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One GROUP BY expression (never an aggregate) and its name in the result.
-
-    >>> Key("region", Field("region")).name
-    'region'
-    """
+    """One GROUP BY expression (never an aggregate) and its name in the result."""
 
     name: str
     expression: Expression
@@ -135,11 +122,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One noisy result column: arithmetic over aggregates, or an interval end, with its name.
-
-    >>> Output("n", Aggregate(Statistic.ROWS, None)).name
-    'n'
-    """
+    """One noisy result column: arithmetic over aggregates, or an interval end, with its name."""
 
     name: str
     expression: Expression
@@ -147,12 +130,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One ORDER BY term over key names (Field) and aggregates; applied to the noisy result.
-
-    Privacy: post-processing.
-    >>> Order(Field("n"), "descending").direction
-    'descending'
-    """
+    """One ORDER BY term over key names (Field) and aggregates; applied to the noisy result."""
 
     expression: Expression
     direction: str
@@ -164,8 +142,6 @@ class Options:
 
     `max_rows_contributed` is the most rows of one unit that are used of the whole source, so
     after its joins.
-    >>> Options().epsilon is None
-    True
     """
 
     epsilon: Fraction | None = None

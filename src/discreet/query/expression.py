@@ -33,11 +33,7 @@ Value = Fraction | str | bool | date
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; None is SQL's NULL. TRUE and 1 are different constants.
-
-    >>> Literal(Fraction(1, 2)).value
-    Fraction(1, 2)
-    """
+    """A constant; None is SQL's NULL. TRUE and 1 are different constants."""
 
     value: Value | None
 
@@ -52,11 +48,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of the table, by its name in the schema.
-
-    >>> Field("age").name
-    'age'
-    """
+    """A column of the table, by its name in the schema."""
 
     name: str
 
@@ -66,8 +58,6 @@ class Arithmetic:
     """left + right, left - right, left * right, or left / right.
 
     Over columns, division is by a non-zero constant only. Over aggregates it is the noisy ratio.
-    >>> Arithmetic("+", Field("a"), Literal(Fraction(1))).operator
-    '+'
     """
 
     operator: str
@@ -77,22 +67,14 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The largest integer at most the operand.
-
-    >>> Floor(Field("age")).operand
-    Field(name='age')
-    """
+    """The largest integer at most the operand."""
 
     operand: "Expression"
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The "least" or "greatest" of numbers; missing if any of them is, in every engine.
-
-    >>> Extreme("least", (Field("income"), Literal(Fraction(1000)))).side
-    'least'
-    """
+    """The "least" or "greatest" of numbers; missing if any of them is, in every engine."""
 
     side: str
     parts: tuple["Expression", ...]
@@ -100,11 +82,7 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """left operator right, with =, <>, <, <=, > or >=.
-
-    >>> Compare(">", Field("age"), Literal(Fraction(40))).operator
-    '>'
-    """
+    """left operator right, with =, <>, <, <=, > or >=."""
 
     operator: str
     left: "Expression"
@@ -113,11 +91,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Junction:
-    """All ("and") or any ("or") of the parts.
-
-    >>> Junction("and", (Literal(True), Literal(False))).operator
-    'and'
-    """
+    """All ("and") or any ("or") of the parts."""
 
     operator: str
     parts: tuple["Expression", ...]
@@ -125,11 +99,7 @@ class Junction:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """Not the operand.
-
-    >>> Negation(Literal(True)).operand
-    Literal(value=True)
-    """
+    """Not the operand."""
 
     operand: "Expression"
 
@@ -148,22 +118,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """Whether the operand is missing.
-
-    >>> IsNull(Field("income")).operand
-    Field(name='income')
-    """
+    """Whether the operand is missing."""
 
     operand: "Expression"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value of the first branch whose condition holds, else `otherwise`.
-
-    >>> Case(((Literal(True), Literal("a")),), Literal(None)).otherwise
-    Literal(value=None)
-    """
+    """The value of the first branch whose condition holds, else `otherwise`."""
 
     branches: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"
@@ -174,9 +136,6 @@ class DatePart:
     """year, quarter, month, week, day, dayofweek (Sunday is 0) or dayofyear of a date, an integer.
 
     Of a datetime also hour, minute and second.
-
-    >>> DatePart("month", Field("day")).part
-    'month'
     """
 
     part: str
@@ -188,9 +147,6 @@ class DateTrunc:
     """The first day of the year, quarter, month, week (Monday) or day that holds a date.
 
     Of a datetime also the first second of its hour, minute or second.
-
-    >>> DateTrunc("month", Field("day")).unit
-    'month'
     """
 
     unit: str
@@ -199,11 +155,7 @@ class DateTrunc:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """WIDTH_BUCKET: 0 below lower, 1 to count in [lower, upper), count + 1 from upper on.
-
-    >>> Bucket(Field("age"), Fraction(0), Fraction(100), 10).count
-    10
-    """
+    """WIDTH_BUCKET: 0 below lower, 1 to count in [lower, upper), count + 1 from upper on."""
 
     operand: "Expression"
     lower: Fraction
@@ -212,11 +164,7 @@ class Bucket:
 
 
 class Statistic(StrEnum):
-    """The aggregates that can be asked for.
-
-    >>> Statistic("avg")
-    <Statistic.AVERAGE: 'avg'>
-    """
+    """The aggregates that can be asked for."""
 
     ROWS = "count(*)"
     VALUES = "count"
@@ -244,8 +192,6 @@ class Aggregate:
 
     Covariance, correlation and regression take a second expression, as SQL does: y, then x.
     A quantile has its fraction, between 0 and 1.
-    >>> Aggregate(Statistic.ROWS, None).statistic
-    <Statistic.ROWS: 'count(*)'>
     """
 
     statistic: Statistic
@@ -256,12 +202,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class IntervalEnd:
-    """The lower or upper end of the 95% interval of another output, by its name.
-
-    Privacy: post-processing.
-    >>> IntervalEnd("low", "n").side
-    'low'
-    """
+    """The lower or upper end of the 95% interval of another output, by its name."""
 
     side: str
     output: str

@@ -43,7 +43,6 @@ def refuse_unknown_values(query: Query, tables: Iterable[Table]) -> None:
 
     One step beyond a bound is accepted in comparisons of order: `day < '2026-01-01'` is how
     people write the end of a year. Columns with private keys are compared with any text.
-    Privacy: none (touches no data): from the question and public schemas alone.
     >>> from discreet.query.parse import parse
     >>> region = Column("region", "category", upper=1, keys=("north", "south"))
     >>> visits = Table("visits", columns=(region,))

@@ -38,9 +38,9 @@ __all__ = [
     "direct_error",
     "every",
     "histogram_error",
+    "make_consistent",
     "ordered",
     "read_release",
-    "make_consistent",
     "statement",
     "synthesize",
 ]

@@ -38,7 +38,7 @@ class Release:
 
     `columns` names SQL expressions of the table; a column that is not named there is the table's
     own. The price is divided by the tables' weights.
-    Privacy: none (touches no data); see `ReleasePlan`.
+    Privacy: see `ReleasePlan`.
     >>> Release(title="t", table="visits", epsilon=1,
     ...     tables=(Declared("marginals", "by_region", {"columns": ["region"]}),)).epsilon
     Fraction(1, 1)
@@ -72,7 +72,10 @@ class Release:
             raise InvalidValue("two tables of the release have the same name; rename one.")
 
     def plan(self, session: Session) -> "ReleasePlan":
-        """Price every part and compute its error. Costs nothing."""
+        """Price every part and compute its error. Costs nothing.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         columns: dict[str, str] = {}
         aggregates: list[str] = []
         for each in self.tables:
@@ -153,7 +156,7 @@ class ReleasePlan:
     def guarantee(self) -> dict[str, str]:
         """The cost and the (epsilon, delta) statement of the whole release, as text.
 
-        Privacy: full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
+        By full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
         """
         said, how = statement(self.losses, delta=self.delta)
         cost = self.cost
@@ -207,10 +210,7 @@ class ReleasePlan:
 
     @handing_over
     def run(self) -> Published:
-        """Charge, read the table once, release every part.
-
-        Privacy: `cost`, charged before a row is read.
-        """
+        """Charge, read the table once, release every part. Charges `cost` before a row is read."""
         frame, parts = self.frame, self.parts
 
         def release(exact: Exact, bits: BitSource) -> list[Sheet]:

@@ -48,11 +48,7 @@ class Axis:
 
     @property
     def cells(self) -> int:
-        """How many values it has.
-
-        >>> Axis("age", "age", (0,), (0,), Fraction(1), missing=False).cells
-        1
-        """
+        """How many values it has."""
         return len(self.codes)
 
     @property
@@ -89,31 +85,22 @@ class Cells:
 
     @property
     def counts(self) -> NDArray[Any]:
-        """How many rows each cell has.
-
-        Privacy: NONE; the result is exact.
-        """
+        """How many rows each cell has. The result is exact."""
         return self.measure(((1, "COUNT(*)"),))
 
     def measure(self, terms: tuple[tuple[int, str], ...]) -> NDArray[Any]:
-        """The exact measure with these terms, by cell.
-
-        Privacy: NONE; the result is exact.
-        """
+        """The exact measure with these terms, by cell. The result is exact."""
         return self._measures[self.frame.measure_place(terms)]
 
     def places(self, name: str) -> NDArray[np.int64]:
-        """For each cell its place along an axis.
-
-        Privacy: NONE; the result is exact.
-        """
+        """For each cell its place along an axis. The result is exact."""
         return self._places[:, self.frame.place(name)]
 
     def table(self, axes: Sequence[Axis]) -> NDArray[np.int64]:
         """The exact counts over these axes. Of one without the frame's place for rows whose value
         is not known, such rows are left out.
 
-        Privacy: NONE; the result is exact.
+        The result is exact.
         """
         exact_counts = self.counts
         places = [
@@ -130,7 +117,10 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A table as a release reads it: one statement that groups by every axis."""
+    """A table as a release reads it: one statement that groups by every axis.
+
+    Privacy: holds the plan, no row.
+    """
 
     session: Session = field(repr=False, compare=False)
     table: str
@@ -148,7 +138,10 @@ class Frame:
         where: str = "",
         aggregates: Sequence[str] = (),
     ) -> "Frame":
-        """Plan the statement for these columns, each a name and its SQL expression."""
+        """Plan the statement for these columns, each a name and its SQL expression.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         texts = Texts(session, table)
         for name, sql in columns.items():
             _planned(session, texts, {name: sql}, where, (), most=_MOST_KEYS)

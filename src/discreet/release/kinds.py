@@ -44,11 +44,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One declared table, or family of tables, and how much of the price it gets.
-
-    >>> Declared("marginals", "by_region", {"columns": ["region"]}).weight
-    Fraction(1, 1)
-    """
+    """One declared table, or family of tables, and how much of the price it gets."""
 
     kind: str
     name: str

@@ -50,10 +50,7 @@ Made with discreet 0.'
 
 
 def page_of(manifest: Mapping[str, Any], sheets: Sequence[Sheet]) -> str:
-    """The page as HTML text.
-
-    Privacy: post-processing.
-    """
+    """The page as HTML text."""
     title = str(manifest["title"])
     body = [f"<h1>{escape(title)}</h1>"]
     if manifest["description"]:

@@ -49,7 +49,6 @@ def empty_folder(folder: Path) -> Path:
 class Published:
     """The tables of a release and everything that is said about them.
 
-    Privacy: post-processing of one charged release.
     >>> Published({}, "7", "2026-01-01T00:00:00Z", ()).tables
     {}
     """
@@ -61,18 +60,12 @@ class Published:
 
     @property
     def tables(self) -> dict[str, Sheet]:
-        """The tables by name.
-
-        Privacy: post-processing.
-        >>> Published({}, "7", "now", ()).tables
-        {}
-        """
+        """The tables by name."""
         return {sheet.name: sheet for sheet in self.sheets}
 
     def manifest(self, files: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
         """All public facts, and for each table its files with their hashes.
 
-        Privacy: post-processing.
         >>> Published({}, "7", "now", ()).manifest({})["receipt"]
         {'id': '7', 'time': 'now'}
         """
@@ -98,7 +91,6 @@ class Published:
         """Write tables, manifest and page to a new folder.
 
         CSV always; Parquet where pyarrow is there; charts where the plots extra is.
-        Privacy: post-processing.
         """
         place = empty_folder(Path(folder))
         (place / "tables").mkdir()
@@ -121,9 +113,6 @@ class Published:
 
 
 def hash_of(path: Path) -> str:
-    """The SHA-256 of a file.
-
-    Privacy: none (of released files).
-    """
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -31,11 +31,7 @@ Column = Sequence[Any] | NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a table of a release will be, before anything is paid for.
-
-    >>> Preview("by_region", 4, "standard error", 1.5).cells
-    4
-    """
+    """What a table of a release will be, before anything is paid for."""
 
     table: str
     cells: int
@@ -48,7 +44,6 @@ class Sheet:
     """A released table: key columns first, then noisy values and their errors.
 
     `value` is the column that is drawn, `low` and `high` those of its interval.
-    Privacy: post-processing.
     >>> Sheet("t", "Words.", {"region": ["n"], "count": [3.2]}, ("region",), "count").rows
     1
     """
@@ -81,7 +76,6 @@ class Sheet:
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite chart of the value with its interval; of the first rows if there are many.
 
-        Privacy: post-processing.
         >>> Sheet("t", "", {"n": [1.0]}, (), "n").chart()["title"]
         {'text': 't: n', 'anchor': 'start'}
         """
@@ -105,10 +99,7 @@ class Sheet:
         return {**made, "title": {"text": title, "anchor": "start"}, "autosize": "pad"}
 
     def write_csv(self, path: Path) -> None:
-        """Write it as comma-separated values with a header.
-
-        Privacy: post-processing.
-        """
+        """Write it as comma-separated values with a header."""
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
@@ -120,10 +111,7 @@ class Sheet:
                 writer.writerows(zip(*lists, strict=True))
 
     def write_parquet(self, path: Path) -> None:
-        """Write it as Parquet; pyarrow has to be there.
-
-        Privacy: post-processing.
-        """
+        """Write it as Parquet; pyarrow has to be there."""
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         columns = {name: _alike(values) for name, values in self.columns.items()}
         parquet.write_table(arrow.table(columns), path)

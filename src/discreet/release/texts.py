@@ -34,7 +34,10 @@ def fraction_text(value: Number, what: str) -> str:
 
 
 class Texts:
-    """Reads the texts about one table, each by itself."""
+    """Reads the texts about one table, each by itself.
+
+    Privacy: reads the schema, no row.
+    """
 
     __slots__ = ("_session", "_source", "_table")
 

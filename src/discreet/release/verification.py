@@ -23,7 +23,6 @@ _GUARANTEE = ("epsilon", "delta", "composition")
 def read_manifest(folder: str | Path) -> dict[str, Any]:
     """The manifest of a folder.
 
-    Privacy: post-processing.
     >>> read_manifest("no-such-folder")
     Traceback (most recent call last):
     discreet.errors.InvalidValue: no-such-folder has no manifest.json; it is not a release.
@@ -41,10 +40,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def check_folder(folder: str | Path) -> list[str]:
-    """What is wrong with a folder: missing, changed or unknown files, tables that do not fit.
-
-    Privacy: post-processing.
-    """
+    """What is wrong with a folder: missing, changed or unknown files, tables that do not fit."""
     place, manifest = Path(folder), read_manifest(folder)
     problems = [f"the manifest has no {name}" for name in _FACTS if name not in manifest]
     problems += [
@@ -91,7 +87,6 @@ def _table_problems(place: Path, table: Mapping[str, Any]) -> list[str]:
 def check_entries(manifest: Mapping[str, Any], entries: list[Entry]) -> list[str]:
     """What the ledger says against a manifest: the receipt, and all that was decided beforehand.
 
-    Privacy: public parameters only.
     >>> check_entries({"receipt": {"id": "7"}}, [])
     ['receipt 7 is not in the ledger']
     """

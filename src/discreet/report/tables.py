@@ -44,7 +44,6 @@ def answer_table(answer: Answer, *, width: int = 80) -> Grid:
     The interval stands beside its value, or below it where `width` characters are too few. A
     quantile or a mode has there how many ranks or rows it may be off, and the bucket for which
     that holds if it was chosen from buckets.
-    Privacy: post-processing.
     """
     columns = answer.shown()
     noisy = {column.name for column in columns if column.noisy}
@@ -150,7 +149,6 @@ def account_table(accounts: Iterable[Account]) -> Grid:
 def entry_table(entries: Iterable[Entry]) -> Grid:
     """Every entry of the ledger: when, what, who, at which cost.
 
-    Privacy: public parameters only.
     >>> entry_table([]).title
     'Entries'
     """
@@ -168,7 +166,6 @@ def entry_table(entries: Iterable[Entry]) -> Grid:
 def charged_table(charges: Iterable[Charged]) -> Grid:
     """Everything that an analyst paid for: when, what, at which cost, and what came of it.
 
-    Privacy: public parameters only.
     >>> charged_table([]).title
     'Charges'
     """
@@ -186,7 +183,7 @@ def charged_table(charges: Iterable[Charged]) -> Grid:
 def cause_table(causes: Iterable[Cause]) -> Grid:
     """The runs that failed, with reasons that only the custodian sees.
 
-    Privacy: may depend on data; for the custodian alone.
+    May depend on data; for the custodian alone.
     >>> cause_table([]).title
     'Runs that failed'
     """
@@ -210,9 +207,8 @@ def _event(entry: Entry) -> str:
 
 
 def inspection_table(counts: Mapping[str, Any]) -> Grid:
-    """What the bounds drop and clamp, for the custodian's eyes.
+    """What the bounds drop and clamp, for the custodian's eyes. Exact counts, not for release.
 
-    Privacy: NONE: exact counts, not for release.
     >>> inspection_table({"rows kept": 3}).row_count
     1
     """

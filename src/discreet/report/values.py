@@ -42,7 +42,6 @@ def answer_values(answer: Answer) -> dict[str, Any]:
     The intervals of the columns `in_ranks` are how many ranks or rows a value may be off; null
     where the column is in `buckets`, one value of which is off by at most so many ranks.
     `notes` say what is left out and bounded; `ask` is a question for how much, or null.
-    Privacy: post-processing.
     """
     return {
         "columns": list(answer.columns),
@@ -105,7 +104,6 @@ def account_values(account: Account) -> dict[str, Any]:
 def entry_values(entry: Entry) -> dict[str, Any]:
     """An entry of the ledger; a charge has its loss and what was asked.
 
-    Privacy: public parameters only.
     >>> entry_values(Entry(1, "", Act.OPEN, None, "ana", "{}", "{}", ""))["act"]
     'open'
     """
@@ -123,11 +121,7 @@ def entry_values(entry: Entry) -> dict[str, Any]:
 
 
 def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
-    """What an adoption of the record took over; None without one.
-
-    >>> adopted_values(None) is None
-    True
-    """
+    """What an adoption of the record took over; None without one."""
     if adopted is None:
         return None
     return {
@@ -153,7 +147,6 @@ def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
 
     `spent` is what it took from the account, exactly and in the account's own terms: these add up
     to what the account has spent.
-    Privacy: public parameters only.
     >>> from discreet.ledger.account import Holder
     >>> from discreet.ledger.entry import Receipt
     >>> from discreet.ledger.history import Outcome

@@ -73,14 +73,7 @@ def left_text(account: Account) -> str:
 
 
 def spent_text(account: Account) -> str:
-    """What an account has spent so far, in the terms in which its charges add up.
-
-    >>> from discreet.ledger.account import Holder
-    >>> from discreet.loss import Pure
-    >>> from discreet.schema.table import Budget
-    >>> spent_text(Account.open(Holder.ANALYST, "ana", Budget(epsilon=1)).admit(Pure(epsilon=0.3)))
-    'epsilon 0.3'
-    """
+    """What an account has spent so far, in the terms in which its charges add up."""
     text = f"{'epsilon' if account.pure else 'rho'} {_up(account.spent)}"
     return f"{text}, delta {_up(account.spent_delta)}" if account.spent_delta else text
 
@@ -104,12 +97,7 @@ ask the custodian for a larger budget."
 
 
 def refusal_text(refusal: DiscreetError) -> str:
-    """A refusal as an analyst reads it; a question that is not safe has cost nothing.
-
-    >>> from discreet.errors import UnsafeQuery
-    >>> refusal_text(UnsafeQuery("MEDIAN is not supported here."))
-    'MEDIAN is not supported here. Nothing was run or charged.'
-    """
+    """A refusal as an analyst reads it; a question that is not safe has cost nothing."""
     return refusal.told
 
 

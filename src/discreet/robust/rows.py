@@ -21,7 +21,8 @@ __all__ = [
     "whole",
 ]
 
-LARGEST = 1 << 60  # sums and differences of two such numbers stay within 64 bits
+LARGEST = 1 << 60
+"""Sums and differences of two such numbers stay within 64 bits."""
 
 
 def whole(value: int, name: str, least: int = 1) -> int:
@@ -38,7 +39,10 @@ def moved_rows(relation: Relation, rows_per_unit: int) -> int:
 
 
 def integers(exact: Any, name: str = "the exact rows", dimensions: int = 1) -> NDArray[np.int64]:
-    """Lattice integers held within +-2**60; anything else is refused, no value repeated."""
+    """Lattice integers held within +-2**60; anything else is refused, no value repeated.
+
+    Privacy: NONE: the result is exact.
+    """
     rows = exact if isinstance(exact, np.ndarray) else np.array(exact)
     if rows.size == 0:  # whether there are rows must not decide between an answer and an error
         return np.zeros(rows.shape if rows.ndim == dimensions else (0,) * dimensions, np.int64)
@@ -63,7 +67,10 @@ def bounds(lower: int, upper: int) -> tuple[int, int]:
 
 
 def clamped(exact: Any, lower: int, upper: int) -> NDArray[np.int64]:
-    """The rows in ascending order, each held within the bounds."""
+    """The rows in ascending order, each held within the bounds.
+
+    Privacy: NONE: the result is exact.
+    """
     return np.sort(np.clip(integers(exact), lower, upper))
 
 

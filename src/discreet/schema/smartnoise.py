@@ -39,11 +39,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One table of the metadata: its name, its schema file to complete, what was left behind.
-
-    >>> Imported("visits", "[table]", ("rows: not needed.",)).name
-    'visits'
-    """
+    """One table of the metadata: its name, its schema file to complete, what was left behind."""
 
     name: str
     text: str

@@ -307,7 +307,6 @@ class Table:
     def public(self) -> "Table":
         """The same table as analysts may know it: without where it lies, and whose budget pays.
 
-        Privacy: none (touches no data); public facts.
         >>> Table("visits", source="/data/visits.csv").public.source is None
         True
         """

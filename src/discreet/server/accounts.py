@@ -37,11 +37,7 @@ _UNKNOWN = (  # what is read where there is no account: about as long as one wit
 
 
 class Role(StrEnum):
-    """What an account may do.
-
-    >>> Role("analyst").value
-    'analyst'
-    """
+    """What an account may do."""
 
     CUSTODIAN = "custodian"
     ANALYST = "analyst"
@@ -49,11 +45,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An account that has shown a valid token.
-
-    >>> Identity("ana", Role.ANALYST, "7f").name
-    'ana'
-    """
+    """An account that has shown a valid token."""
 
     name: str
     role: Role
@@ -62,9 +54,8 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token: `text` is shown once and kept nowhere.
+    """A new token: `text` is shown once and kept nowhere. The text is not shown by repr.
 
-    Privacy: none (touches no data); the text is not shown by repr.
     >>> Issued("ana", Role.ANALYST, "7f", "2025-01-01", "secret")
     Issued(name='ana', role=<Role.ANALYST: 'analyst'>, id='7f', expires='2025-01-01')
     """
@@ -77,9 +68,8 @@ class Issued:
 
 
 class Accounts:
-    """The accounts of one vault.
+    """The accounts of one vault. A token has 256 bits, so its plain hash can be kept.
 
-    Privacy: none (touches no data); a token has 256 bits, so its plain hash can be kept.
     >>> import tempfile
     >>> from discreet.ledger.vault import Vault
     >>> with tempfile.TemporaryDirectory() as folder, Vault.open(f"{folder}/vault") as vault:
@@ -130,8 +120,8 @@ class Accounts:
     def identify(self, text: str) -> Identity | None:
         """Whose token this is, or None if it is unknown, wrong, expired or revoked.
 
-        Privacy: none (touches no data); compared in constant time, and a name that nobody has
-        takes the same way as one with many tokens: a look, a hash, as many comparisons.
+        Compared in constant time, and a name that nobody has takes the same way as one with many
+        tokens: a look, a hash, as many comparisons.
         """
         encoded, _, rest = text.partition(".")
         token, _, secret = rest.partition(".")

@@ -43,10 +43,7 @@ _PROBLEM = {
 
 
 def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
-    """The application of one curator.
-
-    Privacy: answers are charged by the curator; see `Desk`.
-    """
+    """The application of one curator. Answers are charged by the curator; see `Desk`."""
     desk = Desk(curator, settings or Settings())
     jobs, shelf = Jobs(), Shelf()
 

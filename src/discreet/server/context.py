@@ -56,10 +56,7 @@ _KEPT_BACK = (
 
 
 class Desk:
-    """One server's curator and everything around it.
-
-    Privacy: none by itself; sessions charge and release.
-    """
+    """One server's curator and everything around it. Sessions charge and release."""
 
     def __init__(self, curator: Curator, settings: Settings) -> None:
         self.curator = curator
@@ -79,7 +76,7 @@ class Desk:
     def admit(self, who: Identity) -> Identity:
         """Count a request of an account, or refuse one too many in a minute.
 
-        Privacy: none (touches no data): depends on the account's own requests.
+        Depends on the account's own requests.
         """
         if self.requests.too_many(who.name):
             raise Problem(
@@ -95,8 +92,7 @@ class Desk:
     def admit_check(self, who: Identity) -> None:
         """Count a check of a monitor, which costs nothing, or refuse one too many in a minute.
 
-        What a check leaves in the record takes room, as a question does.
-        Privacy: none (touches no data); failed checks count too.
+        What a check leaves in the record takes room, as a question does. Failed checks count too.
         """
         self.curator.ledger.check_quota(who.name)
         if self.checks.too_many(who.name):
@@ -109,10 +105,7 @@ class Desk:
         self.checks.count(who.name)
 
     def count(self, name: str, label: str = "") -> None:
-        """Count an event, for the metrics.
-
-        Privacy: none (touches no data): requests and charges only.
-        """
+        """Count an event, for the metrics."""
         with self.lock:
             self.counts[name, label] += 1
 
@@ -126,7 +119,7 @@ class Desk:
     def told(self, refusal: DiscreetError) -> str:
         """A refusal in words for analysts; one that says where data or vault lie says less.
 
-        Privacy: none (touches no data): what is the custodian's stays the custodian's.
+        What is the custodian's stays the custodian's.
         """
         text = refusal_text(refusal)
         if isinstance(refusal, UnsafeQuery | UnprovableRequest | BudgetExceeded):
@@ -167,7 +160,7 @@ class Desk:
     def refresh(self, name: str) -> None:
         """Read a table's source again, if it is still at the place where it was added.
 
-        Privacy: none; new data is not new budget.
+        New data is not new budget.
         """
         self._unmoved(name)
         self.curator.refresh(name)
@@ -175,7 +168,7 @@ class Desk:
     def inspect(self, name: str) -> dict[str, Any]:
         """What a table's bounds drop and clamp; reads the source, as `refresh` does.
 
-        Privacy: NONE: exact, for the custodian, not for release.
+        Exact, for the custodian, not for release.
         """
         self._unmoved(name)
         return self.curator.inspect(name)
@@ -197,10 +190,7 @@ class Desk:
             )
 
     def stored(self, identity: Identity, receipt: str) -> Release:
-        """A release of this analyst's own; any other is not found.
-
-        Privacy: post-processing.
-        """
+        """A release of this analyst's own; any other is not found."""
         self.watch.refuse_tampered()
         found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
         if found is None:
@@ -210,24 +200,18 @@ class Desk:
     def answers(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
         """The first so many of an analyst's answers that are kept, after a number; oldest first.
 
-        Privacy: post-processing, from receipts alone: no answer is made again.
+        From receipts alone: no answer is made again.
         """
         found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
         return [_listed(each) for each in found]
 
     def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
-        """The first so many charges to an analyst after an entry, whatever they paid for.
-
-        Privacy: public parameters only, from the record itself.
-        """
+        """The first so many charges to an analyst after an entry, whatever they paid for."""
         found = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
         return self._charges(identity, found)
 
     def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
-        """The last so many charges to an analyst before an entry; newest first.
-
-        Privacy: public parameters only, from the record itself.
-        """
+        """The last so many charges to an analyst before an entry; newest first."""
         found = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
         return self._charges(identity, found)
 
@@ -239,7 +223,6 @@ class Desk:
         """An answer as JSON, with the facts from which a client makes the same answer again.
 
         An answer that another analyst paid for, where the custodian allows sharing, has none.
-        Privacy: post-processing.
         """
         released = self.curator.vault.releases.cited(answer.receipt.id, analyst=identity.name)
         bought = None if answer.bought is None else answer.bought.receipt.id
@@ -247,10 +230,7 @@ class Desk:
         return {**answer_values(answer), "bought": bought, "release": listed}
 
     def recalled(self, identity: Identity, receipt: str) -> Answer:
-        """An old answer.
-
-        Privacy: post-processing.
-        """
+        """An old answer."""
         return replay(self.stored(identity, receipt))
 
 

@@ -20,10 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_of(answer: Answer) -> Response:
-    """The rows with their 95% errors, and the notes in a last column of the first row.
-
-    Privacy: post-processing.
-    """
+    """The rows with their 95% errors, and the notes in a last column of the first row."""
     text = io.StringIO()
     writer = csv.writer(text)
     errors = answer.errors()
@@ -46,10 +43,7 @@ def _cell(value: object) -> object:
 
 
 def picture_of(answer: Answer, form: str) -> Response:
-    """The chart with error bars, as SVG or PNG.
-
-    Privacy: post-processing.
-    """
+    """The chart with error bars, as SVG or PNG."""
     kinds = {"svg": "image/svg+xml", "png": "image/png"}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"chart.{form}"
@@ -60,10 +54,7 @@ def picture_of(answer: Answer, form: str) -> Response:
 
 
 def notebook_of(answer: Answer) -> Response:
-    """A notebook that fetches this answer again and shows it; server and token are the reader's.
-
-    Privacy: post-processing.
-    """
+    """A notebook that fetches this answer again and shows it; server and token are the reader's."""
     receipt = answer.receipt
     lines = [
         "import os",

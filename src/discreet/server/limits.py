@@ -33,7 +33,7 @@ class Workers:
     """Threads of which one account has a part at most; of those who wait, whoever has fewest at
     work is next.
 
-    Privacy: none (touches no data); who waits depends on requests alone.
+    Who waits depends on requests alone.
     >>> workers = Workers(most=2, most_of_one=1, name="question")
     >>> workers.submit("ana", lambda: 7).result()
     7
@@ -97,8 +97,8 @@ class Workers:
 class Gate:
     """Runs work in threads: so many at once, so many waiting, so many for one account.
 
-    An account with nothing under way is let in however busy others keep the server.
-    Privacy: none (touches no data); who is refused depends on requests alone.
+    An account with nothing under way is let in however busy others keep the server. Who is refused
+    depends on requests alone.
     >>> Gate(Settings()).inside
     0
     """
@@ -113,11 +113,7 @@ class Gate:
 
     @property
     def inside(self) -> int:
-        """How many are running or waiting.
-
-        >>> Gate(Settings()).inside
-        0
-        """
+        """How many are running or waiting."""
         return self._workers.inside()
 
     async def run(self, account: str, work: Callable[[], _Result]) -> _Result:

@@ -22,21 +22,14 @@ COOKIE = "discreet_login"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who is signed in by a cookie, and the token that the site's own forms carry.
-
-    >>> Login(Identity("ana", Role.ANALYST, "7f"), "c5").csrf
-    'c5'
-    """
+    """Who is signed in by a cookie, and the token that the site's own forms carry."""
 
     identity: Identity
     csrf: str
 
 
 class Logins:
-    """Makes and reads the cookies of a vault.
-
-    Privacy: none (touches no data); signed with a key that is in the vault.
-    """
+    """Makes and reads the cookies of a vault. Signed with a key that is in the vault."""
 
     __slots__ = ("_accounts", "_clock", "_key", "_seconds")
 

@@ -132,7 +132,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 def metrics_text(desk: Desk) -> str:
     """Counts of requests and answers as Prometheus reads them.
 
-    Privacy: none (touches no data): nothing by table, analyst or value.
+    Nothing by table, analyst or value.
     """
     with desk.lock:
         counts: dict[tuple[str, str], Any] = dict(desk.counts)

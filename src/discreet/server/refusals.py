@@ -50,7 +50,7 @@ def answer_problem(request: Request, problem: Problem) -> Response:
 def register_problems(app: Any) -> None:
     """Let an application answer every refusal with a problem document.
 
-    Privacy: none (touches no data); a failure nobody foresaw says nothing about itself.
+    A failure nobody foresaw says nothing about itself.
     """
     app.add_exception_handler(Problem, answer_problem)
     app.add_exception_handler(DiscreetError, _refused)

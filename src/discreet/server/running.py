@@ -22,10 +22,7 @@ _COLLECT = (50_000, 20, 50)  # new objects before the collector looks; a questio
 
 
 def serve(curator: Curator, settings: Settings) -> None:
-    """Serve until stopped; what runs then is finished first.
-
-    Privacy: none (touches no data); see `application`.
-    """
+    """Serve until stopped; what runs then is finished first."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.addHandler(handler)

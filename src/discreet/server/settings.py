@@ -21,8 +21,6 @@ class Settings:
     `roots` are the folders from which custodians may register files, `databases` names for
     database URLs that they may use; both are empty unless the operator fills them. `guided` shows
     a first visitor what to do.
-    >>> Settings().most_running
-    32
     """
 
     host: str = "127.0.0.1"

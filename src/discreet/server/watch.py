@@ -74,10 +74,7 @@ class Watch:
     def refuse_tampered(self) -> None:
         """Refuse to answer from a record in which the last check found something wrong.
 
-        Privacy: none (touches no data); the refusal is one fixed sentence.
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Watch(Ledger.open(f"{folder}/vault/vault.db")).refuse_tampered()
+        The refusal is one fixed sentence.
         """
         if self._seen is not None and not self._seen.found.sound:
             self._wake.set()  # it may have been put back or adopted since

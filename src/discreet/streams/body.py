@@ -16,7 +16,7 @@ _WIDTH = 80  # far more digits than the noise on integers has
 def of_one_width(secret: int | None) -> str:
     """A secret integer as text of a fixed width, which `json.loads` and `int` read.
 
-    Privacy: none (touches no data); the text is as secret as the number.
+    The text is as secret as the number.
     >>> len(of_one_width(-5)) == len(of_one_width(10**40)) == len(of_one_width(None))
     True
     """
@@ -29,7 +29,7 @@ def of_one_width(secret: int | None) -> str:
 def body_of(facts: Mapping[str, object]) -> bytes:
     """The bytes of a state whose secrets are all of one width.
 
-    Privacy: none (touches no data); the bytes are as secret as the facts.
+    The bytes are as secret as the facts.
     >>> json.loads(body_of({"noise": of_one_width(7)}))["noise"].strip()
     '7'
     """

@@ -24,7 +24,10 @@ def seen_to_change(plan: Plan) -> None:
 
 
 def meant_table(session: Session, table: str | None) -> str:
-    """The table of that name; without one, the only table that there is."""
+    """The table of that name; without one, the only table that there is.
+
+    Privacy: names of tables are public.
+    """
     if table is not None:
         return any_name(table, "table")
     known = sorted(each.name for each in session.schemas.values() if each.kind != "public")

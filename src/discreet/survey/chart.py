@@ -19,7 +19,6 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 def finding_chart(finding: Finding) -> dict[str, Any]:
     """One question: horizontal bars or points over the possible range, with intervals.
 
-    Privacy: post-processing.
     >>> from discreet.survey.question import Choice
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> made = Finding(question=asked, people=0, confidence=0.95, rows=())
@@ -76,7 +75,6 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
 def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
     """All questions below each other.
 
-    Privacy: post-processing.
     >>> findings_chart(())["vconcat"]
     []
     """

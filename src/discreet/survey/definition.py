@@ -69,8 +69,8 @@ class Survey:
     """A title, an introduction and the questions, in the order they are asked.
 
     `rounds` is how often they will be asked at most; every report is drawn with fresh coins.
-    Privacy: `epsilon` for one round and `limit` for all rounds together, by replacing all of a
-    person's answers in all rounds with any others [DR14, Thm. 3.14].
+    `epsilon` for one round and `limit` for all rounds together, by replacing all of a person's
+    answers in all rounds with any others [DR14, Thm. 3.14].
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> Survey(title="Habits", questions=(asked,)).epsilon
     Fraction(1, 1)
@@ -107,7 +107,7 @@ class Survey:
     def epsilon(self) -> Fraction:
         """What answering the whole survey once costs a respondent: the sum over its questions.
 
-        Privacy: none (touches no data); losses add [DR14, Thm. 3.14].
+        Losses add [DR14, Thm. 3.14].
         >>> read_survey_text(SKELETON).epsilon
         Fraction(3, 1)
         """
@@ -117,9 +117,8 @@ class Survey:
     def limit(self) -> Fraction:
         """The most that all rounds together can cost a respondent: `rounds` times `epsilon`.
 
-        Privacy: between any two histories of answers, also against someone who can tell which
-        reports come from one person: every report is drawn afresh, and losses add
-        [DR14, Thm. 3.14].
+        Between any two histories of answers, also against someone who can tell which reports come
+        from one person: every report is drawn afresh, and losses add [DR14, Thm. 3.14].
         >>> read_survey_text(SKELETON.replace("title", "rounds = 3\\ntitle")).limit
         Fraction(9, 1)
         """

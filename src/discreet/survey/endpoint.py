@@ -48,7 +48,7 @@ class Endpoint:
     """A running round of a survey: answers requests from threads of its own until it is closed.
 
     Refuses a round that the survey does not have, and rounds whose epsilons add up to too much.
-    Privacy: post-processing: reports are randomized before they come here.
+    Reports are randomized before they come here.
     """
 
     __slots__ = ("_server", "_thread", "reports")

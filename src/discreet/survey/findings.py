@@ -22,9 +22,6 @@ class Estimated:
     """One number of a finding: an option's share of the respondents, or a mean.
 
     `value` is unbiased and may lie outside of what is possible; `adjusted` does not.
-    Privacy: post-processing.
-    >>> Estimated(label="yes", value=-0.1, error=0.1, low=0.0, high=0.1, adjusted=0.0).adjusted
-    0.0
     """
 
     label: str
@@ -39,7 +36,6 @@ class Estimated:
 class Finding:
     """What was found about one question.
 
-    Privacy: post-processing.
     >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
     >>> Finding(question=asked, people=0, confidence=0.95, rows=()).to_dict()["question"]
     'smokes'
@@ -52,18 +48,12 @@ class Finding:
 
     @property
     def is_share(self) -> bool:
-        """Whether the rows are shares of the respondents, rather than means.
-
-        >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-        >>> Finding(question=asked, people=0, confidence=0.95, rows=()).is_share
-        True
-        """
+        """Whether the rows are shares of the respondents, rather than means."""
         return isinstance(self.question, Choice)
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values, for JSON.
 
-        Privacy: post-processing.
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
         >>> Finding(question=asked, people=0, confidence=0.95, rows=()).to_dict()["people"]
         0
@@ -86,12 +76,6 @@ def findings(
 
     Intervals are about those who reported, and hold one by one with at least this probability
     [Hoe63, Thm. 1 and 2]; who reports, and who does not, is not in them.
-    Privacy: post-processing.
-    >>> from discreet.survey.definition import SKELETON, read_survey_text
-    >>> survey = read_survey_text(SKELETON)
-    >>> piles = {q.name: q.randomizer.release([0] * 500) for q in survey.questions}
-    >>> [len(finding.rows) for finding in findings(survey, piles)]
-    [2, 4, 1]
     """
     return tuple(
         _finding(question, piles[question.name], confidence) for question in survey.questions
@@ -143,13 +127,7 @@ def _mean(question: Scale, tally: Tally, confidence: Number) -> Estimated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """How two questions go together: shares of each pair of options, and their errors.
-
-    Privacy: post-processing.
-    >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-    >>> Pairs(first=asked, second=asked, people=0, shares=(), errors=(), adjusted=()).people
-    0
-    """
+    """How two questions go together: shares of each pair of options, and their errors."""
 
     first: Choice
     second: Choice
@@ -161,7 +139,6 @@ class Pairs:
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values, for JSON.
 
-        Privacy: post-processing.
         >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
         >>> made = Pairs(first=asked, second=asked, people=0, shares=(), errors=(), adjusted=())
         >>> made.to_dict()["columns"]
@@ -182,7 +159,7 @@ class Pairs:
 def pairs(survey: Survey, piles: dict[str, Any], first: str, second: str) -> Pairs:
     """The joint table of two questions with options, from the reports of the same people.
 
-    Privacy: post-processing; the two reports were paid for one by one.
+    The two reports were paid for one by one.
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> survey = read_survey_text(SKELETON)
     >>> piles = {q.name: q.randomizer.release([0] * 500) for q in survey.questions}

@@ -61,7 +61,7 @@ _NUMBERS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid}
 class Choice:
     """A question with options, of which a respondent picks one.
 
-    Privacy: the randomizer's loss for each report, by replacing the answer.
+    The randomizer's loss for each report, by replacing the answer.
     >>> Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1).loss
     Fraction(1, 1)
     """
@@ -98,11 +98,7 @@ class Choice:
 
     @property
     def loss(self) -> Fraction:
-        """The epsilon of one report.
-
-        >>> Choice(name="a", text="?", options=("no", "yes"), epsilon=0.5).loss
-        Fraction(1, 2)
-        """
+        """The epsilon of one report."""
         return self.randomizer.loss().epsilon
 
 
@@ -110,7 +106,7 @@ class Choice:
 class Scale:
     """A question whose answer is a number in a public range, on a public lattice.
 
-    Privacy: the randomizer's loss for each report, by replacing the answer.
+    The randomizer's loss for each report, by replacing the answer.
     >>> Scale(name="hours", text="Hours of sleep?", lower=0, upper=24, step=0.5, epsilon=2).loss
     Fraction(2, 1)
     """
@@ -145,11 +141,7 @@ class Scale:
 
     @property
     def loss(self) -> Fraction:
-        """The epsilon of one report.
-
-        >>> Scale(name="age", text="Your age?", lower=0, upper=110, epsilon=1).loss
-        Fraction(1, 1)
-        """
+        """The epsilon of one report."""
         return self.randomizer.loss().epsilon
 
 

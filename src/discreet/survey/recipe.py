@@ -26,7 +26,7 @@ __all__ = ["recipe"]
 def recipe(randomizer: Randomizer) -> dict[str, Any]:
     """The randomizer in values that JSON carries; numbers beyond 2^53 are text.
 
-    Privacy: none (touches no data); whoever follows it has the randomizer's guarantee.
+    Whoever follows it has the randomizer's guarantee.
     >>> recipe(KaryResponse(epsilon=1, categories=4, coin_bits=16))
     {'bits': 2, 'kind': 'kary', 'categories': 4, 'kept': ['31153', '65536']}
     """

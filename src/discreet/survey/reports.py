@@ -35,11 +35,7 @@ CREATE TRIGGER IF NOT EXISTS reports_remain BEFORE DELETE ON reports
 
 
 class Arrival(enum.Enum):
-    """What became of a report: the first under its token, the same again, another, uninvited.
-
-    >>> [arrival.value for arrival in Arrival]
-    ['first', 'again', 'other', 'uninvited']
-    """
+    """What became of a report: the first under its token, the same again, another, uninvited."""
 
     FIRST = "first"
     AGAIN = "again"
@@ -53,8 +49,8 @@ class Reports:
     With `invited` only those who hold one of these invitations may report; without, everybody may.
     A survey with one round is reported on under the invitation itself, one with more under a
     `round_token`. A file of several rounds that carries no round (`unmarked`) comes from an earlier
-    version or from before `rounds` was set; it is read, and nothing is added to it.
-    Privacy: post-processing: reports were randomized before they came here.
+    version or from before `rounds` was set; it is read, and nothing is added to it. Reports were
+    randomized before they came here.
     >>> import tempfile
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +93,6 @@ class Reports:
     def existing(cls, path: Path, survey: Survey, *, round_number: int = 1) -> "Reports":
         """The reports in a file that is there; a mistyped name does not become an empty file.
 
-        Privacy: post-processing.
         >>> from discreet.survey.definition import SKELETON, read_survey_text
         >>> Reports.existing(Path("no-such-file.db"), read_survey_text(SKELETON))
         Traceback (most recent call last):
@@ -115,7 +110,6 @@ collect` makes the file.
 
         The same bytes under the same token are kept once. Other bytes under a token that has
         reported are not kept: a respondent who could report twice could be asked twice.
-        Privacy: post-processing.
         """
         self.check_open()
         if not _TOKEN.fullmatch(token):
@@ -136,10 +130,7 @@ collect` makes the file.
             return int(self._connection.execute("SELECT count(*) FROM reports").fetchone()[0])
 
     def piles(self) -> dict[str, Any]:
-        """All reports as arrays, by question; the n-th of each come from the same respondent.
-
-        Privacy: post-processing.
-        """
+        """All reports as arrays, by question; the n-th of each come from the same respondent."""
         with self._lock, _said(self.path):
             rows = self._connection.execute("SELECT body FROM reports ORDER BY token")
             joined = b"".join(body for (body,) in rows)

@@ -46,14 +46,7 @@ def caveats(people: int, *, cost: str) -> tuple[str, ...]:
 
 
 def figure(value: float, finding: Finding) -> str:
-    """A share in percent, a mean as a number.
-
-    Privacy: post-processing.
-    >>> from discreet.survey.question import Choice
-    >>> asked = Choice(name="smokes", text="Do you smoke?", options=("no", "yes"), epsilon=1)
-    >>> figure(0.5, Finding(question=asked, people=0, confidence=0.95, rows=()))
-    '50.0%'
-    """
+    """A share in percent, a mean as a number."""
     return f"{value:.1%}" if finding.is_share else f"{value:.4g}"
 
 
@@ -63,7 +56,6 @@ def summary_page(
     """The page: a chart and a table for each question, and the joint tables asked for.
 
     `cost` are the `cost_words` of the reports. Needs the plots extra.
-    Privacy: post-processing.
     """
     sections = [_finding(finding) for finding in found] + [_pairs(table) for table in joint]
     return page(survey.title, caveats(found[0].people, cost=cost), sections)

@@ -34,7 +34,6 @@ def length(survey: Survey) -> int:
 def pack(survey: Survey, reports: dict[str, Any]) -> NDArray[np.uint8]:
     """The bytes of many respondents: a row each, from the piles of reports on each question.
 
-    Privacy: post-processing.
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> made = pack(read_survey_text(SKELETON), {"smokes": [1], "diet": [3], "sleep": [5]})
     >>> made.tolist()
@@ -53,7 +52,6 @@ def pack(survey: Survey, reports: dict[str, Any]) -> NDArray[np.uint8]:
 def unpack(survey: Survey, bodies: NDArray[np.uint8]) -> dict[str, Any]:
     """The piles of reports that rows of bytes hold, by question; a malformed row refuses them all.
 
-    Privacy: post-processing.
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> found = unpack(read_survey_text(SKELETON), np.array([[47, 0]], dtype=np.uint8))
     >>> {name: reports.tolist() for name, reports in found.items()}
@@ -76,7 +74,6 @@ def unpack(survey: Survey, bodies: NDArray[np.uint8]) -> dict[str, Any]:
 def check(survey: Survey, body: bytes) -> None:
     """Refuse bytes that no respondent's browser would send.
 
-    Privacy: post-processing.
     >>> from discreet.survey.definition import SKELETON, read_survey_text
     >>> check(read_survey_text(SKELETON), b"no")
     Traceback (most recent call last):

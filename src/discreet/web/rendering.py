@@ -35,7 +35,6 @@ def _number(value: object) -> str:
 def page(template: str, **values: Any) -> str:
     """The HTML of a page.
 
-    Privacy: none: shows what it is given, escaped.
     >>> none = {"login": None, "paused": False, "typed": [], "again": ""}
     >>> "&lt;img" in page("message.html", title="<img src=x>", text="", **none)
     True

@@ -29,11 +29,7 @@ class Atoms:
 
     @property
     def size(self) -> int:
-        """Terms evaluated per frequency; sixteen of a matrix product cost as much as one.
-
-        >>> Atoms(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 2).size
-        1
-        """
+        """Terms evaluated per frequency; sixteen of a matrix product cost as much as one."""
         return 1 + len(self.losses) // 16
 
     @property

@@ -40,70 +40,37 @@ class Factor(Protocol):
 
     `size` terms are evaluated per frequency; a transform's rounding error is at most
     (`weight` + frequency * `spread`) units of 2**-47.
-    >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
-    1
     """
 
     @property
     def size(self) -> int:
-        """Terms evaluated per frequency.
-
-        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
-        1
-        """
+        """Terms evaluated per frequency."""
 
     @property
     def weight(self) -> float:
-        """Rounding weight that does not depend on the frequency.
-
-        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).weight
-        2.0
-        """
+        """Rounding weight that does not depend on the frequency."""
 
     @property
     def spread(self) -> float:
-        """Rounding weight per unit of frequency: the largest total absolute loss.
-
-        >>> Ends(np.array([1.5]), np.array([2]), np.zeros(1), pure_shares).spread
-        3.0
-        """
+        """Rounding weight per unit of frequency: the largest total absolute loss."""
 
     def cumulant(self, tilts: Array) -> Array:
-        """The logarithm of E[exp(tilt * L)], for each tilt.
-
-        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
-        >>> one.cumulant(np.array([0.0])).tolist()
-        [0.0]
-        """
+        """The logarithm of E[exp(tilt * L)], for each tilt."""
 
     def transform(self, tilt: float, step: float, indices: Indices) -> ComplexArray:
-        """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index.
-
-        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
-        >>> one.transform(1.0, 2.0, np.array([0])).tolist()
-        [(1+0j)]
-        """
+        """E[exp((tilt + i w) L)] / E[exp(tilt L)], for each frequency w = step * index."""
 
     def decay(self, tilt: float, low: Array, high: Array) -> Array:
-        """The logarithm of a bound on |transform| over each interval [low, high].
-
-        >>> one = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
-        >>> one.decay(1.0, np.array([0.0]), np.array([0.0])).tolist()
-        [0.0]
-        """
+        """The logarithm of a bound on |transform| over each interval [low, high]."""
 
     def roughness(self, tilt: float) -> float:
-        """The sum of squared cell widths that discretisation left, in expectation.
-
-        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).roughness(1.0)
-        0.0
-        """
+        """The sum of squared cell widths that discretisation left, in expectation."""
 
 
 def laplace_shares(point: Any) -> tuple[Any, Any]:
     """Coefficients of exp(z e) and exp(-(1 + z) e) for Laplace noise at z = `point`.
 
-    Privacy: E[exp(z L)] = ((1 + z) exp(z e) + z exp(-(1 + z) e)) / (1 + 2 z) [Mir17, Prop. 6].
+    E[exp(z L)] = ((1 + z) exp(z e) + z exp(-(1 + z) e)) / (1 + 2 z) [Mir17, Prop. 6].
     >>> laplace_shares(1.0)
     (0.6666666666666666, 0.3333333333333333)
     """
@@ -113,7 +80,7 @@ def laplace_shares(point: Any) -> tuple[Any, Any]:
 def pure_shares(point: Any) -> tuple[Any, Any]:
     """Coefficients of exp(z e) and exp(-(1 + z) e) for two outcomes, up to their common scale.
 
-    Privacy: the worst pair of epsilon-DP has losses +-epsilon only [MV16, Lemma 3.2].
+    The worst pair of epsilon-DP has losses +-epsilon only [MV16, Lemma 3.2].
     >>> pure_shares(1.0)
     (1.0, 1.0)
     """
@@ -158,7 +125,7 @@ def reach(squares: Array, deviations: Array, low: Array, high: Array) -> Array:
 class Ends:
     """Mechanisms of one family whose transform has terms at loss +epsilon and -epsilon only.
 
-    Privacy: none (touches no data); symmetric, so add and remove are alike.
+    Symmetric, so add and remove are alike.
     >>> two = Ends(np.array([1.0]), np.array([2]), np.zeros(1), laplace_shares)
     >>> float(two.cumulant(np.array([0.0]))[0])
     0.0
@@ -171,11 +138,7 @@ class Ends:
 
     @property
     def size(self) -> int:
-        """Terms evaluated per frequency.
-
-        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).size
-        1
-        """
+        """Terms evaluated per frequency."""
         return len(self.epsilons)
 
     @property
@@ -253,9 +216,5 @@ class Ends:
         return result
 
     def roughness(self, tilt: float) -> float:  # noqa: ARG002
-        """The sum of squared cell widths: closed forms have none.
-
-        >>> Ends(np.array([1.0]), np.array([2]), np.zeros(1), pure_shares).roughness(1.0)
-        0.0
-        """
+        """The sum of squared cell widths: closed forms have none."""
         return 0.0

@@ -195,7 +195,7 @@ def _recomputed(losses: Array, masses: Array) -> tuple[NDArray[Any], NDArray[Any
 def above(cells: Cells) -> tuple[Array, Array, float, float]:
     """Losses and masses of a dominating discrete loss, its infinite mass, and its slack.
 
-    Privacy: curve <= curve of the result + slack, at every point [DGKKM22, Sec. 3].
+    curve <= curve of the result + slack, at every point [DGKKM22, Sec. 3].
     >>> losses, masses, infinite, slack = above(subsampled_remove(rate=0.1, sigma=1.0, cells=100))
     >>> infinite < 1e-15 and slack < 1e-15
     True
@@ -218,8 +218,8 @@ def above(cells: Cells) -> tuple[Array, Array, float, float]:
 def below(cells: Cells) -> tuple[Array, Array, float]:
     """Losses and masses of a dominated discrete loss, and its slack.
 
-    Privacy: curve of the result <= curve + slack, at every point: merging outcomes is
-    post-processing [DR14, Prop. 2.1].
+    curve of the result <= curve + slack, at every point: merging outcomes is post-processing [DR14,
+    Prop. 2.1].
     >>> below(subsampled_remove(rate=0.1, sigma=1.0, cells=100))[2] < 1e-14
     True
     """

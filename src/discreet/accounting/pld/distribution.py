@@ -37,7 +37,7 @@ _LARGEST = 10**100  # of an epsilon or a squared ratio: what floats compute with
 class Bracket:
     """A number known to lie between `lower` and `upper`.
 
-    Privacy: none (touches no data). Charge `upper`; `lower` says how much could be gained.
+    Charge `upper`; `lower` says how much could be gained.
     >>> Bracket(lower=1.0, upper=1.5).width
     0.5
     """
@@ -51,11 +51,7 @@ class Bracket:
 
     @property
     def width(self) -> float:
-        """The distance between the two bounds; 0 where both are infinite.
-
-        >>> Bracket(lower=2.0, upper=2.0).width
-        0.0
-        """
+        """The distance between the two bounds; 0 where both are infinite."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
 
@@ -164,7 +160,7 @@ class Distribution:
     def compose(cls, *distributions: "Distribution") -> Self:
         """Everything in these distributions, run on the same data.
 
-        Privacy: losses of independent mechanisms add up [ZDW22, Thm. 10].
+        Losses of independent mechanisms add up [ZDW22, Thm. 10].
         >>> one = Distribution.pure(epsilon=1)
         >>> Distribution.compose(one, one) == 2 * one
         True
@@ -212,9 +208,9 @@ class Distribution:
     def epsilon(self, *, delta: Number, tolerance: float = 1e-4) -> Bracket:
         """The smallest epsilon at which the batch is (epsilon, delta)-DP, bracketed.
 
-        The bracket is at most `tolerance` wide, relative, unless delta is out of reach of
-        floating point; then it is wider, never wrong.
-        Privacy: (upper, delta)-DP under add/remove; docs/proofs/distributions.md.
+        The bracket is at most `tolerance` wide, relative, unless delta is out of reach of floating
+        point; then it is wider, never wrong. (upper, delta)-DP under add/remove;
+        docs/proofs/distributions.md.
         >>> Distribution.gaussian(sigma=1).epsilon(delta=0)
         Bracket(lower=inf, upper=inf)
         """

@@ -84,7 +84,7 @@ def cumulant_error(factors: Sequence[Factor], variance: float, tilt: float) -> f
 def chernoff(tilt: Array) -> Array:
     """The logarithm of max over y of exp(-tilt y) (1 - exp(-y)).
 
-    Privacy: delta(epsilon) <= exp(K(tilt) - tilt epsilon + this) [CKS20, Prop. 12].
+    delta(epsilon) <= exp(K(tilt) - tilt epsilon + this) [CKS20, Prop. 12].
     >>> float(np.exp(chernoff(np.array([1.0]))[0]))
     0.25
     """

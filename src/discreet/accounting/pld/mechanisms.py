@@ -46,8 +46,6 @@ class Contribution:
     """What mechanisms of one family bring to a composition.
 
     `ceiling` and `failure` are their basic composition, None where the loss is unbounded.
-    >>> Contribution(variance=1.0).ceiling is None
-    True
     """
 
     upper: tuple[Factor, ...] = ()
@@ -60,21 +58,13 @@ class Contribution:
 
 
 class Mechanism(Protocol):
-    """One mechanism, as a value.
-
-    >>> LaplaceNoise(epsilon=Fraction(1)).epsilon
-    Fraction(1, 1)
-    """
+    """One mechanism, as a value."""
 
     @classmethod
     def contribute(
         cls, items: Sequence[tuple[Self, int]], direction: Direction, cells: int
     ) -> Contribution:
-        """What these mechanisms, each with its number of copies, bring to a composition.
-
-        >>> LaplaceNoise.contribute([(LaplaceNoise(epsilon=Fraction(1)), 3)], "add", 1).ceiling
-        Fraction(3, 1)
-        """
+        """What these mechanisms, each with its number of copies, bring to a composition."""
 
 
 def _ends(
@@ -105,9 +95,7 @@ def _log_rest(delta: Fraction) -> float:
 class LaplaceNoise:
     """Laplace noise of scale sensitivity / epsilon.
 
-    Privacy: epsilon-DP under add/remove [DMNS06, Prop. 3.3].
-    >>> LaplaceNoise(epsilon=Fraction(1, 2))
-    LaplaceNoise(epsilon=Fraction(1, 2))
+    epsilon-DP under add/remove [DMNS06, Prop. 3.3].
     """
 
     epsilon: Fraction
@@ -133,8 +121,8 @@ class LaplaceNoise:
 class TwoPoint:
     """Losses +epsilon and -epsilon, and an infinite loss with probability delta.
 
-    Privacy: dominates every (epsilon, delta)-DP mechanism [MV16, Lemma 3.2]; with delta = 0 it
-    is randomized response itself.
+    Dominates every (epsilon, delta)-DP mechanism [MV16, Lemma 3.2]; with delta = 0 it is randomized
+    response itself.
     >>> TwoPoint(epsilon=Fraction(1), delta=Fraction(0)).delta
     Fraction(0, 1)
     """
@@ -174,9 +162,7 @@ class TwoPoint:
 class GaussianNoise:
     """Gaussian noise; `variance` is the square of sensitivity over standard deviation.
 
-    Privacy: its loss is Gaussian, and such losses add up exactly [DRS22, Cor. 3.3].
-    >>> GaussianNoise(Fraction(1, 4)).variance
-    Fraction(1, 4)
+    Its loss is Gaussian, and such losses add up exactly [DRS22, Cor. 3.3].
     """
 
     variance: Fraction
@@ -201,9 +187,7 @@ class GaussianNoise:
 class SubsampledGaussianNoise:
     """Gaussian noise of deviation `sigma` on a sum over a Poisson sample, sensitivity 1.
 
-    Privacy: the pairs of [ZDW22, Thm. 11], one for each direction of add/remove.
-    >>> SubsampledGaussianNoise(rate=Fraction(1, 100), sigma=Fraction(1)).rate
-    Fraction(1, 100)
+    The pairs of [ZDW22, Thm. 11], one for each direction of add/remove.
     """
 
     rate: Fraction

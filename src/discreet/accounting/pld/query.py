@@ -36,8 +36,6 @@ class Composition:
 
     `upper` dominates the mechanisms and `lower` is dominated by them; `infinite` brackets the
     probability of an infinite loss; `slack` bounds what discretisation may have missed.
-    >>> Composition((), (), 1.0, (0.0, 0.0), 0.0, math.inf).variance
-    1.0
     """
 
     upper: tuple[Factor, ...]

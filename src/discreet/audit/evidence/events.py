@@ -24,11 +24,7 @@ _SHOWN = 3  # outputs quoted in a sentence
 
 
 class Direction(StrEnum):
-    """Which input makes the event likely.
-
-    >>> Direction("right").value
-    'right'
-    """
+    """Which input makes the event likely."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -36,11 +32,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """An event, the statement it speaks against, and how often it happened in the second half.
-
-    >>> Choice.__slots__[:2]
-    ('direction', 'event')
-    """
+    """An event, the statement it speaks against, and how often it happened in the second half."""
 
     direction: Direction
     event: str
@@ -64,11 +56,6 @@ def choose(
 
     The table holds `samples` outputs of the left input, then as many of the right one. The first
     halves choose; the second halves are only counted.
-    >>> from discreet.audit.evidence.outputs import tabulate
-    >>> table = tabulate([0] * 90 + [1] * 10 + [1] * 100)
-    >>> claims = [Approximate(epsilon=1, delta=0)]
-    >>> choose(table, 100, claims, failure=0.01)[0].event
-    'the output is at most 0'
     """
     return _Chooser(table, samples, statements, failure).run()
 

@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 class House:
     """A pair of curators: `session(0)` sees the table without the person, `session(1)` with.
 
-    Privacy: budgets without end: nobody in there exists.
+    Budgets without end: nobody in there exists.
     >>> with ExitStack() as stack:
     ...     house = visits(stack, delta=0)
     ...     house.session(0).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).columns
@@ -53,22 +53,13 @@ class House:
         self._names = count()
 
     def session(self, side: int) -> Session:
-        """The auditor's session with one of the two.
-
-        Privacy: what is asked there is charged there.
-        """
+        """The auditor's session with one of the two. What is asked there is charged there."""
         if not self._sessions:
             self._sessions = [self._opened(rows) for rows in self._rows]
         return self._sessions[side]
 
     def name(self) -> str:
-        """A name that no service had before.
-
-        >>> with ExitStack() as stack:
-        ...     house = visits(stack, delta=0)
-        ...     house.name(), house.name()
-        ('audited0', 'audited1')
-        """
+        """A name that no service had before."""
         return f"audited{next(self._names)}"
 
     def _opened(self, rows: Sequence[Row]) -> Session:
@@ -89,7 +80,7 @@ def visits(stack: ExitStack, *, delta: Number) -> House:
     """People with two visits each, and one who came twice on one day, smokes and does not cough.
 
     Of the others those cough who smoke. With a delta the account holds rho, without it epsilon.
-    Privacy: none: nobody in there exists.
+    Nobody in there exists.
     >>> with ExitStack() as stack:
     ...     visits(stack, delta=0).name()
     'audited0'

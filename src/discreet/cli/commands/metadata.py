@@ -12,13 +12,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the command that imports metadata.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['import']
-    """
+    """Give the application the command that imports metadata."""
     app.command("import", help="Write schema files to complete, from SmartNoise metadata (YAML).")(
         _import
     )

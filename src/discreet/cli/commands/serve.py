@@ -83,10 +83,7 @@ def _serve(
 
 
 def serve_demo(folder: Path, port: int) -> None:
-    """Serve the made-up clinic with one analyst and one custodian.
-
-    Privacy: nobody in the clinic exists.
-    """
+    """Serve the made-up clinic with one analyst and one custodian. Nobody in the clinic exists."""
     try:
         from discreet.server.running import serve
         from discreet.server.settings import Settings

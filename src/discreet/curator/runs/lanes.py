@@ -43,8 +43,7 @@ class Lane:
 class Lanes:
     """The engines that wait for runs, by the tables they read.
 
-    Privacy: none: an engine's rows are exact and stay with the curator.
-    >>> Lanes(lambda names: None).close()
+    An engine's rows are exact and stay with the curator.
     """
 
     __slots__ = ("_closed", "_idle", "_lines", "_lock", "_open")
@@ -60,7 +59,7 @@ class Lanes:
     def taken(self, names: Names, versions: Versions, asker: str) -> Iterator[Lane]:
         """An engine over the tables in that state of their data, for this run alone.
 
-        Privacy: none (touches no data); who waits depends on who asks, not on what is found.
+        Who waits depends on who asks, not on what is found.
         """
         self._enter(names, asker)
         lane = None

@@ -17,8 +17,8 @@ _LARGEST = 10**6
 class Line(Generic[_Item]):
     """Those who wait for one of so many places, of which one asker holds only a part.
 
-    It is not for several threads at once: its owner has a lock.
-    Privacy: none (touches no data): who is next depends on who asks, never on what is found.
+    It is not for several threads at once: its owner has a lock. Who is next depends on who asks,
+    never on what is found.
     >>> line = Line[str](places=2, places_of_one=2)
     >>> for asker, item in [("ana", "a1"), ("ana", "a2"), ("ana", "a3"), ("bob", "b1")]:
     ...     line.join(asker, item)

@@ -24,23 +24,15 @@ _Result = TypeVar("_Result")
 class Late(Exception):
     """Work was not done by its time.
 
-    Privacy: none by itself; an analyst sees the same words as for every failure of an engine.
+    An analyst sees the same words as for every failure of an engine.
     """
 
 
 class Clock(Protocol):
-    """Time as a grid sees it: the machine's, or in tests one that only they move.
-
-    >>> sorted(name for name in vars(Clock) if not name.startswith("_"))
-    ['now', 'race', 'wait']
-    """
+    """Time as a grid sees it: the machine's, or in tests one that only they move."""
 
     def now(self) -> float:
-        """Seconds since some moment; never goes back.
-
-        >>> SystemClock().now() <= SystemClock().now()
-        True
-        """
+        """Seconds since some moment; never goes back."""
 
     def wait(self, until: float) -> None:
         """Return at that time, not before."""
@@ -48,7 +40,7 @@ class Clock(Protocol):
     def race(self, work: Callable[[], _Result], until: float) -> _Result:
         """At that time, not before: what `work` returned or raised by then, or `Late`.
 
-        Privacy: when it returns says nothing of `work`; work that is late is never heard of again.
+        When it returns says nothing of `work`; work that is late is never heard of again.
         >>> SystemClock().race(lambda: time.sleep(0.1), 0)
         Traceback (most recent call last):
         discreet.curator.runs.pacing.Late
@@ -80,7 +72,6 @@ class SystemClock:
     def race(self, work: Callable[[], _Result], until: float) -> _Result:
         """See `Clock.race`; what counts is when the work ended, not when this thread woke.
 
-        Privacy: see the protocol.
         >>> SystemClock().race(lambda: time.sleep(0.1), 0)
         Traceback (most recent call last):
         discreet.curator.runs.pacing.Late
@@ -107,8 +98,8 @@ class SystemClock:
 class Grid:
     """Steps of time at which the outcomes of remote sessions can be seen first.
 
-    Privacy: the number of steps follows from a plan and declared facts, and is fixed before a row
-    is read: neither how long the engine took nor whether it failed moves it.
+    The number of steps follows from a plan and declared facts, and is fixed before a row is read:
+    neither how long the engine took nor whether it failed moves it.
     >>> grid = Grid(seconds=0.05)
     >>> [float(grid.deadline(Fraction(each))) for each in ("0", "0.05", "0.051", "1")]
     [0.05, 0.05, 0.1, 1.0]
@@ -138,15 +129,14 @@ class Grid:
     def within(self, seconds: Fraction, work: Callable[[], _Result]) -> _Result:
         """What came of `work`, at its deadline from now and not before; `Late` if nothing came.
 
-        Privacy: see the class; a failure waits like a result.
+        A failure waits like a result.
         """
         return self.clock.race(work, self.clock.now() + float(self.deadline(seconds)))
 
     def started(self, start: Callable[[], bool]) -> None:
         """Start something; where it had to be started, return at the next step after that.
 
-        Privacy: hides time within a step; what starts an engine reads names and types, no answer.
-        >>> Grid(seconds=0.001).started(lambda: True)
+        Hides time within a step; what starts an engine reads names and types, no answer.
         """
         begun, step = self.clock.now(), float(self.seconds)
         if start():

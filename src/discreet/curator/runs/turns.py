@@ -21,9 +21,8 @@ class _Turn:
 
 
 class Turns:
-    """One turn at a time for each question.
+    """One turn at a time for each question. A second asker waits for a time that is public.
 
-    Privacy: none (touches no data); a second asker waits for a time that is public.
     >>> turns = Turns()
     >>> with turns.of("the same question"):
     ...     "asked"
@@ -38,12 +37,7 @@ class Turns:
 
     @contextmanager
     def of(self, question: Hashable) -> Iterator[None]:
-        """Alone with this question; where it was being asked already and failed, so does this.
-
-        Privacy: post-processing of a failure that went out.
-        >>> with Turns().of(("ana", "a key")):
-        ...     pass
-        """
+        """Alone with this question; where it was being asked already and failed, so does this."""
         with self._lock:
             turn = self._going.setdefault(question, _Turn())
             turn.users += 1

@@ -26,7 +26,7 @@ _REFUSED = {"infinity": "infinities", "nan": "NaN", "null": "missing values"}
 def check_in_place(table: Table, intake: Intake, scratch: Path) -> None:
     """Evaluate every row once, so that a source the engine cannot read is refused now.
 
-    Privacy: none; what is counted stays here.
+    What is counted stays here.
     """
     origin, types = intake.origin, intake.types
     check_missing(table, origin, types, scratch)
@@ -39,7 +39,7 @@ def check_in_place(table: Table, intake: Intake, scratch: Path) -> None:
 def check_missing(table: Table, origin: Origin, types: Mapping[str, str], scratch: Path) -> None:
     """Refuse values where a rule of the schema says "error"; also checks the columns.
 
-    Privacy: whether there are such values is exact, for the custodian at registration only.
+    Whether there are such values is exact, for the custodian at registration only.
     """
     counted = missing_count(table, origin.relation("source"), types, origin.dialect)
     if counted is None:
@@ -63,7 +63,7 @@ def advised_seconds(
     """The answer_seconds to declare for a table whose units take longer to count than the usual
     time; None where the usual time will do.
 
-    Privacy: the time is measured, for the custodian alone, who declares a number or does not.
+    The time is measured, for the custodian alone, who declares a number or does not.
     """
     engine.rows('SELECT COUNT(*) FROM "prepared"')  # starts it
     start = clock()

@@ -32,13 +32,7 @@ def refuse_readable(folder: Path) -> None:
 
 
 def check_prepared(folder: Path, prepared: Collection[str | None]) -> None:
-    """Refuse a question whose prepared rows lie in another curator's folder; make the own one.
-
-    Privacy: none (looks at names only).
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as vault:
-    ...     check_prepared(Path(vault) / "prepared", [None])
-    """
+    """Refuse a question whose prepared rows lie in another curator's folder; make the own one."""
     folder.mkdir(mode=0o700, exist_ok=True)  # engines need it too, and another added the table
     for name in prepared:
         if name is not None and not (folder / name).is_file():
@@ -50,11 +44,7 @@ def check_prepared(folder: Path, prepared: Collection[str | None]) -> None:
 
 
 def sweep_prepared(folder: Path, used: Collection[str | None]) -> None:
-    """Remove prepared files that no table points to any more, and no process is making.
-
-    Privacy: none (deletes).
-    >>> sweep_prepared(Path("no such folder"), ())
-    """
+    """Remove prepared files that no table points to any more, and no process is making."""
     for file in (*folder.glob("*.duckdb"), *folder.glob("*.parquet")):
         if file.name not in used and time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
             file.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ Versions = tuple[int, ...]
 class Engines:
     """The open engines by the tables they read.
 
-    Privacy: none: an engine's rows are exact and stay with the curator.
+    An engine's rows are exact and stay with the curator.
     """
 
     __slots__ = ("_busy", "_catalogue", "_folder", "_lock", "_open", "lanes", "opened")
@@ -55,8 +55,8 @@ class Engines:
     def local(self, names: Names, versions: Versions, asker: str) -> Iterator[Engine]:
         """An engine for one local run: the shared one while nobody runs on it, else another.
 
-        So the statements of several threads run side by side, as far as the machine has cores.
-        Privacy: none: an engine's rows are exact and stay with the curator.
+        So the statements of several threads run side by side, as far as the machine has cores. An
+        engine's rows are exact and stay with the curator.
         """
         engine = self.shared(names, versions)
         with self._lock:
@@ -76,7 +76,7 @@ class Engines:
     def lane(self, names: Names, versions: Versions, grid: Grid, asker: str) -> Iterator[Lane]:
         """An engine of one remote run's own, started before the run is charged.
 
-        Privacy: none (touches no data): starting takes whole steps of time.
+        Starting takes whole steps of time.
         """
         self._checked(names, versions)
         with self.lanes.taken(names, versions, asker) as lane:

@@ -29,8 +29,8 @@ def refuse_vaults(name: str, origin: Origin) -> None:
 def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
     """What ties a source to its population and its unit.
 
-    A copy of a prepared file, outside of the vault, counts as the rows that it was made from.
-    Privacy: keyed hashes of exact data, for the vault alone.
+    A copy of a prepared file, outside of the vault, counts as the rows that it was made from. Keyed
+    hashes of exact data, for the vault alone.
     """
     places = origin.places()
     places += _links(places, vault.catalogue.tables())
@@ -48,7 +48,7 @@ def identity_of(vault: Vault, origin: Origin, prepared: Path | None) -> Identity
 def frame_identity(vault: Vault, origin: Origin, prepared: Path | None) -> Identity:
     """The same for rows from memory, which were written to a file for a moment: it has no place.
 
-    Privacy: keyed hashes of exact data, for the vault alone.
+    Keyed hashes of exact data, for the vault alone.
     """
     return Identity(contents=_contents(vault, origin, prepared))
 

@@ -69,7 +69,7 @@ _COUNTED = {
 class Finding:
     """Cells of one column that are not read: how many, of how many, and where the first are.
 
-    Privacy: NONE: exact, for the custodian alone; its repr tells nothing.
+    Exact, for the custodian alone; its repr tells nothing.
     >>> Finding("age", "unreadable", 10, 2, ("line 3", "line 5"))
     <Finding>
     """
@@ -84,9 +84,8 @@ class Finding:
         return "<Finding>"
 
     def sentence(self) -> str:
-        """The finding in words.
+        """The finding in words. Exact, for the custodian alone.
 
-        Privacy: NONE: exact, for the custodian alone.
         >>> Finding("age", "unreadable", 10, 2, ("line 3", "line 5")).sentence()
         'age: 2 of 10 cells cannot be read (lines 3, 5) and count as missing.'
         """
@@ -116,9 +115,8 @@ class SourceReport:
     """What was not read when a table was added or refreshed.
 
     `left_out` counts the lines that are no records; `is_empty` says that no row is left;
-    `answer_seconds` is a longer time to declare,
-    where the usual one is too short for so many rows.
-    Privacy: NONE: exact, for the custodian alone; its repr tells nothing.
+    `answer_seconds` is a longer time to declare, where the usual one is too short for so many rows.
+    Exact, for the custodian alone; its repr tells nothing.
     >>> SourceReport("visits", left_out=1, lines=("line 4",)).sentences()
     ['1 line is no record and is left out (line 4).']
     """
@@ -136,7 +134,7 @@ class SourceReport:
     def sentences(self) -> list[str]:
         """Everything in words, a sentence each; empty if all was read.
 
-        Privacy: NONE: exact, for the custodian alone.
+        Exact, for the custodian alone.
         >>> SourceReport("visits").sentences()
         []
         """
@@ -149,9 +147,8 @@ class SourceReport:
         return said + [finding.sentence() for finding in self.findings]
 
     def counts(self) -> dict[str, int]:
-        """The counts by what they count, for `inspect`.
+        """The counts by what they count, for `inspect`. Exact, for the custodian alone.
 
-        Privacy: NONE: exact, for the custodian alone.
         >>> SourceReport("visits", 1).counts()
         {'lines that are no records': 1}
         """
@@ -162,9 +159,8 @@ class SourceReport:
         return found
 
     def values(self) -> dict[str, Any]:
-        """Everything as JSON holds it, marked as not for release.
+        """Everything as JSON holds it, marked as not for release. Exact, for the custodian alone.
 
-        Privacy: NONE: exact, for the custodian alone.
         >>> SourceReport("visits").values()["lines_left_out"]
         0
         """
@@ -191,7 +187,7 @@ class SourceReport:
 class Intake:
     """A source as the engine reads it as a whole, and what of it is not read.
 
-    Privacy: none: exact, for the custodian alone.
+    Exact, for the custodian alone.
     >>> Intake(Origin.of("a.csv"), {}, SourceReport("a")).origin.source
     'a.csv'
     """
@@ -206,8 +202,8 @@ class Intake:
 def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> Iterator[Intake]:
     """Within it the source can be read, from a copy in `folder` if it has to be rewritten.
 
-    Refuses a source of which more than the declared share cannot be read.
-    Privacy: none: exact, for the custodian alone.
+    Refuses a source of which more than the declared share cannot be read. Exact, for the custodian
+    alone.
     """
     if origin.dialect != "duckdb":
         yield take_in_place(table, origin, folder)
@@ -233,10 +229,7 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
 
 
 def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
-    """The same for a source that is read where it is, as it is.
-
-    Privacy: none: exact, for the custodian alone.
-    """
+    """The same for a source that is read where it is, as it is. Exact, for the custodian alone."""
     files = None
     if origin.dialect == "duckdb":
         files = source_files(origin.source)
@@ -394,7 +387,7 @@ def _place(files: SourceFiles, file: int, line: int) -> str:
 def refuse_unreadable(table: Table, report: SourceReport, rows: int) -> None:
     """Refuse a source of which more than the declared share cannot be read.
 
-    Privacy: the counts are exact, for the custodian alone.
+    The counts are exact, for the custodian alone.
     >>> refuse_unreadable(Table("t"), SourceReport("t", left_out=2), 98)
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: 2 of 100 lines are no records. That is 2% of them, and at most \

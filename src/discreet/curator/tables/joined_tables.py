@@ -70,10 +70,7 @@ def relations_together(
 def open_together(
     holdings: list[Holding], *, folder: Path, time_limit_seconds: Number, seal: Seal | None = None
 ) -> Engine:
-    """One engine for all of the tables; `folder` holds the prepared files.
-
-    Privacy: none: its rows are exact.
-    """
+    """One engine for all of the tables; `folder` holds the prepared files. Its rows are exact."""
     views = _views(holdings)
     sources = {view: each.source for view, each in views.items() if each.known.prepared is None}
     given = {view: source for view, source in sources.items() if source is not None}

@@ -48,7 +48,7 @@ _MANY_ROWS = 200_000
 class Warehouse:
     """The tables of one vault and the engines that answer for them.
 
-    Privacy: none: holds exact data inside the vault; only `Session` releases, with noise.
+    Holds exact data inside the vault; only `Session` releases, with noise.
     """
 
     def __init__(self, vault: Vault, *, time_limit_seconds: Number = 60) -> None:
@@ -74,9 +74,8 @@ class Warehouse:
     ) -> Table:
         """Register a table: read its schema, prepare its rows, open its population's budget.
 
-        `on_report` gets what could not be read: exact, for the custodian alone.
-
-        Privacy: none; the prepared rows stay in the vault.
+        `on_report` gets what could not be read: exact, for the custodian alone. The prepared rows
+        stay in the vault.
         """
         table = schema if isinstance(schema, Table) else read_schema(schema)
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -102,8 +101,6 @@ class Warehouse:
         """Register a table whose rows stay where they are; every question reads its source.
 
         `on_report` gets what could not be read: exact, for the custodian alone.
-
-        Privacy: none; opens the population's budget.
         """
         table = schema if isinstance(schema, Table) else read_schema(schema)
         origin = _origin(table)
@@ -133,7 +130,7 @@ class Warehouse:
     def report(self, name: str) -> SourceReport | None:
         """What could not be read when this curator last added or refreshed a table.
 
-        Privacy: NONE: exact, for the custodian alone; kept in memory only.
+        Exact, for the custodian alone; kept in memory only.
         """
         return self._reports.get(name)
 
@@ -209,8 +206,8 @@ class Warehouse:
     ) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
 
-        `on_report` gets what could not be read: exact, for the custodian alone.
-        Privacy: none; new data is not new budget.
+        `on_report` gets what could not be read: exact, for the custodian alone. New data is not new
+        budget.
         """
         known = self._vault.catalogue.table(name)
         table = Table.from_json(known.schema)
@@ -265,7 +262,7 @@ class Warehouse:
     def glance(self) -> Iterator[None]:
         """Within it this thread sees the catalogue as it stands at the beginning, read once.
 
-        Privacy: none (touches no data); what runs compares the states of the data once more.
+        What runs compares the states of the data once more.
         """
         try:
             self._glance.seen = {known.name: known for known in self._vault.catalogue.tables()}
@@ -278,10 +275,7 @@ class Warehouse:
         return seen.get(name) or self._vault.catalogue.table(name)
 
     def tables(self) -> dict[str, Table]:
-        """Every registered table by name.
-
-        Privacy: none (touches no data); public facts.
-        """
+        """Every registered table by name."""
         seen = getattr(self._glance, "seen", None)
         listed = seen.values() if seen is not None else self._vault.catalogue.tables()
         return {known.name: self._schema(known) for known in listed}
@@ -301,7 +295,7 @@ class Warehouse:
     def current(self, name: str) -> Registration:
         """A table's registration; refused while its source has changed.
 
-        Privacy: none: looks at the source's size and time only.
+        Looks at the source's size and time only.
         """
         known = self._known(name)
         table = self._schema(known)
@@ -366,7 +360,7 @@ class Warehouse:
     ) -> Engine:
         """The engine of tables, one for each state of their data; another than asked is refused.
 
-        Privacy: none: an engine's rows are exact and stay with the curator.
+        An engine's rows are exact and stay with the curator.
         """
         return self.engines.shared(names, data_versions)
 
@@ -391,7 +385,7 @@ class Warehouse:
     def inspect(self, name: str) -> dict[str, Any]:
         """How many rows and values the bounds drop or clamp: exact, for the custodian only.
 
-        Privacy: NONE. Not for release; bounds chosen after looking depend on data.
+        Not for release; bounds chosen after looking depend on data.
         """
         known = self.current(name)
         table = self._schema(known)

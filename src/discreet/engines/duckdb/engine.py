@@ -46,8 +46,8 @@ class DuckDB:
     """Runs one emitted statement at a time in a child process, which starts with the first.
 
     `scratch` is a folder for rows that outgrow the memory limit; without it such a statement fails.
-    Privacy: none: rows are exact. The child reads one file and nothing else; a statement over the
-    time limit dies with its child.
+    Rows are exact. The child reads one file and nothing else; a statement over the time limit dies
+    with its child.
     >>> engine = DuckDB(Path("absent.duckdb"), time_limit_seconds=30)
     >>> engine.dialect, engine.last_failure
     ('duckdb', None)
@@ -92,7 +92,7 @@ class DuckDB:
     ) -> "DuckDB":
         """An engine over a source file where it lies: statements read `FROM source`.
 
-        Privacy: none: rows are exact. The child may read that one file only.
+        Rows are exact. The child may read that one file only.
         >>> DuckDB.in_place("absent.parquet", time_limit_seconds=30)
         Traceback (most recent call last):
         discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
@@ -120,7 +120,7 @@ class DuckDB:
     ) -> "DuckDB":
         """An engine over several tables: prepared files as databases, sources as views, by name.
 
-        Privacy: none: rows are exact. The child may read these files only.
+        Rows are exact. The child may read these files only.
         >>> DuckDB.together(prepared={}, sources={"t0": "x.csv"}, time_limit_seconds=30)
         Traceback (most recent call last):
         discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
@@ -139,10 +139,7 @@ class DuckDB:
         return engine
 
     def check(self) -> None:
-        """Refuse a sealed file that this seal does not open, before anything is charged.
-
-        Privacy: none: reads no row.
-        """
+        """Refuse a sealed file that this seal does not open, before anything is charged."""
         if not self._order.key:
             return
         holding = self._holding()
@@ -182,7 +179,7 @@ class DuckDB:
     def ready(self) -> bool:
         """Start the child unless it runs, and wait until it takes statements.
 
-        Privacy: none: reads no row of a prepared table, and of a source names and types.
+        Reads no row of a prepared table, and of a source names and types.
         >>> DuckDB(Path("absent.duckdb"), time_limit_seconds=30).ready()
         True
         """
@@ -203,9 +200,8 @@ class DuckDB:
             child.stop()
 
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
-        """All rows of one SELECT; from several threads, one after the other.
+        """All rows of one SELECT; from several threads, one after the other. Rows are exact.
 
-        Privacy: none: rows are exact.
         >>> try:
         ...     DuckDB(Path("absent.duckdb"), time_limit_seconds=30).rows("SELECT 1")
         ... except Unavailable as error:

@@ -79,11 +79,11 @@ def prepare(
 ) -> None:
     """Write `CREATE TABLE prepared AS select_sql` to `target`, with the source read as `source`.
 
-    `kept` names further tables, each with a SELECT from the prepared rows.
-    `on_progress` gets the share done, up to 1; `on_failure` the engine's own reason, which may
-    quote rows and is for the custodian alone. With a seal the file is encrypted, and since rows
-    must not touch the disk otherwise, the work has to fit in memory.
-    Privacy: none: the file is exact, of mode 0600. The child may read the source and nothing else.
+    `kept` names further tables, each with a SELECT from the prepared rows. `on_progress` gets the
+    share done, up to 1; `on_failure` the engine's own reason, which may quote rows and is for the
+    custodian alone. With a seal the file is encrypted, and since rows must not touch the disk
+    otherwise, the work has to fit in memory. The file is exact, of mode 0600. The child may read
+    the source and nothing else.
     >>> prepare(source="absent.csv", select_sql="FROM source", target=Path("x.duckdb"))
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
@@ -127,9 +127,8 @@ def _kind(reason: str) -> str:
 def write_frame(frame: object, target: Path, given: Format = PLAIN) -> None:
     """Write a pandas, polars or Arrow table to a Parquet file of mode 0600.
 
-    Where the schema has a format, columns of objects become texts as it writes them.
-
-    Privacy: none: the file is exact.
+    Where the schema has a format, columns of objects become texts as it writes them. The file is
+    exact.
     >>> write_frame([1, 2], Path("x.parquet"))
     Traceback (most recent call last):
     discreet.errors.InvalidValue: data is a list; give a pandas or polars frame or an Arrow table.

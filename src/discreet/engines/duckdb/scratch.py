@@ -41,7 +41,6 @@ def _remove(folder: Path, descriptor: int, owner: int) -> None:
 def sweep(folder: Path) -> int:
     """Remove the scratch folders that no living process owns; return how many.
 
-    Privacy: none (deletes what a killed process left).
     >>> sweep(Path("no such folder"))
     0
     """
@@ -57,7 +56,7 @@ def sweep(folder: Path) -> int:
 class Scratch:
     """A folder of mode 0700 inside another, removed when closed or with its last reference.
 
-    Privacy: holds exact data; nobody but the owner of the vault can read it.
+    Holds exact data; nobody but the owner of the vault can read it.
     >>> with tempfile.TemporaryDirectory() as vault, Scratch(Path(vault)) as scratch:
     ...     oct(scratch.path.stat().st_mode)[-3:]
     '700'
@@ -81,12 +80,5 @@ class Scratch:
         self.close()
 
     def close(self) -> None:
-        """Remove the folder and all in it; harmless when repeated.
-
-        Privacy: none (deletes).
-        >>> with tempfile.TemporaryDirectory() as vault:
-        ...     Scratch(Path(vault)).close()
-        ...     list(Path(vault).iterdir())
-        []
-        """
+        """Remove the folder and all in it; harmless when repeated."""
         self._finalizer()

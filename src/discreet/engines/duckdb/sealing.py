@@ -56,9 +56,8 @@ def _from_file(given: str, vault: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """A key of 256 bits for the prepared files of a vault.
+    """A key of 256 bits for the prepared files of a vault. Whoever has the key can read the rows.
 
-    Privacy: none (touches no data); whoever has the key can read the rows.
     >>> Seal.read(Path("vault"), {"DISCREET_DATA_KEY": "5" * 64})
     Seal()
     """

@@ -28,7 +28,7 @@ _EXACT = 1 << 53
 def file_end(file: Path) -> bytes:
     """The size and the last bytes of a file: a quick look at a Parquet file's own summary.
 
-    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    It is an exact function of the data: to be keyed, and kept in the vault.
     >>> file_end(Path(__file__)).endswith(Path(__file__).read_bytes())
     True
     """
@@ -41,7 +41,7 @@ def file_end(file: Path) -> bytes:
 def text_code(file: Path) -> bytes:
     """A code of a text file's bytes; empty for a short one, which different people may have alike.
 
-    Privacy: an exact function of the data: to be keyed, and kept in the vault.
+    It is an exact function of the data: to be keyed, and kept in the vault.
     >>> len(text_code(Path(__file__)))
     32
     """
@@ -54,12 +54,12 @@ def text_code(file: Path) -> bytes:
 def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
     """Codes of the values of a file's rows, in whatever order and kind of file.
 
-    Empty without rows, and where a column cannot be read, which a schema need not declare.
-    Numbers count by their value, texts without regard to capitals, a day as its midnight, NaN as
-    missing: so a CSV copy of a Parquet file mostly has the same code. Names of columns count.
-    Moments with a time zone count as they are and, in a second code, as the same moments in UTC
-    without one: copies of either type share a code.
-    Privacy: exact functions of the data: to be keyed, and kept in the vault.
+    Empty without rows, and where a column cannot be read, which a schema need not declare. Numbers
+    count by their value, texts without regard to capitals, a day as its midnight, NaN as missing:
+    so a CSV copy of a Parquet file mostly has the same code. Names of columns count. Moments with a
+    time zone count as they are and, in a second code, as the same moments in UTC without one:
+    copies of either type share a code. They are exact functions of the data: to be keyed, and kept
+    in the vault.
     >>> value_codes("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.

@@ -42,7 +42,7 @@ class Preview:
     """A guess of a source's format and types, and its first rows; none where types are its own,
     because the source is no text.
 
-    Privacy: none: the rows are exact, for the custodian; its repr tells nothing.
+    The rows are exact, for the custodian; its repr tells nothing.
     >>> Preview(Guess(PLAIN, ()), ())
     <Preview>
     """
@@ -71,7 +71,7 @@ def name_of(source: str) -> str:
 def shape(cell: str) -> str:
     """What a cell looks like: a 9 for every digit, an a for every letter, and at most 20 signs.
 
-    Privacy: none, for the custodian; tells how a cell is written rather than what it says.
+    For the custodian; tells how a cell is written rather than what it says.
     >>> shape("1.234,50"), shape("31 Dec 2024")
     ('9.999,99', '99 aaa 9999')
     """
@@ -82,7 +82,7 @@ def shape(cell: str) -> str:
 def shown_cells(found: Preview, place: int, shown: Callable[[str], str]) -> list[str]:
     """The first cells of a column, and how each would be read where that is not the same.
 
-    Privacy: none: as exact as `shown`, for the custodian.
+    As exact as `shown`, for the custodian.
     >>> guess = Guess(Format(thousands=","), (("paid", "BIGINT"),))
     >>> shown_cells(Preview(guess, (("39,576",), ("n/a",))), 0, shape)
     ["'99,999' -> 99999", "'a/a' -> missing"]
@@ -103,7 +103,7 @@ def preview(source: str, declared: Mapping[str, Any] = MappingProxyType({})) -> 
     """What `discreet init` would write of a source; `declared` is the part of the format that the
     custodian has decided.
 
-    Privacy: none: exact, for the custodian.
+    Exact, for the custodian.
     >>> preview("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.

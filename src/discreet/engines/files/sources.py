@@ -85,9 +85,9 @@ def _texts(read: str, names: tuple[str, ...]) -> str:
 def relation(source: str, given: Format = PLAIN) -> str:
     """The text that stands after FROM for a source; a CSV file's columns are all VARCHAR.
 
-    Nothing about a CSV file is guessed from its rows, so that one row cannot change how others
-    are read: casts belong to the statement and should be TRY_CAST.
-    Privacy: none: reads the header line of a CSV file, the table names of a DuckDB file.
+    Nothing about a CSV file is guessed from its rows, so that one row cannot change how others are
+    read: casts belong to the statement and should be TRY_CAST. Reads the header line of a CSV file,
+    the table names of a DuckDB file.
     >>> relation("absent.csv")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.
@@ -174,7 +174,6 @@ def describe(source: str, given: Format = PLAIN) -> list[tuple[str, str]]:
     """Names and DuckDB types of a source's columns; a CSV file's are all text.
 
     A collation is named if it calls texts of different bytes equal.
-    Privacy: none: column names and types only.
     >>> describe("absent.parquet")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.parquet' does not exist; check the path.
@@ -195,7 +194,7 @@ def describe(source: str, given: Format = PLAIN) -> list[tuple[str, str]]:
 def table_of(source: str) -> tuple[str, str] | None:
     """Schema and name of the table that is read in a DuckDB file; None for another file.
 
-    Privacy: none: reads the table names of a DuckDB file.
+    Reads the table names of a DuckDB file.
     >>> table_of("absent.duckdb")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.duckdb' does not exist; check the path.
@@ -209,8 +208,7 @@ def ask_rows(
 ) -> list[tuple[int | None, ...]] | None:
     """The rows of a SELECT from `source`, written for the names and types of its columns.
 
-    None where they cannot be read; the reason may quote rows.
-    Privacy: none: rows are exact.
+    None where they cannot be read; the reason may quote rows. Rows are exact.
     >>> ask_rows("absent.csv", lambda types: "SELECT 1")
     Traceback (most recent call last):
     discreet.errors.SchemaError: source 'absent.csv' does not exist; check the path.

@@ -50,9 +50,7 @@ _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 class Record:
     """One record: the number of its first line, and its cells; None where it is no record.
 
-    Privacy: none: the cells are exact.
-    >>> Record(2, ["a", "b"]).line
-    2
+    The cells are exact.
     """
 
     line: int
@@ -61,12 +59,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The delimiter of a file and the names of its columns; whether its first line holds them.
-
-    Privacy: none (touches no data): names of columns only.
-    >>> Header(",", ("a", "b"), True).names
-    ('a', 'b')
-    """
+    """The delimiter of a file and the names of its columns; whether its first line holds them."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -94,9 +87,8 @@ def _bytes(path: str) -> Iterator[IO[bytes]]:
 
 
 def head_bytes(path: str, size: int) -> bytes:
-    """The first bytes of a file's text, after decompression.
+    """The first bytes of a file's text, after decompression. The result is exact.
 
-    Privacy: none: exact.
     >>> head_bytes(__file__, 3)
     b'\"\"\"'
     """
@@ -109,8 +101,7 @@ def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
     """The lines of a file with their ends; what cannot be decoded is left as marks.
 
     Its first line, which holds names or a title, says how all lines end. Where there is none that
-    line is somebody's row: see `open_rows`.
-    Privacy: none: exact.
+    line is somebody's row: see `open_rows`. The result is exact.
     >>> with open_text(__file__, Format()) as lines:
     ...     next(lines)[3:8]
     'Reads'
@@ -131,7 +122,7 @@ def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
 def open_rows(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """The lines of a file that begins with a row: each ends with a line feed, whatever is in it.
 
-    Privacy: none: exact; no row decides how others are read.
+    Exact; no row decides how others are read.
     >>> with open_rows(__file__, "utf-8") as lines:
     ...     next(lines)[3:8]
     'Reads'
@@ -228,8 +219,7 @@ def records(
     Lines above the format's first line are no part of it. `width` is the number of cells of a
     record; empty cells behind them are left out. Where the format is multiline, a quote goes on
     until it is closed, and a line that begins no record is one of its own: reading goes on behind
-    it.
-    Privacy: none: exact.
+    it. The result is exact.
     >>> text = ["1,2\\n", "3\\n", '4,"x\\n', 'y"\\n', '5,"z\\n', "6,7\\n"]
     >>> [each.cells for each in records(iter(text), Format(), ",", 2)]
     [['1', '2'], None, None, None, None, ['6', '7']]
@@ -292,8 +282,7 @@ def is_clean(path: str, given: Format, head: Header) -> bool:
     as many cells as there are names, quotes around whole cells or nowhere, one end of lines.
 
     What is clean is read by the engine; what is not is rewritten by `records`. Both read a clean
-    line the same, so that one line never decides how others are read.
-    Privacy: none: exact.
+    line the same, so that one line never decides how others are read. The result is exact.
     >>> is_clean("absent.csv", Format(), Header(",", ("a",), True))
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'absent.csv'
@@ -380,7 +369,6 @@ def header(path: str, given: Format, source: str) -> Header:
 
     A column without a name is called by its place: column_3. So are all where the format says
     that there is no header.
-    Privacy: none: reads that line alone.
     >>> from discreet.schema.format import PLAIN
     >>> header("absent.csv", PLAIN, "absent.csv")
     Traceback (most recent call last):
@@ -443,9 +431,8 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
 
 
 def rows_of(lines: Iterator[str], given: Format, head: Header) -> Iterator[Record]:
-    """The records of a text without the names of its columns.
+    """The records of a text without the names of its columns. The result is exact.
 
-    Privacy: none: exact.
     >>> head = Header(",", ("a", "b"), True)
     >>> [each.line for each in rows_of(iter(["a,b\\n", "1,2\\n"]), Format(), head)]
     [2]
@@ -457,7 +444,6 @@ def rows_of(lines: Iterator[str], given: Format, head: Header) -> Iterator[Recor
 def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
     """The headers of several files, which must name the same columns in the same order.
 
-    Privacy: none: reads the first lines alone.
     >>> headers([], Format(), "*.csv")
     []
     """
@@ -496,7 +482,7 @@ def lines_of(
 ) -> dict[int, tuple[int, int]]:
     """File and line on which records begin, by the records' numbers through all files, from 1.
 
-    Privacy: none: exact.
+    The result is exact.
     >>> lines_of([], Format(), "absent.csv", set())
     {}
     """

@@ -52,9 +52,7 @@ _MOST_LINES = 3
 class Tidied:
     """A rewritten source: the copy, how many of its lines were no records, and the first of them.
 
-    Privacy: none: exact, for the custodian alone.
-    >>> Tidied(Path("copy.tidy")).left_out
-    0
+    Exact, for the custodian alone.
     """
 
     path: Path
@@ -62,14 +60,7 @@ class Tidied:
     lines: list[tuple[int, int]] = field(default_factory=list)
 
     def leave_out(self, file: int, line: int) -> None:
-        """Note a line that is no record.
-
-        Privacy: none: exact, for the custodian alone.
-        >>> copy = Tidied(Path("copy.tidy"))
-        >>> copy.leave_out(0, 7)
-        >>> copy.left_out, copy.lines
-        (1, [(0, 7)])
-        """
+        """Note a line that is no record."""
         self.left_out += 1
         if len(self.lines) < _MOST_LINES:
             self.lines.append((file, line))
@@ -78,7 +69,7 @@ class Tidied:
 def needs_tidying(files: SourceFiles, given: Format) -> bool:
     """Whether these files are rewritten before an engine reads them.
 
-    Privacy: none: exact; whatever the outcome, a clean line is read the same.
+    Exact; whatever the outcome, a clean line is read the same.
     >>> from discreet.schema.format import PLAIN
     >>> needs_tidying(SourceFiles("a.xlsx", ("a.xlsx",), "Excel", None), PLAIN)
     True
@@ -101,9 +92,7 @@ def tidy(files: SourceFiles, given: Format, folder: Path, wanted: tuple[str, ...
     """Rewrite a source; what is no record is left out and counted.
 
     `wanted` names the columns of JSON lines, which have no header; without it they are all keys
-    that there are, for a look before there is a schema.
-
-    Privacy: none: the copy is exact.
+    that there are, for a look before there is a schema. The copy is exact.
     """
     failed = None
     try:
@@ -211,7 +200,7 @@ _AS_WRITTEN: dict[str, Any] = {"parse_int": _number, "parse_float": _number, "pa
 def written_cell(value: object, given: Format) -> str:
     """A value of a typed cell as this format writes it; nothing for one that is missing.
 
-    Privacy: none: exact.
+    The result is exact.
     >>> written_cell(1.5, Format(decimal=",")), written_cell(float("nan"), Format())
     ('1,5', '')
     """
@@ -259,7 +248,6 @@ def _tidy_sheet(files: SourceFiles, given: Format, folder: Path) -> Tidied:
 def sheets_of(files: SourceFiles) -> tuple[str, ...]:
     """The names of an Excel file's sheets.
 
-    Privacy: none: names of sheets only.
     >>> sheets_of(SourceFiles("a.csv", ("a.csv",), "CSV", None))
     ()
     """
@@ -270,10 +258,7 @@ def sheets_of(files: SourceFiles) -> tuple[str, ...]:
 
 
 def sheet_start(files: SourceFiles, most: int) -> list[tuple[int, list[str]]]:
-    """The first rows of a sheet that are not empty, with their numbers.
-
-    Privacy: none: exact.
-    """
+    """The first rows of a sheet that are not empty, with their numbers. The result is exact."""
     with _workbook(files) as book:
         rows = islice(_sheet(book, files).iter_rows(values_only=True), most)
         texts = [[written_cell(cell, PLAIN) for cell in row] for row in rows]

@@ -32,10 +32,8 @@ _SETTINGS = (
 class PostgreSQL:
     """Runs one emitted statement at a time over one connection, which is made with the first.
 
-    Privacy: none: rows are exact. The transaction is read-only; the server ends a statement at the
-    time limit, and if it does not, the connection is cut.
-    >>> PostgreSQL("postgresql://localhost/clinic#public.visits", time_limit_seconds=30).dialect
-    'postgresql'
+    Rows are exact. The transaction is read-only; the server ends a statement at the time limit, and
+    if it does not, the connection is cut.
     """
 
     __slots__ = ("_connections", "_lock", "_seconds", "_source", "last_failure")
@@ -80,10 +78,7 @@ class PostgreSQL:
                 _cut(descriptor)
 
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
-        """All rows of one SELECT; from several threads, one after the other.
-
-        Privacy: none: rows are exact.
-        """
+        """All rows of one SELECT; from several threads, one after the other. Rows are exact."""
         with self._lock:
             rows = self._attempt(sql)
         if rows is None:

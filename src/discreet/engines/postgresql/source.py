@@ -72,7 +72,7 @@ class PostgreSQLSource:
     def read(cls, source: str) -> "PostgreSQLSource":
         """The parts of a source; one that holds a secret or names no table is refused.
 
-        Privacy: none (touches no data); a password is never repeated.
+        A password is never repeated.
         >>> PostgreSQLSource.read("postgresql://me:secret@db.example/clinic#visits")
         Traceback (most recent call last):
         discreet.errors.SchemaError: the source holds a password. Secrets belong into the \
@@ -109,7 +109,6 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
         """Names and types of the columns; an enum counts as text, a domain as what it is made of.
 
         A collation is named if it calls texts of different bytes equal.
-        Privacy: none: column names and types only.
         """
         found = self._ask(_COLUMNS)
         if not found:
@@ -117,10 +116,7 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
         return [(str(name), str(kind)) for name, kind in found]
 
     def identity(self) -> bytes:
-        """What tells this table from all others, however its server is called.
-
-        Privacy: none: numbers of the server, the database and the table.
-        """
+        """What tells this table from all others, however its server is called."""
         ((system, database, table),) = self._ask(_IDENTITY)
         return f"postgresql {system} {database} {table}".encode()
 

@@ -40,7 +40,7 @@ _SAFE = {
 class Failed(Exception):
     """The child gave a reason instead of a result, or died: for the custodian only.
 
-    Privacy: the text may quote rows; it never leaves `discreet.engines`.
+    The text may quote rows; it never leaves `discreet.engines`.
     """
 
 
@@ -68,8 +68,6 @@ class Order:
 
     `statements` run before external access is switched off and the configuration locked; `key`
     stands for KEY_MARK in them.
-    >>> Order(database=":memory:", commands=("rows",)).read_only
-    False
     """
 
     database: str
@@ -132,7 +130,7 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
 class Child:
     """A started child: ask it, or kill it; a child that failed to answer in time is dead.
 
-    Privacy: holds exact values only while a reply is on its way.
+    Holds exact values only while a reply is on its way.
     >>> with Child(Order(database=":memory:", commands=("rows",))) as child:
     ...     child.ask("rows", "SELECT 2::HUGEINT ** 3, NULL", limit_seconds=30)
     Traceback (most recent call last):
@@ -171,12 +169,7 @@ class Child:
 
     @property
     def number(self) -> int:
-        """The process number.
-
-        >>> with Child(Order(database=":memory:", commands=())) as child:
-        ...     child.number > 1
-        True
-        """
+        """The process number."""
         return self._process.pid
 
     def kill(self) -> None:
@@ -184,13 +177,7 @@ class Child:
         self._finalizer()
 
     def alive(self) -> bool:
-        """Whether it can still be asked.
-
-        >>> child = Child(Order(database=":memory:", commands=()))
-        >>> child.kill()
-        >>> child.alive()
-        False
-        """
+        """Whether it can still be asked."""
         return self._finalizer.alive and self._process.poll() is None
 
     def stop(self) -> None:
@@ -219,9 +206,8 @@ class Child:
         limit_seconds: float | None,
         on_progress: Callable[[float], None] | None = None,
     ) -> Any:
-        """The result of one command; `Failed` with the reason otherwise.
+        """The result of one command; `Failed` with the reason otherwise. Results are exact.
 
-        Privacy: none: results are exact.
         >>> with Child(Order(database=":memory:", commands=("rows",))) as child:
         ...     child.ask("rows", "SELECT 2::HUGEINT << 70, NULL", limit_seconds=30)
         [(2361183241434822606848, None)]

@@ -26,10 +26,8 @@ _SECONDS_BETWEEN_CANCELS = 0.5
 class Spark:
     """Runs one emitted statement at a time in a session of its own.
 
-    `sources` maps the names of views to sources: statements read `FROM source`, say.
-    Privacy: none: rows are exact. A statement over the time limit is cancelled.
-    >>> Spark({"source": "spark:clinic.visits"}, time_limit_seconds=30).dialect
-    'spark'
+    `sources` maps the names of views to sources: statements read `FROM source`, say. Rows are
+    exact. A statement over the time limit is cancelled.
     """
 
     __slots__ = (
@@ -63,10 +61,7 @@ class Spark:
         raise InvalidValue("an engine cannot be pickled or copied; make a new one.")
 
     def describe(self, view: str) -> list[tuple[str, str]]:
-        """Names and types of the columns of one of the sources.
-
-        Privacy: none: column names and types only.
-        """
+        """Names and types of the columns of one of the sources."""
         source = self._sources[view]
         reason = ""
         with self._lock:
@@ -80,10 +75,7 @@ class Spark:
         raise SchemaError(f"source {source.given!r} cannot be read by Spark ({reason}); check it.")
 
     def ready(self) -> bool:
-        """Open the session and its views unless they are open.
-
-        Privacy: none: reads names and types.
-        """
+        """Open the session and its views unless they are open."""
         with self._lock:
             if self._session is not None:
                 return False
@@ -100,10 +92,7 @@ class Spark:
             under_way.cancel()
 
     def places(self, view: str) -> tuple[str, ...]:
-        """Where one of the sources lies: the full name of a table, and the files that are read.
-
-        Privacy: none: names only.
-        """
+        """Where one of the sources lies: the full name of a table, and the files that are read."""
         source = self._sources[view]
         with self._lock:
             try:
@@ -120,10 +109,7 @@ class Spark:
         raise SchemaError(f"source {source.given!r} cannot be found by Spark; check it.")
 
     def rows(self, sql: str) -> list[tuple[Cell, ...]]:
-        """All rows of one SELECT; from several threads, one after the other.
-
-        Privacy: none: rows are exact.
-        """
+        """All rows of one SELECT; from several threads, one after the other. Rows are exact."""
         with self._lock:
             rows = self._attempt(sql)
         if rows is None:

@@ -19,11 +19,7 @@ _PREFIX = "spark:"
 
 @dataclass(frozen=True, slots=True)
 class SparkSource:
-    """spark:folder/ or spark:file.parquet, or spark:database.table.
-
-    >>> SparkSource.read("spark:clinic.visits").path is None
-    True
-    """
+    """spark:folder/ or spark:file.parquet, or spark:database.table."""
 
     given: str
     path: str | None
@@ -51,17 +47,12 @@ class SparkSource:
 
     @property
     def local(self) -> Path | None:
-        """The path, if this machine's own files are meant.
-
-        >>> SparkSource.read("spark:clinic.visits").local is None
-        True
-        """
+        """The path, if this machine's own files are meant."""
         return None if self.path is None or "://" in self.path else Path(self.path)
 
     def stamp(self) -> str:
         """Names, sizes and times of the files, in short; empty for what cannot be listed here.
 
-        Privacy: none: looks at files from outside.
         >>> SparkSource.read("spark:clinic.visits").stamp()
         ''
         """
@@ -76,7 +67,7 @@ class SparkSource:
     def content(self) -> Iterator[bytes]:
         """What tells these rows from others: the ends of all files, or the source's name.
 
-        Privacy: exact functions of the data: to be keyed, and kept in the vault.
+        They are exact functions of the data: to be keyed, and kept in the vault.
         >>> list(SparkSource.read("spark:clinic.visits").content())
         [b'spark:clinic.visits']
         """

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 ENTRY = "sequence, time, act, population, analyst, event, memo, previous"
+"""The columns of an entry that its hash is about."""
 _ACCOUNT = 'holder, name, epsilon, delta, conversion_delta, "limit", spent, spent_delta'
 _ADD_ENTRY = f"INSERT INTO entries ({ENTRY}, hash) VALUES ({', '.join('?' * 9)})"
 _PUT_ACCOUNT = (

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
+"""Brackets of a chance, by the number of digits."""
 _CELLS = 1 << 20  # how many coins are drawn at once
 
 
@@ -54,6 +55,8 @@ def kept_bounds(
     """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits.
 
     With `coin_bits` it is that chance rounded down to so many bits, which only lessens the loss.
+
+    Privacy: the chance at which a report keeps to the answer and costs epsilon [KBR16, Sec. 3].
     """
 
     def bounds(digits: int) -> tuple[Fraction, Fraction]:
@@ -78,6 +81,8 @@ def release(
     """Reports on one category, a list or an array; `draw` takes and gives rows of `width` cells.
 
     A category outside 0, ..., k - 1 counts as the nearest end, so nothing about it shows.
+
+    Privacy: that of `draw`, for each report.
     """
     if not isinstance(exact, list | np.ndarray):
         noisy = draw(clamped([exact], categories))[0]
@@ -89,7 +94,10 @@ def release(
 
 
 def clamped(exact: Any, categories: int) -> NDArray[np.int64]:
-    """One-dimensional categories, each moved to the nearest that exists."""
+    """One-dimensional categories, each moved to the nearest that exists.
+
+    Privacy: NONE: the result is exact; it goes to a randomizer.
+    """
     given = np.asarray(exact, dtype=object if isinstance(exact, list) else None)
     if given.ndim != 1:
         raise InvalidValue(f"answers come in {given.ndim} dimensions; pass one per respondent.")

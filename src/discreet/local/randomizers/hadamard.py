@@ -47,11 +47,7 @@ class HadamardResponse:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> HadamardResponse(epsilon=1, categories=5).cells
-        5
-        """
+        """One count for each category."""
         return self.categories
 
     @property
@@ -100,7 +96,6 @@ class HadamardResponse:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports are +1 in each category's row, by the fast Walsh-Hadamard transform.
 
-        Privacy: post-processing.
         >>> HadamardResponse(epsilon=1, categories=3).count([0, 1]).tolist()
         [1, 2, 1]
         """
@@ -117,7 +112,6 @@ class HadamardResponse:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The rows that are +1 in each reported column.
 
-        Privacy: post-processing.
         >>> HadamardResponse(epsilon=1, categories=3).supported([1]).tolist()
         [[False, True, False]]
         """

@@ -66,11 +66,7 @@ class LocalHashing:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> LocalHashing(epsilon=1, categories=50).cells
-        50
-        """
+        """One count for each category."""
         return self.categories
 
     @property
@@ -145,7 +141,6 @@ class LocalHashing:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports each category's hash agrees with.
 
-        Privacy: post-processing.
         >>> LocalHashing(epsilon=1, categories=3).count([[1, 0, 2]]).tolist()
         [0, 0, 1]
         """
@@ -154,7 +149,6 @@ class LocalHashing:
     def count_of(self, reports: Any, chosen: Any) -> NDArray[np.int64]:
         """How many reports agree with the hash of each chosen category.
 
-        Privacy: post-processing.
         >>> LocalHashing(epsilon=1, categories=10**9).count_of([[1, 0, 2]], [6, 7]).tolist()
         [1, 0]
         """
@@ -169,7 +163,6 @@ class LocalHashing:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The categories whose hash each report agrees with.
 
-        Privacy: post-processing.
         >>> LocalHashing(epsilon=1, categories=3).supported([[1, 0, 2]]).tolist()
         [[False, False, True]]
         """

@@ -53,20 +53,12 @@ class Hybrid:
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon of both parts.
-
-        >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).epsilon
-        Fraction(1, 1)
-        """
+        """The epsilon of both parts."""
         return self.one_bit.epsilon
 
     @property
     def lattice(self) -> Lattice:
-        """The lattice of both parts.
-
-        >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).lattice.step
-        Fraction(1, 1)
-        """
+        """The lattice of both parts."""
         return self.one_bit.lattice
 
     @property
@@ -98,11 +90,7 @@ class Hybrid:
 
     @property
     def rounding(self) -> Fraction:
-        """Half a step.
-
-        >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).rounding
-        Fraction(1, 2)
-        """
+        """Half a step."""
         return self.one_bit.rounding
 
     def loss(self) -> Pure:
@@ -135,7 +123,6 @@ class Hybrid:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports name each output.
 
-        Privacy: post-processing.
         >>> Hybrid(epsilon=2, lower=0, upper=2, step=1).count([0, 4]).tolist()
         [1, 0, 0, 0, 1]
         """

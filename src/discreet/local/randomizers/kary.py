@@ -47,20 +47,12 @@ class KaryResponse:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> KaryResponse(epsilon=1, categories=4).cells
-        4
-        """
+        """One count for each category."""
         return self.categories
 
     @property
     def report_bits(self) -> int:
-        """The bits of a category's number.
-
-        >>> KaryResponse(epsilon=1).report_bits
-        1
-        """
+        """The bits of a category's number."""
         return (self.categories - 1).bit_length()
 
     def loss(self) -> Pure:
@@ -94,7 +86,6 @@ class KaryResponse:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports name each category.
 
-        Privacy: post-processing.
         >>> KaryResponse(epsilon=1).count([0, 1, 1]).tolist()
         [1, 2]
         """
@@ -103,7 +94,6 @@ class KaryResponse:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The named category, as a row for each report.
 
-        Privacy: post-processing.
         >>> KaryResponse(epsilon=1).supported([1]).tolist()
         [[False, True]]
         """

@@ -34,7 +34,10 @@ def span(lattice: Lattice) -> tuple[int, int]:
 
 
 def positions(lattice: Lattice, exact: Any) -> tuple[NDArray[np.int64], bool]:
-    """Steps above the lowest place, and whether there was one answer only."""
+    """Steps above the lowest place, and whether there was one answer only.
+
+    Privacy: NONE: the result is exact; it goes to a randomizer.
+    """
     first = span(lattice)[0]
     if isinstance(exact, np.ndarray) and exact.dtype.kind in "iuf":
         distinct, where = np.unique(exact, return_inverse=True)

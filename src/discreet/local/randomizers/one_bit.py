@@ -51,20 +51,12 @@ class OneBit:
 
     @property
     def cells(self) -> int:
-        """Two counts: zeros and ones.
-
-        >>> OneBit(epsilon=1, lower=0, upper=10, step=1).cells
-        2
-        """
+        """Two counts: zeros and ones."""
         return 2
 
     @property
     def report_bits(self) -> int:
-        """One bit, whatever the range.
-
-        >>> OneBit(epsilon=1, lower=0, upper=10, step=1).report_bits  # always
-        1
-        """
+        """One bit, whatever the range."""
         return 1
 
     @property
@@ -101,7 +93,6 @@ class OneBit:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports are 0, and how many 1.
 
-        Privacy: post-processing.
         >>> OneBit(epsilon=1, lower=0, upper=10, step=1).count([0, 1, 1]).tolist()
         [1, 2]
         """

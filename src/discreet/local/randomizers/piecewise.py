@@ -123,7 +123,6 @@ class Piecewise:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports name each output.
 
-        Privacy: post-processing.
         >>> Piecewise(epsilon=1, lower=0, upper=2, step=1).count([0, 2, 2]).tolist()
         [1, 0, 2]
         """

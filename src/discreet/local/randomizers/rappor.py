@@ -59,7 +59,7 @@ class Rappor:
     def epsilon(self) -> Fraction:
         """What all reports from one permanent copy cost together, rounded up.
 
-        Privacy: 2 ln((1 - f/2)/(f/2)) [EPK14, Thm. 1].
+        2 ln((1 - f/2)/(f/2)) [EPK14, Thm. 1].
         >>> round(float(Rappor(categories=4, blur=0.5).epsilon), 6)  # 2 ln 3
         2.197225
         """
@@ -69,7 +69,7 @@ class Rappor:
     def report_epsilon(self) -> Fraction:
         """What one report alone costs, rounded up.
 
-        Privacy: ln(q'(1 - p')/(p'(1 - q'))) for the chances q', p' of a set bit [EPK14, Sec. 3.2].
+        ln(q'(1 - p')/(p'(1 - q'))) for the chances q', p' of a set bit [EPK14, Sec. 3.2].
         >>> round(float(Rappor(categories=4, blur=0.5, low=0.25, high=0.75).report_epsilon), 6)
         1.021651
         """
@@ -78,20 +78,12 @@ class Rappor:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> Rappor(categories=4, blur=0.5).cells
-        4
-        """
+        """One count for each category."""
         return self.categories
 
     @property
     def report_bits(self) -> int:
-        """One bit for each category.
-
-        >>> Rappor(categories=4, blur=0.5).report_bits
-        4
-        """
+        """One bit for each category."""
         return self.categories
 
     def loss(self) -> Pure:
@@ -157,7 +149,6 @@ class Rappor:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each category's bit.
 
-        Privacy: post-processing.
         >>> Rappor(categories=2, blur=0.5).count([[1, 1], [0, 1]]).tolist()
         [1, 2]
         """
@@ -166,7 +157,6 @@ class Rappor:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The bits themselves.
 
-        Privacy: post-processing.
         >>> Rappor(categories=2, blur=0.5).supported([[0, 1]]).tolist()
         [[False, True]]
         """

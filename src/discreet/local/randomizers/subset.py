@@ -64,20 +64,12 @@ class SubsetSelection:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> SubsetSelection(epsilon=1, categories=5).cells
-        5
-        """
+        """One count for each category."""
         return self.categories
 
     @property
     def report_bits(self) -> int:
-        """One bit for each category.
-
-        >>> SubsetSelection(epsilon=1, categories=5).report_bits
-        5
-        """
+        """One bit for each category."""
         return self.categories
 
     def loss(self) -> Pure:
@@ -136,7 +128,6 @@ class SubsetSelection:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many sets hold each category.
 
-        Privacy: post-processing.
         >>> SubsetSelection(epsilon=1, categories=3).count([[1, 0, 0], [0, 0, 1]]).tolist()
         [1, 0, 1]
         """
@@ -145,7 +136,6 @@ class SubsetSelection:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The members of each set.
 
-        Privacy: post-processing.
         >>> SubsetSelection(epsilon=1, categories=3).supported([[0, 1, 0]]).tolist()
         [[False, True, False]]
         """

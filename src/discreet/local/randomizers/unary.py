@@ -46,20 +46,12 @@ class UnaryEncoding:
 
     @property
     def cells(self) -> int:
-        """One count for each category.
-
-        >>> UnaryEncoding(epsilon=1, categories=5).cells
-        5
-        """
+        """One count for each category."""
         return self.categories
 
     @property
     def report_bits(self) -> int:
-        """One bit for each category.
-
-        >>> UnaryEncoding(epsilon=1, categories=5).report_bits
-        5
-        """
+        """One bit for each category."""
         return self.categories
 
     def loss(self) -> Pure:
@@ -103,7 +95,6 @@ class UnaryEncoding:
     def count(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each category's bit.
 
-        Privacy: post-processing.
         >>> UnaryEncoding(epsilon=1, categories=2).count([[1, 1], [0, 1]]).tolist()
         [1, 2]
         """
@@ -112,7 +103,6 @@ class UnaryEncoding:
     def supported(self, reports: Any) -> NDArray[np.bool_]:
         """The bits themselves.
 
-        Privacy: post-processing.
         >>> UnaryEncoding(epsilon=1, categories=2).supported([[0, 1]]).tolist()
         [[False, True]]
         """

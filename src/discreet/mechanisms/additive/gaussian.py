@@ -89,7 +89,7 @@ class DiscreteGaussian:
     def accuracy_bound(self, count: int, confidence: Number) -> float:
         """The textbook half-width sigma * sqrt(2 ln(2 count/(1 - confidence))).
 
-        Privacy: none (touches no data); the tail is subgaussian [CKS20, Sec. 3].
+        The tail is subgaussian [CKS20, Sec. 3].
         >>> round(DiscreteGaussian(sigma=10).accuracy_bound(100, 0.95), 3)
         40.728
         """

@@ -28,6 +28,8 @@ class Lattice:
 
     Infinities clamp to the bounds like any large value; NaN counts as `missing` (the lower bound
     unless declared). A float is read as the decimal it prints as; ties round half to even.
+
+    Privacy: NONE by itself: places are exact, and noise is added to them.
     >>> Lattice(step=0.01, lower=0, upper=100).steps(2.345)
     234
     """
@@ -84,7 +86,6 @@ class Lattice:
     def values(self, noisy: Any) -> Any:
         """The exact multiples of the step that numbers of steps stand for.
 
-        Privacy: post-processing.
         >>> Lattice(step=0.01, lower=0, upper=100).values(234)
         Fraction(117, 50)
         """
@@ -182,20 +183,12 @@ class Rounded:
         """Noisy multiples of the step: a Fraction, or a list of them for a list or an array.
 
         Privacy: as `loss` says.
-        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-        >>> lattice = Lattice(step=0.5, lower=0, upper=100)
-        >>> len(Rounded(mechanism=DiscreteLaplace(scale=2), lattice=lattice).release([1.0, 2.0]))
-        2
         """
         return self.lattice.values(self.mechanism.release(self.lattice.steps(exact), bits))
 
     def error(self, confidence: Number) -> float:
-        """The half-width around a value within the bounds: the noise and half a step of rounding.
-
-        >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-        >>> lattice = Lattice(step=0.5, lower=0, upper=100)
-        >>> Rounded(mechanism=DiscreteLaplace(scale=1), lattice=lattice).error(0.95)
-        1.75
+        """The half-width around a value within the bounds: the noise and half a step of
+        rounding.
         """
         noise = Fraction(self.mechanism.error(confidence))
         return ceil_float((noise + Fraction(1, 2)) * self.lattice.step)

@@ -61,8 +61,7 @@ class Threshold:
         """The lowest threshold (2 or above) at which `loss` names at most this delta.
 
         `keys_per_unit` is how many keys one step of the neighbouring relation can touch: what one
-        unit may have under add/remove, twice that under replace.
-        Privacy: none (touches no data); the tail is rounded up.
+        unit may have under add/remove, twice that under replace. The tail is rounded up.
         >>> Threshold.of(noise=DiscreteLaplace(scale=1), delta=1e-6, keys_per_unit=1).threshold
         15
         """

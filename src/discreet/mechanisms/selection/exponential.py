@@ -86,8 +86,8 @@ class Exponential:
     def utility_bound(self, confidence: Number, *, best: int = 1) -> float:
         """The textbook bound scale * (ln(n/best) + ln(1/(1 - confidence))).
 
-        `best` is how many candidates reach the best score; with 1 it is [DR14, Cor. 3.12].
-        Privacy: none (touches no data); the bound is [DR14, Thm. 3.11].
+        `best` is how many candidates reach the best score; with 1 it is [DR14, Cor. 3.12]. The
+        bound is [DR14, Thm. 3.11].
         >>> round(Exponential(scale=1, candidates=100).utility_bound(0.95), 3)
         7.601
         """

@@ -110,7 +110,7 @@ class NestedQuantiles:
     ) -> "NestedQuantiles":
         """The mechanism with the least noise whose loss is at most the price.
 
-        Privacy: none (touches no data); the scale is rounded up.
+        The scale is rounded up.
         >>> NestedQuantiles.of_price(fractions=(0.25, 0.5, 0.75),
         ...     sensitivity=Sensitivity.single(1), price=Pure(epsilon=1)).scale
         Fraction(5, 2)

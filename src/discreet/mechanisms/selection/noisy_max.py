@@ -34,11 +34,7 @@ _SUMMED_SCALE = 1 << 12  # up to this scale the worst case is summed, above it i
 
 
 class MaxNoise(StrEnum):
-    """Which noise is added to each score before the largest is found.
-
-    >>> MaxNoise("laplace") is MaxNoise.LAPLACE
-    True
-    """
+    """Which noise is added to each score before the largest is found."""
 
     LAPLACE = "laplace"
     EXPONENTIAL = "exponential"

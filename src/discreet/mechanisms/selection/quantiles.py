@@ -65,7 +65,7 @@ class Quantiles:
     ) -> "Quantiles":
         """The mechanism with the least noise whose loss is at most the price.
 
-        Privacy: none (touches no data); the scale is rounded up.
+        The scale is rounded up.
         >>> mechanism = Quantiles.of_price(
         ...     fractions=(0.5,), sensitivity=Sensitivity.single(1), price=Pure(epsilon=0.5))
         >>> mechanism.scale, mechanism.pure_loss(Sensitivity.single(1))

@@ -29,7 +29,10 @@ def read_delta(*, delta: Number) -> Fraction:
 
 
 def read_units(exact: Any) -> NDArray[Any]:
-    """Numbers of units by key, all of them at least 1, as one row of integers."""
+    """Numbers of units by key, all of them at least 1, as one row of integers.
+
+    Privacy: NONE: the result is exact.
+    """
     counts = exact if isinstance(exact, np.ndarray) else np.array(exact)
     if counts.ndim != 1 or (len(counts) and counts.dtype.kind not in "iuO"):
         raise InvalidValue(

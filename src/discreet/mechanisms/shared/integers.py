@@ -13,13 +13,18 @@ from discreet.errors import InvalidValue
 __all__ = ["Draw", "Integers", "add", "integer_list", "saturating_sum"]
 
 Integers = TypeVar("Integers", int, list[int], NDArray[Any])
+"""One integer, a list or an array of them."""
 Draw = Callable[[int], NDArray[Any]]
+"""So many independent draws of noise."""
 
 _LIMITS = np.iinfo(np.int64)
 
 
 def add(exact: Integers, draw: Draw) -> Integers:
-    """`exact` plus independent draws; `draw(n)` gives n of them."""
+    """`exact` plus independent draws; `draw(n)` gives n of them.
+
+    Privacy: that of the noise which `draw` gives.
+    """
     noisy: Integers = _add(exact, draw)
     return noisy
 
@@ -39,7 +44,10 @@ def _integer(value: Any) -> int:
 
 
 def integer_list(exact: Any) -> list[int]:
-    """The integers of a sequence, refusing everything else."""
+    """The integers of a sequence, refusing everything else.
+
+    Privacy: NONE: the result is exact.
+    """
     return [_integer(entry) for entry in exact]
 
 
@@ -68,7 +76,10 @@ def _add_to_array(exact: NDArray[Any], draw: Draw) -> NDArray[Any]:
 
 
 def saturating_sum(exact: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:
-    """The sum, held at the ends of the 64-bit range: post-processing of the unlimited sum."""
+    """The sum, held at the ends of the 64-bit range: post-processing of the unlimited sum.
+
+    Privacy: post-processing of the unlimited sum [DR14, Prop. 2.1].
+    """
     if noise.dtype.kind == "O":
         unlimited = exact.astype(object) + noise
         held = [min(max(int(v), _LIMITS.min), _LIMITS.max) for v in unlimited.ravel()]

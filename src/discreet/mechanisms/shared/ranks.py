@@ -49,7 +49,10 @@ def scale_of_price(pure: Pure, concentrated: ZCDP, price: Pure | ZCDP) -> Fracti
 
 
 def ranks(exact: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """How many rows lie below each candidate, and below or at it."""
+    """How many rows lie below each candidate, and below or at it.
+
+    Privacy: NONE: the result is exact.
+    """
     counts = exact if isinstance(exact, np.ndarray) else np.array(exact, dtype=object)
     if counts.ndim != 1:
         raise InvalidValue(f"the histogram has {counts.ndim} dimensions; pass one row of counts.")

@@ -31,9 +31,12 @@ __all__ = [
 ]
 
 Scores = Sequence[Number] | NDArray[Any]
+"""One score for each candidate."""
 
-UNIT = 2.0**-53  # the relative error of one rounded operation
-FAR = 700.0  # gaps beyond this get the weight 0; the true one is below 1e-304
+UNIT = 2.0**-53
+"""The relative error of one rounded operation."""
+FAR = 700.0
+"""Gaps beyond this get the weight 0; the true one is below 1e-304."""
 _GAP_ERROR = 2.0**-41  # three roundings of a gap up to 746
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 33 bits, so small multiples are exact

@@ -24,6 +24,8 @@ def choose(gaps: Gaps, bits: BitSource, *, margin: float = 0.0) -> int:
     """An index with probability proportional to exp(-gap), by inverting one uniform number.
 
     `margin`, a share of the total weight, widens the zone that goes to exact arithmetic.
+
+    Privacy: the exponential mechanism with these gaps; the distribution is exact [MT07, Thm. 6].
     """
     prefix = bits.bits(_WORD)
     found = _filtered(gaps, prefix, margin)
@@ -95,7 +97,10 @@ def _first_at_least(values: list[int], target: int, factor: int) -> int:
 
 
 def flip(gaps: Gaps, bits: BitSource, *, margin: float = 0.0) -> NDArray[np.bool_]:
-    """Independent coins, one per gap, that come up True with probability exactly exp(-gap)."""
+    """Independent coins, one per gap, that come up True with probability exactly exp(-gap).
+
+    Privacy: the coins of permute-and-flip; the distribution is exact [MS20, Thm. 1].
+    """
     words = np.empty(len(gaps), dtype=np.uint64)
     bits.fill(words.view(np.uint8))
     weights = gaps.weights

@@ -38,13 +38,7 @@ def aggregates_of(expression: Expression) -> Iterator[Aggregate]:
 
 
 def ordering(query: Query) -> Aggregate | None:
-    """The count by which the leading groups are asked for: ORDER BY it DESC LIMIT k, no HAVING.
-
-    >>> from discreet.query.algebra import Output, Scan
-    >>> count = Output("n", Aggregate(Statistic.ROWS, None))
-    >>> ordering(Query(Scan("t"), None, (), (count,), ("n",))) is None
-    True
-    """
+    """The count by which the leading groups are asked for: ORDER BY it DESC LIMIT k, no HAVING."""
     if query.limit is None or query.having is not None or not query.keys or len(query.order) != 1:
         return None
     order = query.order[0]

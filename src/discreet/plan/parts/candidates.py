@@ -55,11 +55,7 @@ _COUNTABLE = ("number", "category", "boolean", "date")
 
 
 class Way(StrEnum):
-    """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise.
-
-    >>> Way.SMOOTH.value
-    'smooth'
-    """
+    """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise."""
 
     RANKED = "ranked"
     FINE = "fine"
@@ -75,6 +71,8 @@ class Pick:
     the error in ranks holds for one of the integers, which need not be the middle. `sql` is the
     engine's k // width of a row, or NULL; `column` the column that is picked from, if it is one.
     The sensitivity is that of the counts by candidate and group.
+
+    Privacy: public candidates; which one is chosen costs what the mechanism says.
     >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
     3
     """
@@ -102,20 +100,12 @@ class Pick:
 
     @property
     def candidates(self) -> int:
-        """How many values can be chosen.
-
-        >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).candidates
-        1
-        """
+        """How many values can be chosen."""
         return self.upper // self.width - self.first + 1
 
     @property
     def columns(self) -> int:
-        """How many columns it releases.
-
-        >>> Pick("x", "", "number", Fraction(1), 5, 5, 1, (), (), Sensitivity.single(1)).columns
-        1
-        """
+        """How many columns it releases."""
         return max(1, len(self.fractions))
 
     def value(self, candidate: int) -> Label:
@@ -259,9 +249,8 @@ def coarse(value: Bounded, width: int) -> str:
 
 
 def chooser(pick: Pick, price: Price) -> Choice:
-    """The mechanism with the least error that costs at most the price.
+    """The mechanism with the least error that costs at most the price. Scales are rounded up.
 
-    Privacy: none (touches no data); scales are rounded up.
     >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
     >>> chooser(one, Pure(epsilon=0.5))
     PermuteAndFlip(scale=Fraction(2, 1), candidates=10)

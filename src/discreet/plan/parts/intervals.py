@@ -30,7 +30,6 @@ Floats = NDArray[np.float64]
 class Estimate:
     """A noisy column and an interval around each value.
 
-    Privacy: post-processing.
     >>> Estimate(np.zeros(1), np.zeros(1), np.ones(1)).high.tolist()
     [1.0]
     """
@@ -43,7 +42,6 @@ class Estimate:
 def box(operation: Callable[..., Any], left: Estimate, right: Estimate) -> Estimate:
     """An operation that is monotone in each operand, which a quotient is away from zero.
 
-    Privacy: post-processing.
     >>> one = Estimate(*(np.array([float(end)]) for end in (1, -2, 3)))
     >>> box(np.multiply, one, one).low.tolist()
     [-6.0]
@@ -56,7 +54,6 @@ def box(operation: Callable[..., Any], left: Estimate, right: Estimate) -> Estim
 def difference(left: Estimate, right: Estimate) -> Estimate:
     """One minus the other.
 
-    Privacy: post-processing.
     >>> one = Estimate(*(np.array([float(end)]) for end in (1, -2, 3)))
     >>> difference(one, one).high.tolist()
     [5.0]
@@ -67,7 +64,6 @@ def difference(left: Estimate, right: Estimate) -> Estimate:
 def quotient(left: Estimate, right: Estimate) -> Estimate:
     """A ratio; where the denominator may be zero the interval is everything.
 
-    Privacy: post-processing.
     >>> one = Estimate(*(np.array([float(end)]) for end in (1, -2, 3)))
     >>> quotient(one, one).high.tolist()
     [inf]
@@ -87,7 +83,6 @@ def quotient(left: Estimate, right: Estimate) -> Estimate:
 def square(estimate: Estimate) -> Estimate:
     """Times itself, which is never negative.
 
-    Privacy: post-processing.
     >>> square(Estimate(*(np.array([float(end)]) for end in (1, -2, 3)))).low.tolist()
     [0.0]
     """
@@ -100,7 +95,6 @@ def square(estimate: Estimate) -> Estimate:
 def at_least(least: float, count: Estimate) -> Estimate:
     """An average is of one row or more, a sample variance of two: lower counts say no more.
 
-    Privacy: post-processing.
     >>> at_least(1.0, Estimate(*(np.array([float(end)]) for end in (1, -2, 3)))).low.tolist()
     [1.0]
     """
@@ -110,7 +104,6 @@ def at_least(least: float, count: Estimate) -> Estimate:
 def corrected(estimate: Estimate, count: Estimate) -> Estimate:
     """Times n/(n - 1), which falls with n; the count is 2 or more.
 
-    Privacy: post-processing.
     >>> two = Estimate(*(np.array([2.0]) for _ in range(3)))
     >>> corrected(two, two).value.tolist()
     [4.0]
@@ -122,7 +115,6 @@ def corrected(estimate: Estimate, count: Estimate) -> Estimate:
 def held(estimate: Estimate, count: Estimate, low: float, high: float) -> Estimate:
     """Inside [low, high]; with no noisy rows the middle and all of it.
 
-    Privacy: post-processing.
     >>> none = Estimate(*(np.array([0.0]) for _ in range(3)))
     >>> held(none, none, 2.0, 4.0).value.tolist()
     [3.0]
@@ -138,7 +130,6 @@ def held(estimate: Estimate, count: Estimate, low: float, high: float) -> Estima
 def finite(estimate: Estimate) -> Estimate:
     """Values that are numbers, whatever overflowed; an end that is none becomes infinite.
 
-    Privacy: post-processing.
     >>> none = Estimate(*(np.array([np.nan]) for _ in range(3)))
     >>> finite(none).value.tolist(), finite(none).low.tolist()
     ([0.0], [-inf])

@@ -27,8 +27,6 @@ class Domain:
     """The values one GROUP BY expression can take: engine codes and what they are called.
 
     A domain of private keys has no codes: they become known only through a release.
-    >>> Domain("region", '"region"', (0, 1), ("north", "south")).labels
-    ('north', 'south')
     """
 
     name: str
@@ -38,11 +36,7 @@ class Domain:
 
     @property
     def private(self) -> bool:
-        """Whether the keys are not known in advance.
-
-        >>> Domain("city", '"city"', (), ()).private
-        True
-        """
+        """Whether the keys are not known in advance."""
         return not self.codes
 
     def named(self, codes: Iterable[Code]) -> list[Label]:

@@ -76,11 +76,7 @@ def noticeable(sensitivity: Sensitivity) -> Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One noisy integer per group: a fixed combination of engine columns.
-
-    >>> Measure("count", ((1, "COUNT(*)"),), Sensitivity.single(1), Fraction(1)).name
-    'count'
-    """
+    """One noisy integer per group: a fixed combination of engine columns."""
 
     name: str
     terms: tuple[tuple[int, str], ...]
@@ -104,9 +100,6 @@ class Estimator:
     A ratio is (count, sum of k - centre, sum of (k - centre)^2); k * step is the value and
     [lower, upper] its bounds. A statistic of two values y and x has x in `second`, and as measures
     what `PAIRED` names.
-    Privacy: post-processing.
-    >>> Estimator(Statistic.ROWS, (0,)).positions
-    (0,)
     """
 
     statistic: Statistic
@@ -141,12 +134,7 @@ class Estimator:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An aggregate that is a picked value: which pick, and its place among all released columns.
-
-    Privacy: post-processing.
-    >>> Chosen(Statistic.MODE, 0, 3).position
-    3
-    """
+    """An aggregate that is a picked value: which pick, and its place among all released columns."""
 
     statistic: Statistic
     pick: int

@@ -110,10 +110,6 @@ def together(y: Bounded, x: Bounded) -> tuple[Bounded, Bounded, Bounded]:
     That is one which kept its SQL if there is one, else the first.
     A number that is only missing where it was missing before keeps its SQL, so that measures of
     it alone serve for the pair as well.
-    >>> y = Bounded('"y"', "number", Fraction(1), 0, 9, (), "never")
-    >>> x = Bounded('"x"', "number", Fraction(1), 0, 9, (), "possible")
-    >>> [each.sql for each in together(y, x)]
-    ['CASE WHEN "x" IS NOT NULL THEN "y" END', '"x"', '"x"']
     """
     left, right = _where_known(y, x), _where_known(x, y)
     return left, right, right if left != y and right == x else left
@@ -178,7 +174,6 @@ def error_of_pair(
 def paired(statistic: Statistic, parts: Sequence[Estimate], y: Axis, x: Axis) -> Estimate:
     """The statistic from the sums that `PAIRED` names; no noisy row gives all the bounds allow.
 
-    Privacy: post-processing.
     >>> sums = [Estimate(*(np.array([value]) for _ in range(3))) for value in (2.0, 0.0, 0.0, 2.0)]
     >>> one = Axis(Fraction(1), 0, -1, 1)
     >>> paired(Statistic.COVARIANCE_POPULATION, sums, one, one).value.tolist()

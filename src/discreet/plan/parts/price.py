@@ -32,8 +32,8 @@ _DIGITS = 4  # significant digits of a price found by search; rounded up
 def choose(measure: Measure, price: Price) -> Noise:
     """The mechanism with the least 95% error that costs at most the price.
 
-    Privacy: Laplace noise at l1/epsilon [DMNS06, Prop. 3.3], or Gaussian noise with variance
-    l2^2/(2 rho) [CKS20, Thm. 4]; a pure mechanism enters rho at epsilon^2/2 [BS16, Prop. 1.4].
+    Laplace noise at l1/epsilon [DMNS06, Prop. 3.3], or Gaussian noise with variance l2^2/(2 rho)
+    [CKS20, Thm. 4]; a pure mechanism enters rho at epsilon^2/2 [BS16, Prop. 1.4].
     >>> from discreet.loss import Sensitivity
     >>> choose(Measure("count", (), Sensitivity.single(1), Fraction(1)), Pure(epsilon=0.5))
     DiscreteLaplace(scale=Fraction(2, 1))
@@ -67,6 +67,8 @@ def paid(losses: Iterable[Loss], price: Price) -> Price:
 def shared(price: Price, share: Fraction) -> Price:
     """A part of a price.
 
+    Privacy: losses add, so the shares of a price cost the price [DR14, Thm. 3.14], [BS16, Lemma
+    1.7].
     >>> shared(Pure(epsilon=1), Fraction(1, 2))
     Pure(epsilon=Fraction(1, 2))
     """
@@ -78,6 +80,7 @@ def shared(price: Price, share: Fraction) -> Price:
 def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price:
     """The smallest price at which this measure's 95% half-width is at most the one given.
 
+    Privacy: rounded towards more loss; the error that it buys is public.
     >>> from discreet.loss import Sensitivity
     >>> cheapest(Measure("n", (), Sensitivity.single(1), Fraction(1)), Fraction(3), Pure)
     Pure(epsilon=Fraction(8319, 10000))
@@ -92,6 +95,7 @@ def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price
 def smallest_price(enough: Callable[[Price], bool], kind: type[Price]) -> Price:
     """The smallest price that is enough, rounded up to four significant digits.
 
+    Privacy: rounded towards more loss.
     >>> smallest_price(lambda price: price.epsilon >= Fraction(1, 3), Pure)
     Pure(epsilon=Fraction(1667, 5000))
     """

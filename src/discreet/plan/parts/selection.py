@@ -102,8 +102,6 @@ class Ranking:
     """The decision to choose the leading groups first, and the ranking errors that decided it.
 
     `shown` says whether the count itself is a column of the answer.
-    >>> Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0).count
-    3
     """
 
     count: int
@@ -128,7 +126,6 @@ def ranking(
 
     Where the wanted count is among the `others` that are shown, half the price goes to the choice,
     and the counts must not be worse off for it either.
-    Privacy: none (touches no data); public facts alone decide.
     >>> from discreet.loss import Relation
     >>> ten = Contribution(10, 10, 50, Relation.ADD_REMOVE)
     >>> units = Aggregate(Statistic.UNITS, None)
@@ -162,9 +159,8 @@ def _noise(sensitivity: Sensitivity, price: Price) -> Noise:
 
 
 def leading(made: Ranking, price: Price) -> Leading:
-    """Choose the leading groups for this price.
+    """Choose the leading groups for this price. The scale is rounded up.
 
-    Privacy: none (touches no data); the scale is rounded up.
     >>> one = Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0)
     >>> leading(one, Pure(epsilon=6)).ranking.scale
     Fraction(1, 1)
@@ -190,10 +186,7 @@ def shown_keys(
 def kept_keys(
     contribution: Contribution, price: Price, *, counted: str, delta: Fraction | None
 ) -> Kept:
-    """Choose private keys by themselves, for this price.
-
-    Privacy: none (touches no data); epsilon is rounded down.
-    """
+    """Choose private keys by themselves, for this price. epsilon is rounded down."""
     some = _some(delta)
     assert isinstance(price, ZCDP)
     keys = contribution.of_units().groups

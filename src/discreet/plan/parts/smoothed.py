@@ -117,10 +117,6 @@ class Smoothed:
         """An index of the counts, held within them.
 
         Privacy: as `loss` says.
-        >>> import numpy as np
-        >>> median = Smoothed.of_price(fraction=0.5, candidates=3, moved=1, price=Pure(epsilon=1))
-        >>> median.release(np.array([0, 0, 0]))[0] in range(3)
-        True
         """
         return [self.query.held(self.noise.release(self.query.growth_of_counts(exact), bits))]
 

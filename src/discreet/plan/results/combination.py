@@ -21,8 +21,6 @@ class Combination:
 
     `measures` are factors of the plan's measures in lattice steps; `ratios` of aggregates that are
     made from several.
-    >>> Combination(Fraction(1)).measures
-    {}
     """
 
     constant: Fraction = Fraction(0)

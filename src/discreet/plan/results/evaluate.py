@@ -69,9 +69,6 @@ class Bucket:
 
     In other words: at most the wanted rank plus `ranks` rows are below `low`, and at least the
     wanted rank less `ranks` rows are at most `high`. Which value it is depends on the data.
-    Privacy: post-processing.
-    >>> Bucket(1000, 1063, 25.0).high
-    1063
     """
 
     low: Label
@@ -113,10 +110,7 @@ def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
 
 
 def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
-    """For every quantile that is chosen from buckets, the bucket of each group.
-
-    Privacy: post-processing.
-    """
+    """For every quantile that is chosen from buckets, the bucket of each group."""
     plan = released.plan
     found = {}
     for output in plan.query.outputs:
@@ -129,10 +123,7 @@ def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:
-    """What the picked values of every group are called.
-
-    Privacy: post-processing.
-    """
+    """What the picked values of every group are called."""
     pick = released.plan.picks[chosen.pick]
     return [pick.value(int(each)) for each in released.noisy[chosen.position]]
 
@@ -143,7 +134,6 @@ def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dic
     A sum of measures with known factors has the interval of its noises together. Another column
     made of several measures gets each of them at a level that adds up to the whole (Bonferroni),
     and interval arithmetic from there. A picked value has its public bounds.
-    Privacy: post-processing.
     """
     level = probability(confidence, "confidence")
     outputs = released.plan.query.outputs
@@ -290,9 +280,8 @@ def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
 
 
 def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
-    """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy values.
-
-    Privacy: post-processing.
+    """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy
+    values.
     """
     level = Fraction(95, 100)
     plan, size = released.plan, len(released.groups)

@@ -18,7 +18,6 @@ class Released:
     """The groups that are shown, by their engine codes, and the released integers of each.
 
     `noisy` has one column for every measure, then one for every value that was picked.
-    Privacy: post-processing of one charged release.
     """
 
     plan: Plan
@@ -26,10 +25,7 @@ class Released:
     noisy: tuple[NDArray[Any], ...]
 
     def keys(self) -> dict[str, list[Label]]:
-        """What every group is called, key by key.
-
-        Privacy: post-processing.
-        """
+        """What every group is called, key by key."""
         return {
             domain.name: domain.named(group[place] for group in self.groups)
             for place, domain in enumerate(self.plan.domains)

@@ -26,7 +26,6 @@ def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
     """The limits that halve the noise of a plan at the same price; none where nothing does.
 
     Each is planned like the question itself; `count` is as in `explain`.
-    Privacy: none (touches no data): from the schema and the question alone.
     """
     if made.table.unit is None or made.behind:
         return ()

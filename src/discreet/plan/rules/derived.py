@@ -54,11 +54,7 @@ def missing_too(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """The aggregates of one unit's rows that a subquery needs, each as a column of its own.
-
-    >>> Aggregated({}).columns
-    {}
-    """
+    """The aggregates of one unit's rows that a subquery needs, each as a column of its own."""
 
     columns: Mapping[Aggregate, tuple[Column, str]]
 

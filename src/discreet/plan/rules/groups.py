@@ -44,10 +44,7 @@ def bound_contribution(draft: Draft) -> Draft:
 
 
 def choose_groups(draft: Draft) -> Draft:
-    """Whether the leading groups are chosen first, which leaves fewer groups to add noise to.
-
-    Privacy: none (touches no data); public facts alone decide.
-    """
+    """Whether the leading groups are chosen first, which leaves fewer groups to add noise to."""
     assert draft.contribution is not None
     wanted = ordering(draft.query)
     first = draft.price[0] if isinstance(draft.price, tuple) else draft.price

@@ -53,8 +53,7 @@ def _thresholded(draft: Draft) -> int | None:
 def choose_mechanism(draft: Draft) -> Draft:
     """The noise of every measure, how values and groups are chosen, and what all of it costs.
 
-    Privacy: `cost` is the sum of the losses of the chosen mechanisms [DR14, Cor. 3.15],
-    [BS16, Lemma 1.7].
+    `cost` is the sum of the losses of the chosen mechanisms [DR14, Cor. 3.15], [BS16, Lemma 1.7].
     """
     price = draft.price
     if not isinstance(price, tuple):

@@ -32,7 +32,7 @@ _KEPT = (Statistic.VALUES, Statistic.SUM, Statistic.VARIANCE_POPULATION)
 def kept_tables(table: Table, relation: str) -> dict[str, str]:
     """The tables that are kept beside prepared rows, by name, each with its SELECT.
 
-    Privacy: none (touches no data); what they hold is exact and stays in the vault.
+    What they hold is exact and stays in the vault.
     >>> kept_tables(Table("t", columns=(Column("a", "boolean"),)), '"prepared"')
     {'totals': 'SELECT "a", COUNT(*) AS "$t0" FROM "prepared" GROUP BY ALL'}
     """
@@ -53,7 +53,6 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
 def small_keys(table: Table, cells: int = 1) -> tuple[Column, ...]:
     """The columns by whose values something is kept, in order: while the combinations stay few.
 
-    Privacy: none (touches no data); the schema alone decides.
     >>> [each.name for each in small_keys(Table("t", columns=(Column("a", "boolean"),)))]
     ['a']
     """

@@ -37,8 +37,6 @@ class Rowset:
 
     `rows_per_unit` is None where nothing bounds it: in public rows. `work` is how many rows of
     one unit all steps together read and make. Units of the same `form` are of one type.
-    >>> Rowset("private", 'SELECT "age" FROM t', (), None, 1).rows_per_unit
-    1
     """
 
     kind: str
@@ -52,11 +50,7 @@ class Rowset:
 
     @property
     def public(self) -> bool:
-        """Whether nobody is protected by it.
-
-        >>> Rowset("public", "", (), None, None).public
-        True
-        """
+        """Whether nobody is protected by it."""
         return self.kind == "public"
 
 
@@ -73,8 +67,8 @@ def rowset(
 
     The units of the tables in `integer_units` are integers in the engine. A join gives one unit at
     most `joined_rows` rows, or as many as one of its sides has; where it could give more, both
-    sides are cut to `most_rows` of each unit first, if the question has such a limit.
-    Privacy: none (touches no data); the rows one unit adds to any step are at most `work`.
+    sides are cut to `most_rows` of each unit first, if the question has such a limit. The rows one
+    unit adds to any step are at most `work`.
     >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb", joined_rows=1000).rows_per_unit
     1
     """
@@ -85,7 +79,7 @@ def rowset(
 def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
     """At most `most` rows of each unit, the first in the order of a hash.
 
-    Privacy: none (touches no data); after it one unit has at most `most` rows.
+    After it one unit has at most `most` rows.
     >>> rows = Rowset("private", 'SELECT "$unit" FROM t', (), "id", None)
     >>> limited_rows(rows, 9, "duckdb").rows_per_unit
     9

@@ -19,10 +19,8 @@ _LONGEST = 1_000_000  # characters of SQL
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """An engine expression that is an integer k in [lower, upper] or NULL; it stands for k * step.
-
-    >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").upper
-    110
+    """An engine expression that is an integer k in [lower, upper] or NULL; it stands for k *
+    step.
     """
 
     sql: str

@@ -75,13 +75,7 @@ def _operation(operator: str, result: Bounded, left: Bounded, right: Bounded) ->
 
 
 def scope(table: Table, dialect: str = "duckdb") -> Scope:
-    """The columns of a table by name, for the dialect of an engine.
-
-    >>> from discreet.loss import Relation
-    >>> age = Column("age", "integer", lower=0, upper=110)
-    >>> list(scope(Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (age,), None)))
-    ['age']
-    """
+    """The columns of a table by name, for the dialect of an engine."""
     return Scope({column.name: column for column in table.columns}, dialect_of(dialect))
 
 

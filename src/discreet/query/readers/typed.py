@@ -17,11 +17,7 @@ __all__ = ["Kind", "Reader", "Scope", "Typed", "missing", "only", "refuse", "whe
 
 
 class Kind(StrEnum):
-    """What sort of value an expression has.
-
-    >>> Kind.INTEGER.is_number
-    True
-    """
+    """What sort of value an expression has."""
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -34,11 +30,7 @@ class Kind(StrEnum):
 
     @property
     def is_number(self) -> bool:
-        """Whether arithmetic can be done with it.
-
-        >>> Kind.DATE.is_number
-        False
-        """
+        """Whether arithmetic can be done with it."""
         return self in (Kind.INTEGER, Kind.NUMBER)
 
     @property
@@ -67,12 +59,7 @@ class Typed:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a literal.
-
-        >>> from discreet.query.algebra import Field
-        >>> Typed(Field("age"), Kind.INTEGER).is_constant
-        False
-        """
+        """Whether it is a literal."""
         return isinstance(self.expression, Literal)
 
 

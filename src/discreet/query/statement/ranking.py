@@ -48,7 +48,6 @@ def ordinal(node: "Expr", size: int) -> int | None:
 def shortened(expression: Expression, names: Mapping[Expression, str]) -> Expression:
     """The same with every part that is an output written as its name.
 
-    Privacy: post-processing.
     >>> from discreet.query.algebra import Aggregate, Statistic
     >>> rows = Aggregate(Statistic.ROWS, None)
     >>> shortened(rows, {rows: "n"})
@@ -76,7 +75,6 @@ def ordered(
 ) -> tuple[Order, ...]:
     """The ORDER BY terms over the noisy result.
 
-    Privacy: post-processing.
     >>> ordered(None, (), Results.__new__(Results), {})
     ()
     """
@@ -106,7 +104,6 @@ def ordered(
 def limit(node: "Expr | None") -> int | None:
     """The number of result rows to keep.
 
-    Privacy: post-processing.
     >>> import sqlglot
     >>> limit(sqlglot.parse_one("SELECT 1 LIMIT 3").args["limit"])
     3

@@ -38,8 +38,6 @@ class Visible:
     """A column that can be named; `typed` is None for a unit.
 
     `reach` is "bare" where the name alone finds it, "qualified" where its table must be named.
-    >>> Visible("v", "age", Typed(Field("age"), Kind.INTEGER)).reach
-    'bare'
     """
 
     table: str

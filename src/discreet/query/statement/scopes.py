@@ -75,12 +75,7 @@ class Rows:
 
     @property
     def level(self) -> str:
-        """Always "row".
-
-        >>> from discreet.schema import Table
-        >>> Rows(Relation.of(Table("t"), "t")).level
-        'row'
-        """
+        """Always "row"."""
         return "row"
 
     def read(self, node: "Expr | None") -> Typed:
@@ -153,22 +148,11 @@ class Results:
 
     @property
     def level(self) -> str:
-        """Always "result".
-
-        >>> from discreet.schema import Table
-        >>> Results(Rows(Relation.of(Table("t"), "t"))).level
-        'result'
-        """
+        """Always "result"."""
         return "result"
 
     def key(self, node: "Expr | None") -> Typed | None:
-        """The key that a node spells out, if it is one.
-
-        >>> import sqlglot
-        >>> from discreet.schema import Table
-        >>> Results(Rows(Relation.of(Table("t"), "t"))).key(sqlglot.parse_one("1 + 1")) is None
-        True
-        """
+        """The key that a node spells out, if it is one."""
         try:
             return self.keys.get(self.rows.read(node).expression)
         except UnsafeQuery:
@@ -229,11 +213,7 @@ class Unit:
 
     @property
     def level(self) -> str:
-        """Always "row": what is computed here is a row of the subquery.
-
-        >>> Unit(Rows.__new__(Rows), {}).level
-        'row'
-        """
+        """Always "row": what is computed here is a row of the subquery."""
         return "row"
 
     def read(self, node: "Expr | None") -> Typed:

@@ -35,12 +35,7 @@ _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of the SELECT list: its parsed node and its alias, if it has one.
-
-    >>> import sqlglot
-    >>> Item(sqlglot.parse_one("1"), "one").alias
-    'one'
-    """
+    """One entry of the SELECT list: its parsed node and its alias, if it has one."""
 
     node: "Expr"
     alias: str | None
@@ -99,11 +94,7 @@ def items(nodes: list["Expr"]) -> tuple[Item, ...]:
 
 
 def condition(clause: "Expr | None", place: Scope) -> Expression | None:
-    """The condition of WHERE or HAVING, None where there is none.
-
-    >>> condition(None, Rows.__new__(Rows)) is None
-    True
-    """
+    """The condition of WHERE or HAVING, None where there is none."""
     if clause is None:
         return None
     only(clause, "this")

@@ -25,11 +25,7 @@ _NO_ON = "pairs every row with every row. Write JOIN ... ON a.x = b.x"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names that can stand after FROM: registered tables, and subqueries of a WITH clause.
-
-    >>> Known({"t": Table("t")}).queries
-    {}
-    """
+    """The names that can stand after FROM: registered tables, and subqueries of a WITH clause."""
 
     tables: Mapping[str, Table]
     queries: Mapping[str, Relation] = field(default_factory=dict)

@@ -41,9 +41,9 @@ def histogram_error(
 
     A row more or less moves one cell by 1, a row replaced two cells. The noise of a query is a sum
     over at most |X| cells. With L = ln(2 |Q| / missed) a union bound gives sqrt(8 |X| L) times the
-    scale for Laplace noise (once |X| >= L), sqrt(2 |X| L) times sigma for Gaussian noise.
-    Privacy: none (touches no data); the mechanism is epsilon-DP by [Vad17, Thm. 2.9], which is for
-    replace and has twice the scale of add/remove, or rho-zCDP [CKS20, Thm. 4]; one row a unit.
+    scale for Laplace noise (once |X| >= L), sqrt(2 |X| L) times sigma for Gaussian noise. The
+    mechanism is epsilon-DP by [Vad17, Thm. 2.9], which is for replace and has twice the scale of
+    add/remove, or rho-zCDP [CKS20, Thm. 4]; one row a unit.
     >>> round(histogram_error(universe=1024, queries=10**6, price=Pure(epsilon=1)))
     379
     """
@@ -57,9 +57,8 @@ def direct_error(*, queries: int, price: Pure | ZCDP, missed: Number = 0.05) -> 
     """Within which all counting queries are answered one by one, with noise on each; in counts.
 
     Under add/remove and under replace alike, one row moves each count by at most 1: Laplace noise
-    of scale |Q| / epsilon, or Gaussian noise of variance |Q| / (2 rho).
-    Privacy: none (touches no data); the mechanism is epsilon-DP [DMNS06, Prop. 3.3] or rho-zCDP
-    [CKS20, Thm. 4], for one row a unit.
+    of scale |Q| / epsilon, or Gaussian noise of variance |Q| / (2 rho). The mechanism is epsilon-DP
+    [DMNS06, Prop. 3.3] or rho-zCDP [CKS20, Thm. 4], for one row a unit.
     >>> round(direct_error(queries=100, price=Pure(epsilon=1)))
     760
     """
@@ -91,7 +90,7 @@ def crossover(
     """From how many queries on the histogram has the smaller bound, whatever the price's size.
 
     For Laplace noise about the root of |X|, for Gaussian noise |X|, or twice that under replace.
-    Privacy: none (touches no data); compares the two ways of [Vad17, Sec. 2.3].
+    Compares the two ways of [Vad17, Sec. 2.3].
     >>> crossover(universe=4096, price=Pure(epsilon=1)), crossover(universe=4096, price=ZCDP(rho=1))
     (71, 4096)
     """
@@ -187,7 +186,7 @@ class CountingPart:
     def noise(self, overlap: int) -> DiscreteLaplace | DiscreteGaussian:
         """The noise when one row is in at most so many of the released numbers.
 
-        Privacy: (l1/scale)-DP [DMNS06, Prop. 3.3], (l2^2/(2 sigma^2))-zCDP [CKS20, Thm. 4].
+        (l1/scale)-DP [DMNS06, Prop. 3.3], (l2^2/(2 sigma^2))-zCDP [CKS20, Thm. 4].
         """
         if isinstance(self.price, Pure):
             moved = Fraction(self.rows * self.relation.steps * overlap)

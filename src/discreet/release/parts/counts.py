@@ -50,7 +50,6 @@ def reaching(
     """The ends of intervals around unbiased counts, drawn out to the counts that are told.
 
     No exact count is negative, so neither are the ends where the counts told are not.
-    Privacy: post-processing.
     >>> ends = reaching(np.array([0.0, 4.0]), np.array([-9.0, 7.0]), 2.0, finish="non-negative")
     >>> [each.tolist() for each in ends]
     [[0.0, 4.0], [0.0, 9.0]]
@@ -75,8 +74,6 @@ def counted_sheet(
     """A table of counts as it is written: labels, the estimate, its error and interval.
 
     The interval holds for the unbiased estimate, which the table is not if it was finished.
-
-    Privacy: post-processing.
     >>> from fractions import Fraction
     >>> yes = Axis("smoker", "smoker", (0, 1), (False, True), Fraction(1), missing=False)
     >>> noisy = np.array([3.0, 5.0])

@@ -44,7 +44,6 @@ def aggregates_for(columns: Sequence[str]) -> dict[str, str]:
 def nearest_covariance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest matrix that can be a covariance: negative eigenvalues become zero.
 
-    Privacy: post-processing.
     >>> nearest_covariance(np.array([[1.0, 0.0], [0.0, -1.0]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
@@ -57,7 +56,6 @@ def solved(means: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArr
     """The intercept and the slopes of the last column on the others, by least squares.
 
     Directions in which the others vary by less than a millionth of their largest are left out.
-    Privacy: post-processing.
     >>> solved(np.array([1.0, 3.0]), np.array([[2.0, 4.0], [4.0, 8.0]])).tolist()
     [1.0, 2.0]
     """

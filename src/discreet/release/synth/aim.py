@@ -46,25 +46,17 @@ _PROVED = (DiscreteGaussian, DiscreteLaplace)  # whose claims are proved and tes
 class Source(Protocol):
     """Answers steps; None says that an answer was paid for and lost.
 
-    Privacy: every answer costs its step's loss.
+    Every answer costs its step's loss.
     """
 
     def take(self, step: Step) -> tuple[Noisy, ...] | None:
-        """The noisy answer to a step.
-
-        Privacy: the step's loss.
-        """
+        """The noisy answer to a step. Costs the step's loss."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a synthesis is.
-
-    Privacy: post-processing.
-    >>> Progress(1, 0.5, 18, 0.1, 0.05).spent
-    0.5
-    """
+    """How far a synthesis is."""
 
     round: int
     spent: float

@@ -32,6 +32,7 @@ _EPOCH = date(1970, 1, 1)
 class Field:
     """One column of a synthesis: its key in SQL and how its codes read.
 
+    Privacy: public: it reads released codes.
     >>> Field.of(Column("age", "integer", lower=0, upper=110)).attribute.size
     112
     """
@@ -44,11 +45,7 @@ class Field:
 
     @property
     def optional(self) -> bool:
-        """Whether values may be missing; then the first code says so.
-
-        >>> Field.of(Column("age", "integer", upper=9, null=0)).optional
-        False
-        """
+        """Whether values may be missing; then the first code says so."""
         return self.column.null == "drop" and self.column.kind != "category"
 
     @classmethod

@@ -19,9 +19,8 @@ _STEPS = 150
 
 
 def distances(one: Codes, other: Codes, sizes: tuple[int, ...], order: int) -> dict[Clique, float]:
-    """The total variation between all tables of so many columns.
+    """The total variation between all tables of so many columns. Exact rows give exact distances.
 
-    Privacy: none of its own; exact rows give exact distances.
     >>> distances(np.array([[0], [1]]), np.array([[0], [0]]), (2,), 1)
     {(0,): 0.5}
     """
@@ -38,7 +37,7 @@ def distances(one: Codes, other: Codes, sizes: tuple[int, ...], order: int) -> d
 def association(rows: Codes, sizes: tuple[int, ...]) -> NDArray[np.float64]:
     """Cramer's V of every two columns: 0 for independent ones, 1 where one decides the other.
 
-    Privacy: none of its own; exact rows give exact values.
+    Exact rows give exact values.
     >>> association(np.array([[0, 0], [1, 1]]), (2, 2)).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
@@ -58,7 +57,7 @@ def association(rows: Codes, sizes: tuple[int, ...]) -> NDArray[np.float64]:
 class Classifier:
     """A logistic regression on the values of all columns but one, for that one's commonest value.
 
-    Privacy: that of the rows it was trained on.
+    As private as the rows it was trained on.
     """
 
     target: int
@@ -66,9 +65,8 @@ class Classifier:
     weights: tuple[NDArray[np.float64], ...]
 
     def accuracy(self, rows: Codes) -> float:
-        """The share of rows whose value it tells right.
+        """The share of rows whose value it tells right. Exact rows give an exact share.
 
-        Privacy: none of its own; exact rows give an exact share.
         >>> rows = np.array([[0, 0], [1, 1]] * 50)
         >>> trained(rows, (2, 2), 1).accuracy(rows)
         1.0
@@ -84,7 +82,7 @@ def trained(
 ) -> Classifier:
     """Train on rows; the value asked for is the target's commonest one unless given.
 
-    Privacy: that of the rows.
+    As private as the rows.
     >>> trained(np.array([[0, 0], [1, 1]] * 50), (2, 2), 1, 1).value
     1
     """

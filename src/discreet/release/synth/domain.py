@@ -18,11 +18,7 @@ LARGEST_ATTRIBUTE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One column as synthetic data sees it: values 0 to size - 1, with or without an order.
-
-    >>> Attribute("age", 85, ordered=True).size
-    85
-    """
+    """One column as synthetic data sees it: values 0 to size - 1, with or without an order."""
 
     name: str
     size: int
@@ -40,7 +36,6 @@ class Attribute:
 class Binning:
     """Which group each value of an attribute is in, and its share of that group.
 
-    Privacy: post-processing.
     >>> Binning(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0])).count
     2
     """
@@ -54,19 +49,13 @@ class Binning:
 
     @property
     def count(self) -> int:
-        """How many groups there are.
-
-        Privacy: post-processing.
-        >>> Binning(np.array([0]), np.array([1.0])).count
-        1
-        """
+        """How many groups there are."""
         return int(self.groups.max()) + 1
 
     @property
     def members(self) -> NDArray[np.int64]:
         """How many values each group has.
 
-        Privacy: post-processing.
         >>> Binning(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0])).members.tolist()
         [2, 1]
         """
@@ -75,7 +64,6 @@ class Binning:
     def table(self) -> NDArray[np.float64]:
         """The shares as a matrix, groups by values.
 
-        Privacy: post-processing.
         >>> Binning(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0])).table().shape
         (2, 3)
         """
@@ -95,7 +83,6 @@ def binned(
 
     Neighbouring values of an ordered attribute go together until a group holds one part in
     `most` of all; of others, values below `least` go into one group.
-    Privacy: post-processing.
     >>> binned(Attribute("x", 4, ordered=True), [5, 5, 5, 85], most=3, least=1).groups.tolist()
     [0, 0, 0, 1]
     >>> binned(Attribute("x", 4), [50, 1, 48, 1], most=3, least=10).groups.tolist()

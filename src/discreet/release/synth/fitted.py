@@ -26,10 +26,7 @@ Table = NDArray[np.float64]
 
 
 class Draw(Protocol):
-    """How a model's rows are drawn; it is handed the model and nothing else.
-
-    Privacy: post-processing.
-    """
+    """How a model's rows are drawn; it is handed the model and nothing else."""
 
     def __call__(self, model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
         """Rows of value numbers, a column for each attribute; without bits the same every time.
@@ -96,17 +93,12 @@ class Synthetic:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of groups, in the order of the model.
-
-        Privacy: post-processing.
-        """
+        """The numbers of groups, in the order of the model."""
         return self.fitted.network.tree.sizes
 
     def expected(self, cliques: Iterable[Clique], rows: int) -> dict[Clique, Table]:
         """Probabilities of marginals of the model's groups, flat: exact where one clique holds
         them, else from so many evenly spread rows.
-
-        Privacy: post-processing.
         """
         tree, beliefs = self.fitted.network.tree, self.fitted.beliefs
         homes: dict[int | None, list[Clique]] = {}
@@ -129,7 +121,7 @@ class Synthetic:
     def expected_error(self) -> float:
         """The mean total variation left on what was measured, by Stein's estimate of risk.
 
-        Privacy: post-processing [Ste81].
+        See [Ste81].
         """
         found = []
         for each in self.measured:
@@ -162,7 +154,6 @@ class Synthetic:
         """Expected rows, each value of an attribute weighted by a share between 0 and 1.
 
         One sweep with the shares as further factors: exact for any number of attributes.
-        Privacy: post-processing.
         """
         factors = dict(self.fitted.factors)
         for at, shares in chosen.items():
@@ -177,10 +168,7 @@ class Synthetic:
         return self.total * math.exp(self.fitted.network.propagate(factors).log_partition - before)
 
     def marginal(self, clique: Clique) -> Table:
-        """Expected counts over values of these attributes, in the order given.
-
-        Privacy: post-processing.
-        """
+        """Expected counts over values of these attributes, in the order given."""
         inner = tuple(sorted(self.places.index(at) for at in clique))
         rows = max(200_000, math.ceil(self.total))
         table = self.expected([inner], rows)[inner].reshape([self.sizes[at] for at in inner])

@@ -29,9 +29,6 @@ class Mark:
     """The mean total variation over tables of one order, and how far noise has moved it.
 
     `error` is the half-width that holds with 95%.
-    Privacy: post-processing of a charged release.
-    >>> Mark(2, 0.05, 0.001, 0.002).order
-    2
     """
 
     order: int
@@ -87,10 +84,7 @@ class Grade:
         return tuple(found)
 
     def marks(self, noisy: tuple[Noisy, ...]) -> tuple[Mark, ...]:
-        """What the noisy sums say.
-
-        Privacy: post-processing.
-        """
+        """What the noisy sums say."""
         found = []
         for order, (cliques, each) in enumerate(zip(self.orders, noisy, strict=True), start=1):
             unit = 2 * SCORE_STEPS * self.total * max(1, len(cliques))
@@ -111,6 +105,7 @@ def grading(
 ) -> Grade:
     """The step that compares these rows for this much rho.
 
+    Privacy: rho-zCDP under the relation of the sensitivity [CKS20, Thm. 4].
     >>> len(grading((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE).orders)
     1
     """

@@ -42,8 +42,6 @@ class Worst:
 
     With one candidate nothing is chosen: that is how the total is counted.
     Privacy: `loss` [HLM12, Thm. 2.1]: the exponential mechanism and Laplace counts.
-    >>> Worst((), (Candidate((), np.zeros(1, np.int64), 1, 0),), Fraction(), Fraction(1)).counting
-    Fraction(1, 1)
     """
 
     sizes: tuple[int, ...]

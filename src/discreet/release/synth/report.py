@@ -39,10 +39,7 @@ class _Drawn:
 
 
 def public_page(synthesis: Synthesis, rows: int) -> str:
-    """The page that may go out with the rows: guarantee, expected error, pictures of the model.
-
-    Privacy: post-processing.
-    """
+    """The page that may go out with the rows: guarantee, expected error, pictures of the model."""
     drawn = _drawn(synthesis, rows)
     marks = [
         [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{mark.error:.4f}"]

@@ -27,7 +27,6 @@ __all__ = ["Estimate", "Synthesis"]
 class Estimate:
     """A count from the model, and the standard error that the mechanism's noise gives it.
 
-    Privacy: post-processing.
     >>> Estimate(100.0, 5.0).interval()
     (90.0, 110.0)
     """
@@ -40,7 +39,6 @@ class Estimate:
 
         An approximation, since the error is that of a few refitted models. It is not promised to
         hold with any probability.
-        Privacy: post-processing.
         >>> Estimate(0.0, 0.0).interval()
         (0.0, 0.0)
         """
@@ -124,7 +122,6 @@ class Synthesis:
         Exact for the model whatever the columns, so better than counting synthetic rows. With
         replicas it has a standard error: that of the mechanism's noise, not of what the model
         leaves out, for which see `model.marks`.
-        Privacy: post-processing.
         """
         chosen = {self._place(name): self._share(name, values) for name, values in where.items()}
         value = self.model.count(chosen)

@@ -72,9 +72,6 @@ class Noise(Protocol):
     """A mechanism that adds noise to integers and knows the noise's variance.
 
     Privacy: `release` costs at most `loss`: that is the mechanism's own claim.
-    >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-    >>> DiscreteGaussian(sigma=3).variance
-    9.0
     """
 
     @property
@@ -83,7 +80,10 @@ class Noise(Protocol):
         ...
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
-        """What one release costs."""
+        """What one release costs.
+
+        Privacy: under the relation of the sensitivity.
+        """
         ...
 
     def release(self, exact: Any, bits: BitSource) -> Any:
@@ -96,12 +96,7 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """A released marginal: which attributes, its noisy counts, and the variance of the noise.
-
-    Privacy: post-processing of a charged release.
-    >>> Noisy((0,), np.array([5, 7]), Fraction(4)).clique
-    (0,)
-    """
+    """A released marginal: which attributes, its noisy counts, and the variance of the noise."""
 
     clique: Clique
     counts: Integers = field(repr=False)
@@ -153,12 +148,7 @@ class Ones:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A marginal that may be chosen: what the model expects, its weight and its handicap.
-
-    Privacy: post-processing.
-    >>> Candidate((0, 1), np.zeros(4, dtype=np.int64), 2, 10).weight
-    2
-    """
+    """A marginal that may be chosen: what the model expects, its weight and its handicap."""
 
     clique: Clique
     expected: Integers = field(repr=False)
@@ -290,7 +280,10 @@ class Step(Protocol):
     """
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
-        """What the step costs at most."""
+        """What the step costs at most.
+
+        Privacy: under the relation of the sensitivity.
+        """
         ...
 
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
@@ -304,7 +297,7 @@ class Step(Protocol):
 def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integers, int]:
     """One code for each row's values of these attributes, and how many codes there are.
 
-    Privacy: NONE where the places are exact.
+    Exact where the places are exact.
     >>> coded(np.array([[1, 2]]), (0, 1), (2, 3))[0].tolist()
     [5]
     """
@@ -319,7 +312,6 @@ def coded(places: Integers, clique: Clique, sizes: Sequence[int]) -> tuple[Integ
 def in_steps(rows: NDArray[np.floating[Any]]) -> Integers:
     """Expected rows in 1/256 rows, held where distances from them add up within 64 bits.
 
-    Privacy: post-processing.
     >>> in_steps(np.array([1.0, 2.5])).tolist(), in_steps(np.array([1e30])).tolist() == [1 << 60]
     ([256, 640], True)
     """

@@ -246,7 +246,7 @@ def _filter(cost: Pure | ZCDP) -> Filter:
 def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:
     """The table's own rows, coded like the synthetic ones: for the custodian's page only.
 
-    Privacy: NONE. Not for release.
+    Not for release.
     """
     session = curator.session(synthesis.analyst)
     plan = session.prepare(synthesis.question, most_groups=_MOST_GROUPS)

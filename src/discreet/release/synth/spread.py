@@ -22,18 +22,12 @@ _FINE = 1 << 20  # noise is drawn as integers in 2**-20 of its deviation
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Models as the same mechanism could have given them, had the first one been the truth.
-
-    Privacy: post-processing.
-    """
+    """Models as the same mechanism could have given them, had the first one been the truth."""
 
     models: tuple[Synthetic, ...] = field(repr=False)
 
     def deviation(self, chosen: Mapping[int, NDArray[np.float64]]) -> float:
-        """The standard deviation of a count over the replicas.
-
-        Privacy: post-processing.
-        """
+        """The standard deviation of a count over the replicas."""
         return float(np.std([model.count(chosen) for model in self.models], ddof=1))
 
 

@@ -28,7 +28,7 @@ MEAN_SIZE = math.sqrt(2 / math.pi)
 class Offer:
     """What a selection may choose from: tables that the model has room for.
 
-    Privacy: post-processing; it holds released numbers only.
+    It holds released numbers only.
     """
 
     model: Synthetic
@@ -42,10 +42,7 @@ class Offer:
         return tuple(self.model.attributes[self.model.places[at]].name for at in clique)
 
     def candidates(self, weights: Mapping[Clique, int]) -> tuple[Candidate, ...]:
-        """Candidates with these weights: scored by how far the model is off, less the noise.
-
-        Privacy: post-processing.
-        """
+        """Candidates with these weights: scored by how far the model is off, less the noise."""
         total = self.model.total
         rows = min(1_000_000, max(20_000, math.ceil(4 * total)))
         return tuple(
@@ -62,22 +59,19 @@ class Offer:
 class Select(Protocol):
     """Proposes the candidates of a round; the exponential mechanism chooses among them.
 
-    Privacy: post-processing: it is not handed data. The choice is charged by the heaviest weight,
-    whatever the candidates expect; with weights of 0 only, chance chooses and costs nothing.
+    It is not handed data. The choice is charged by the heaviest weight, whatever the candidates
+    expect; with weights of 0 only, chance chooses and costs nothing.
     """
 
     def __call__(self, offer: Offer) -> Sequence[Candidate]:
-        """Candidates out of the offer; none ends the rounds.
-
-        Privacy: post-processing.
-        """
+        """Candidates out of the offer; none ends the rounds."""
         ...
 
 
 class Measure(Protocol):
     """Names the mechanism that measures a table for so much rho.
 
-    Privacy: the claim is the mechanism's `loss`, which is charged.
+    The claim is the mechanism's `loss`, which is charged.
     """
 
     def __call__(self, *, rho: Fraction, sensitivity: Sensitivity) -> Noise:
@@ -86,10 +80,7 @@ class Measure(Protocol):
 
 
 def worst_missed(offer: Offer) -> tuple[Candidate, ...]:
-    """Every table on offer, weighted by how much it overlaps all triples of attributes [MMSM22].
-
-    Privacy: post-processing.
-    """
+    """Every table on offer, weighted by how much it overlaps all triples of attributes [MMSM22]."""
     count = len(offer.model.attributes)
     return offer.candidates({clique: _overlap(len(clique), count) for clique in offer.cliques})
 
@@ -105,7 +96,7 @@ def _overlap(size: int, count: int) -> int:
 def gaussian(*, rho: Fraction, sensitivity: Sensitivity) -> DiscreteGaussian:
     """The discrete Gaussian that costs rho.
 
-    Privacy: none (touches no data); the mechanism costs l2^2/(2 variance) [CKS20, Thm. 4].
+    Privacy: the mechanism costs l2^2/(2 variance) [CKS20, Thm. 4].
     >>> gaussian(rho=Fraction(1, 2), sensitivity=Sensitivity.single(1)).variance < 1
     True
     """
@@ -126,8 +117,8 @@ _OWN_NAMES: Mapping[object, str] = {
 class Stages:
     """What a synthesis is made of; any of them may be replaced by a function of your own.
 
-    Privacy: what is selected and measured is charged by the mechanisms that do it; fitting and
-    drawing are post-processing.
+    What is selected and measured is charged by the mechanisms that do it; fitting and drawing are
+    post-processing.
     >>> Stages().said
     ''
     """

@@ -49,7 +49,7 @@ class Spec:
 class Course:
     """A synthesis as far as it is: how many steps have begun, and what they answered.
 
-    Privacy: post-processing; a step that has begun counts as spent whether it answered or not.
+    A step that has begun counts as spent whether it answered or not.
     >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
     >>> Course.read(course.write()) == course
     True
@@ -63,11 +63,7 @@ class Course:
 
     @property
     def begun(self) -> int:
-        """How many steps have begun.
-
-        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begun
-        0
-        """
+        """How many steps have begun."""
         return len(self.paid)
 
     def begin(self, cost: Fraction) -> "Course":
@@ -83,7 +79,6 @@ class Course:
     def answered(self, noisy: tuple[Noisy, ...]) -> "Course":
         """The step that has begun has answered.
 
-        Privacy: post-processing.
         >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1)).answered(()).answers
         ((),)
         """
@@ -92,7 +87,6 @@ class Course:
     def write(self) -> bytes:
         """The course as bytes.
 
-        Privacy: post-processing.
         >>> type(Course(Spec("SELECT", "1/2", "marginals", (1,))).write())
         <class 'bytes'>
         """
@@ -112,7 +106,6 @@ class Course:
     def read(cls, body: bytes) -> "Course":
         """The course that was written.
 
-        Privacy: post-processing.
         >>> Course.read(Course(Spec("SELECT", "1/2", "marginals", (1,))).write()).begun
         0
         """

@@ -26,10 +26,7 @@ _CHOOSING = Fraction(1, 4)  # the share of the price that goes to the choice of 
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveEstimate:
-    """Noisy blocks, spread evenly over their cells.
-
-    Privacy: post-processing.
-    """
+    """Noisy blocks, spread evenly over their cells."""
 
     ends: tuple[int, ...]
     blocks: OrderedEstimate
@@ -40,25 +37,16 @@ class AdaptiveEstimate:
         return self.blocks.noises
 
     def histogram(self) -> NDArray[np.float64]:
-        """The estimate of every cell.
-
-        Privacy: post-processing.
-        """
+        """The estimate of every cell."""
         lengths = np.diff(self.ends)
         return np.repeat(self.blocks.histogram() / lengths, lengths)
 
     def range(self, start: int, stop: int) -> float:
-        """The estimate of the cells from start up to, not including, stop.
-
-        Privacy: post-processing.
-        """
+        """The estimate of the cells from start up to, not including, stop."""
         return float(self.histogram()[start:stop].sum())
 
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
-        """The same for many ranges.
-
-        Privacy: post-processing.
-        """
+        """The same for many ranges."""
         pairs = zip(np.atleast_1d(starts), np.atleast_1d(stops), strict=True)
         return np.array([self.variance(int(start), int(stop)) for start, stop in pairs])
 
@@ -67,7 +55,6 @@ class AdaptiveEstimate:
 
         A block that is cut enters with a share, and the variance is convex in the shares: the
         largest is where cut blocks are in, or out, as a whole.
-        Privacy: post-processing.
         """
         outer = int(np.searchsorted(self.ends, start, side="right")) - 1
         inner = int(np.searchsorted(self.ends, start, side="left"))
@@ -102,7 +89,6 @@ class Adaptive:
     def choice(self) -> Blocks:
         """The step that chooses blocks.
 
-        Privacy: its own `loss`.
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).choice.epsilon
         Fraction(1, 4)
         """
@@ -117,6 +103,7 @@ class Adaptive:
     def rest(self) -> Pure | ZCDP:
         """What is left for measuring the blocks.
 
+        Privacy: with `choice` it adds up to the whole price.
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).rest
         Pure(epsilon=Fraction(3, 4))
         """
@@ -129,8 +116,6 @@ class Adaptive:
         """What a release costs: the whole price.
 
         Privacy: under the unit's relation [DMNS06, Lemma 2.6], [BS16, Lemma 1.7].
-        >>> Adaptive(cells=64, price=ZCDP(rho=1)).loss.rho
-        Fraction(1, 1)
         """
         return self.price
 

@@ -79,7 +79,7 @@ class Marginals:
     ) -> "Marginals":
         """Divide a price among what the wanted marginals need; weights say how much each matters.
 
-        Privacy: none (touches no data); the price is not exceeded.
+        The price is not exceeded.
         >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss
         Pure(epsilon=Fraction(1, 1))
         """
@@ -97,11 +97,7 @@ class Marginals:
 
     @property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
-        """The axes: each column's total and its values.
-
-        >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).hierarchies[0].depth
-        1
-        """
+        """The axes: each column's total and its values."""
         return self._known.hierarchies
 
     @property

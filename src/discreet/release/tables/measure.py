@@ -93,7 +93,7 @@ def tabulated(
 ) -> Exact:
     """Exact tables from distinct rows: for every axis the cell of each row, and how many there are.
 
-    Privacy: none: the tables are exact.
+    The tables are exact.
     >>> import numpy as np
     >>> exact = tabulated([np.array([0, 2])], np.array([5, 1]), (Hierarchy.flat(3),))
     >>> exact(((0, 1),)).tolist()

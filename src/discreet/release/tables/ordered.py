@@ -20,26 +20,17 @@ __all__ = ["Ordered", "OrderedEstimate", "ordered"]
 
 
 class OrderedEstimate(Protocol):
-    """What a release of an ordered axis gives.
-
-    Privacy: post-processing.
-    """
+    """What a release of an ordered axis gives."""
 
     @property
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
         """The noises that an estimate combines."""
 
     def histogram(self) -> NDArray[np.float64]:
-        """The estimate of every cell.
-
-        Privacy: post-processing.
-        """
+        """The estimate of every cell."""
 
     def range(self, start: int, stop: int) -> float:
-        """The estimate of the cells from start up to, not including, stop.
-
-        Privacy: post-processing.
-        """
+        """The estimate of the cells from start up to, not including, stop."""
 
     def variance(self, start: int, stop: int) -> float:
         """The variance of that estimate."""
@@ -75,14 +66,11 @@ def ordered(
     unit: Unit | None = None,
     workload: Workload = Workload.RANGES,
 ) -> Trees | Running:
-    """The plan with the least root mean square error over the workload.
+    """The plan with the least root mean square error over the workload. The price is not exceeded.
 
-    Privacy: none (touches no data); the price is not exceeded.
-    >>> type(ordered(64, price=Pure(epsilon=1))).__name__
-    'Trees'
     >>> plan = ordered(4096, price=ZCDP(rho=0.5), workload=Workload.PREFIXES)
-    >>> type(plan).__name__, round(plan.rmse(Workload.PREFIXES), 2)
-    ('Running', 3.55)
+    >>> round(plan.rmse(Workload.PREFIXES), 2)
+    3.55
     """
     unit = Unit() if unit is None else unit
     trees = Trees.planned((cells,), price=price, unit=unit, workload=workload)

@@ -76,7 +76,6 @@ def _digits(cells: int, base: int) -> int:
 class TreesEstimate:
     """Noisy trees made consistent by least squares: any box, with its exact variance.
 
-    Privacy: post-processing.
     >>> plan = Trees.planned((4,), price=Pure(epsilon=1000))
     >>> round(plan.release(np.array([1, 2, 3, 4])).box([(1, 3)]))
     5
@@ -87,26 +86,16 @@ class TreesEstimate:
 
     @property
     def noises(self) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
-        """The noises that an estimate combines.
-
-        >>> len(Trees.planned((4,), price=Pure(epsilon=9)).release(np.zeros(4, int)).noises)
-        1
-        """
+        """The noises that an estimate combines."""
         return tuple(each.noise for each in self.plan.measurements)
 
     def box(self, ranges: Boxes) -> float:
-        """The estimate of a box, one range for each axis.
-
-        Privacy: post-processing.
-        """
+        """The estimate of a box, one range for each axis."""
         self.plan.parts(ranges)
         return float(self.cells[tuple(slice(start, stop) for start, stop in ranges)].sum())
 
     def range(self, start: int, stop: int) -> float:
-        """The estimate of a range of the only axis.
-
-        Privacy: post-processing.
-        """
+        """The estimate of a range of the only axis."""
         return self.box([(start, stop)])
 
     def variance(self, start: int, stop: int) -> float:
@@ -118,10 +107,7 @@ class TreesEstimate:
         return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
-        """The estimate of every cell.
-
-        Privacy: post-processing.
-        """
+        """The estimate of every cell."""
         return self.cells
 
 
@@ -153,8 +139,7 @@ class Trees:
         """The trees and the shares of the price with the least mean square error found.
 
         Under zCDP halving hierarchies and closed-form shares; under pure privacy the best of many
-        hierarchies, each with shares from a local search.
-        Privacy: none (touches no data); the price is not exceeded.
+        hierarchies, each with shares from a local search. The price is not exceeded.
         >>> round(Trees.planned((256,), price=ZCDP(rho=0.5)).rmse(), 2)
         3.44
         """

@@ -43,7 +43,6 @@ def _decoder(cells: int) -> NDArray[np.float64]:
 class RunningEstimate:
     """Noisy prefix sums, and the exact variance of every range.
 
-    Privacy: post-processing.
     >>> Running(cells=2, noise=DiscreteGaussian(sigma=1), unit=Unit()).variance(0, 1) > 0
     True
     """
@@ -57,10 +56,7 @@ class RunningEstimate:
         return (self.plan.noise,)
 
     def range(self, start: int, stop: int) -> float:
-        """The estimate of the cells from start up to, not including, stop.
-
-        Privacy: post-processing.
-        """
+        """The estimate of the cells from start up to, not including, stop."""
         ends = np.concatenate([[0.0], self.prefixes])
         return float(ends[stop] - ends[start])
 
@@ -73,10 +69,7 @@ class RunningEstimate:
         return self.plan.variances(starts, stops)
 
     def histogram(self) -> NDArray[np.float64]:
-        """The estimate of every cell.
-
-        Privacy: post-processing.
-        """
+        """The estimate of every cell."""
         return np.diff(self.prefixes, prepend=0.0)
 
 
@@ -105,7 +98,7 @@ class Running:
     def planned(cls, cells: int, *, rho: Fraction, unit: Unit) -> "Running":
         """The noise for a price.
 
-        Privacy: none (touches no data); the price is used up exactly.
+        Privacy: the price is used up exactly.
         >>> Running.planned(4, rho=Fraction(1, 2), unit=Unit()).cells
         4
         """

@@ -15,11 +15,7 @@ __all__ = ["Places", "Workload", "level_parts", "query_parts"]
 
 
 class Workload(StrEnum):
-    """Which queries count: every range of cells, or every prefix (thresholds, the CDF).
-
-    >>> Workload("prefixes").queries(4), Workload.RANGES.queries(4)
-    (4, 10)
-    """
+    """Which queries count: every range of cells, or every prefix (thresholds, the CDF)."""
 
     RANGES = "ranges"
     PREFIXES = "prefixes"

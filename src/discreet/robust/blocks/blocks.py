@@ -34,7 +34,7 @@ _KEY_BITS = 256
 def deal(units: Sequence[Any] | NDArray[Any], *, blocks: int, key: bytes) -> NDArray[np.int64]:
     """The block of each row, by a keyed hash of its unit alone; -1 for rows without a unit.
 
-    Privacy: not private by itself. A unit's block depends on nothing but the unit and the key.
+    Not private by itself. A unit's block depends on nothing but the unit and the key.
     >>> blocks = deal(["ana", "bo", "ana", None], blocks=8, key=b"secret")
     >>> int(blocks[0]) == int(blocks[2]), int(blocks[3])
     (True, -1)
@@ -114,7 +114,7 @@ class SampleAndAggregate:
     def setting(self) -> Setting:
         """The public facts that the summary works with.
 
-        Privacy: one step changes one block's value, two under replace.
+        One step changes one block's value, two under replace.
         """
         return Setting(lattice=self.lattice, blocks=self.blocks, moved=self.relation.steps)
 

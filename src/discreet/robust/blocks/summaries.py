@@ -70,7 +70,6 @@ class Setting:
     def value(self, noisy: Fraction) -> Fraction:
         """What a number of steps above the lower bound stands for, held within the bounds.
 
-        Privacy: post-processing.
         >>> setting = Setting(lattice=Lattice(step=0.5, lower=1, upper=10), blocks=40, moved=1)
         >>> setting.value(Fraction(3))
         Fraction(5, 2)

@@ -28,6 +28,7 @@ _WORD = struct.Struct("<q")
 _PATIENCE = 30  # seconds of the clock that a block gets beyond four times its processor time
 
 Estimator = Callable[[Any], Any]
+"""A function of the rows of one block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 __all__ = ["Integers", "components", "has_cut"]
 
 Integers = NDArray[np.int64]
+"""64-bit integers."""
 
 
 def components(ends: Integers, nodes: int) -> Integers:

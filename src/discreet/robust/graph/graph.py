@@ -22,8 +22,8 @@ class Graph:
     """Nodes with integer names, and edges as pairs of places in the sorted list of names.
 
     Under edge privacy the nodes are public: name them all. Under node privacy they are not, and a
-    node without edges is still a node.
-    Privacy: not private by itself: exact; it goes to a query. Its repr shows nothing.
+    node without edges is still a node. The result is exact; it goes to a query. Its repr shows
+    nothing.
     >>> graph = Graph.from_edges([(1, 2), (2, 1), (3, 3), (2, 3)], nodes=range(1, 5))
     >>> graph, len(graph.nodes), len(graph.edges)
     (Graph(...), 4, 2)
@@ -52,8 +52,7 @@ class Graph:
         """From pairs of node names; edges to nodes that are not named are dropped.
 
         Without `nodes` they are those that have an edge, which is private under node privacy and
-        wrong under edge privacy, where the nodes are public.
-        Privacy: not private by itself: exact.
+        wrong under edge privacy, where the nodes are public. The result is exact.
         >>> len(Graph.from_edges([(5, 7)]).nodes)
         2
         """
@@ -84,7 +83,7 @@ class Graph:
     ) -> "Graph":
         """From two integer columns of a Parquet file; rows with a NULL are dropped.
 
-        Privacy: not private by itself: exact.
+        The result is exact.
         >>> Graph.from_parquet("edges.parquet", columns=("a",))
         Traceback (most recent call last):
         ...
@@ -113,7 +112,7 @@ class Graph:
     def from_networkx(cls, graph: Any) -> "Graph":
         """From a networkx graph with integer nodes; weights and keys are ignored.
 
-        Privacy: not private by itself: exact.
+        The result is exact.
         >>> Graph.from_networkx(3)
         Traceback (most recent call last):
         ...
@@ -128,9 +127,8 @@ class Graph:
 
     @property
     def degrees(self) -> Integers:
-        """How many edges each node has.
+        """How many edges each node has. The result is exact.
 
-        Privacy: not private by itself: exact.
         >>> Graph.from_edges([(1, 2), (1, 3)]).degrees.tolist()
         [2, 1, 1]
         """
@@ -138,9 +136,8 @@ class Graph:
         return counted
 
     def neighbours(self) -> list[Integers]:
-        """The places of each node's neighbours, in ascending order.
+        """The places of each node's neighbours, in ascending order. The result is exact.
 
-        Privacy: not private by itself: exact.
         >>> [near.tolist() for near in Graph.from_edges([(1, 2), (1, 3)]).neighbours()]
         [[1, 2], [0], [0]]
         """

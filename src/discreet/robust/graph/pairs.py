@@ -40,7 +40,10 @@ def free_degrees(graph: Graph) -> list[tuple[int, int]]:
 
 
 def check_nodes(exact: Any, nodes: int) -> None:
-    """Refuse a graph with another number of nodes than is public."""
+    """Refuse a graph with another number of nodes than is public.
+
+    Privacy: the number of nodes is public under edge neighbours.
+    """
     if not isinstance(exact, Graph) or len(exact.nodes) != nodes:
         raise InvalidValue(
             f"the graph must have the {nodes} public nodes of the query; name them all in "

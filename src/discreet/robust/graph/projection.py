@@ -68,8 +68,8 @@ def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class BoundedEdges:
     """The number of edges after the projection: exact for graphs of at most this degree.
 
-    Privacy: none (touches no data). One node moves it by at most `degree`, two under replace: the
-    restricted sensitivity of graphs of bounded degree, for every graph [BBDS13], [DLL16].
+    Privacy: One node moves it by at most `degree`, two under replace: the restricted sensitivity of
+    graphs of bounded degree, for every graph [BBDS13], [DLL16].
     >>> BoundedEdges(degree=10).sensitivity.l1
     Fraction(10, 1)
     """
@@ -118,8 +118,6 @@ class DegreeCounts:
     """How many nodes have degree 0, 1, ..., noisy and possibly negative.
 
     Privacy: post-processing of the mechanism that made it.
-    >>> DegreeCounts(noisy=(3, 1), loss=Pure(epsilon=1), relation=Relation.ADD_REMOVE).noisy
-    (3, 1)
     """
 
     noisy: tuple[int, ...]
@@ -131,8 +129,8 @@ class DegreeCounts:
 class BoundedDegrees:
     """How many nodes have each degree after the projection.
 
-    Privacy: none (touches no data). One node changes the counts by at most 2 degree + 1 in all:
-    `degree` nodes change place, and it is counted itself [DLL16].
+    Privacy: One node changes the counts by at most 2 degree + 1 in all: `degree` nodes change
+    place, and it is counted itself [DLL16].
     >>> BoundedDegrees(degree=10).sensitivity.l1
     Fraction(21, 1)
     """
@@ -190,8 +188,8 @@ class NodeTriangles:
 
     Nodes of higher degree are taken out before counting, so the number is the true one where no
     node exceeds `degree`. `nodes_per_unit` nodes with all their edges are one unit.
-    Privacy: none (touches no data). At distance k at most 1 + k + (nodes with degree within
-    [degree - k, degree + k + 1]) nodes come or go [KNRS13], with C(degree, 2) triangles each.
+    Privacy: At distance k at most 1 + k + (nodes with degree within [degree - k, degree + k + 1])
+    nodes come or go [KNRS13], with C(degree, 2) triangles each.
     >>> query = NodeTriangles(degree=3, upper=1000)
     >>> query.growth(Graph.from_edges([(0, 1), (1, 2), (0, 2)])).exact
     Fraction(1, 1)
@@ -218,7 +216,6 @@ class NodeTriangles:
     def held(self, noisy: int) -> int:
         """A released number held between 0 and `upper`.
 
-        Privacy: post-processing.
         >>> NodeTriangles(degree=3, upper=10).held(12)
         10
         """

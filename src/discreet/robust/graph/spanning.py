@@ -29,8 +29,8 @@ class SmoothSpanningTree:
     Weights are lattice steps held within 0 and `upper`; an edge that is absent counts as one of
     weight `upper`, so adding or removing a unit is a change of its `weights_per_unit` weights, and
     both relations have the same growth. Meant for up to about a thousand nodes.
-    Privacy: none (touches no data). After j changes no weight matters beyond the (j+2)-th lightest
-    of some cut [NRS07, Sec. 3], docs/proofs/robust.md.
+    Privacy: After j changes no weight matters beyond the (j+2)-th lightest of some cut [NRS07, Sec.
+    3], docs/proofs/robust.md.
     >>> query = SmoothSpanningTree(nodes=3, edges=((0, 1), (1, 2), (0, 2)), upper=9)
     >>> growth = query.growth([1, 2, 5])
     >>> growth.exact, growth.at(0)
@@ -74,7 +74,6 @@ class SmoothSpanningTree:
     def held(self, noisy: int) -> int:
         """A released cost held between 0 and that of a tree of the heaviest edges.
 
-        Privacy: post-processing.
         >>> SmoothSpanningTree(nodes=2, edges=((0, 1),), upper=9).held(12)
         9
         """

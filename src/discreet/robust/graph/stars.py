@@ -36,8 +36,7 @@ class SmoothStars:
 
     Neighbours differ by one unit's edges: `edges_per_unit` of them added or removed; under replace
     as many are added as are removed.
-    Privacy: none (touches no data). The growth is the true local sensitivity at each distance
-    [KRSY11].
+    Privacy: the growth is the true local sensitivity at each distance [KRSY11].
     >>> SmoothStars(nodes=4, leaves=2).growth(
     ...     Graph.from_edges([(0, 1), (0, 2)], nodes=range(4))).at(0)
     Fraction(2, 1)
@@ -66,7 +65,6 @@ class SmoothStars:
     def held(self, noisy: int) -> int:
         """A released number held between 0 and that of the complete graph.
 
-        Privacy: post-processing.
         >>> SmoothStars(nodes=4, leaves=2).held(-5)
         0
         """

@@ -53,8 +53,8 @@ class SmoothTriangles:
 
     Neighbours differ by one unit's edges: `edges_per_unit` of them added or removed; under replace
     as many are added as are removed.
-    Privacy: none (touches no data). The growth is the true local sensitivity at each distance but
-    for pairs without a common neighbour, where it is at least that [NRS07, Sec. 3].
+    Privacy: the growth is the true local sensitivity at each distance but for pairs without a
+    common neighbour, where it is at least that [NRS07, Sec. 3].
     >>> SmoothTriangles(nodes=4).growth(Graph.from_edges([(0, 1), (1, 2)], nodes=range(4))).at(0)
     Fraction(1, 1)
     """
@@ -73,7 +73,6 @@ class SmoothTriangles:
     def held(self, noisy: int) -> int:
         """A released number held between 0 and all triples.
 
-        Privacy: post-processing.
         >>> SmoothTriangles(nodes=4).held(7)
         4
         """

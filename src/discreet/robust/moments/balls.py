@@ -13,11 +13,15 @@ from discreet.robust.rows import integers
 __all__ = ["MOST_COLUMNS", "coarseness", "held", "rows_of"]
 
 MOST_COLUMNS = 256
+"""Squared distances in more columns might not fit 64 bits."""
 _FARTHEST = 1 << 27
 
 
 def rows_of(exact: Any, columns: int) -> NDArray[np.int64]:
-    """Integer rows of a public number of columns."""
+    """Integer rows of a public number of columns.
+
+    Privacy: NONE: the result is exact.
+    """
     rows = integers(exact, "the exact rows", dimensions=2)
     if rows.size == 0:
         return np.zeros((0, columns), dtype=np.int64)

@@ -28,9 +28,7 @@ _COUNT_SHARE = Fraction(1, 20)
 class CoinPressMean:
     """The noisy mean in lattice steps, the noisy number of rows, and the ball of the last round.
 
-    Privacy: post-processing of `CoinPress`.
-    >>> CoinPressMean(mean=(Fraction(1), Fraction(2)), count=10, radius=3).radius
-    3
+    Post-processing of `CoinPress`.
     """
 
     mean: tuple[Fraction, ...]

@@ -113,7 +113,7 @@ class BinWidth:
 class LocationEstimate:
     """A noisy mean and variance in lattice steps, and what was found on the way.
 
-    Privacy: post-processing of `Location`.
+    Post-processing of `Location`.
     >>> LocationEstimate(count=100, total=50, squares=425, centre=7, reach=64).mean
     Fraction(15, 2)
     """
@@ -128,7 +128,6 @@ class LocationEstimate:
     def mean(self) -> Fraction:
         """The mean of the clipped rows.
 
-        Privacy: post-processing.
         >>> LocationEstimate(count=0, total=50, squares=9, centre=7, reach=8).mean
         Fraction(15, 1)
         """
@@ -139,7 +138,6 @@ class LocationEstimate:
     def variance(self) -> Fraction:
         """The variance of the clipped rows; noise can bring it down to 0.
 
-        Privacy: post-processing.
         >>> LocationEstimate(count=100, total=50, squares=425, centre=7, reach=64).variance
         Fraction(4, 1)
         """

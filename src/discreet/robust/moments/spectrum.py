@@ -26,9 +26,8 @@ _MOST_RADIUS = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SecondMoments:
-    """The noisy sum of outer products, in squared lattice steps.
+    """The noisy sum of outer products, in squared lattice steps. Post-processing of `AnalyzeGauss`.
 
-    Privacy: post-processing of `AnalyzeGauss`.
     >>> SecondMoments(matrix=np.array([[9, 0], [0, 1]]), error=2.0).principal(1).tolist()
     [[1.0], [0.0]]
     """
@@ -40,7 +39,6 @@ class SecondMoments:
     def principal(self, count: int) -> NDArray[np.float64]:
         """The directions of the largest eigenvalues, as columns; their first entry not negative.
 
-        Privacy: post-processing.
         >>> SecondMoments(matrix=np.array([[1, 0], [0, 9]]), error=2.0).principal(1).tolist()
         [[0.0], [1.0]]
         """
@@ -54,7 +52,6 @@ class SecondMoments:
     def covariance(self, *, count: int, offset: Any) -> NDArray[np.float64]:
         """The covariance, given a noisy number of rows and a noisy mean from the same centre.
 
-        Privacy: post-processing.
         >>> moments = SecondMoments(matrix=np.array([[90, 0], [0, 10]]), error=2.0)
         >>> moments.covariance(count=10, offset=[1, 0]).tolist()
         [[8.0, 0.0], [0.0, 1.0]]

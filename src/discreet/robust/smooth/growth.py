@@ -59,9 +59,8 @@ class Growth:
         return "Growth(...)"
 
     def at(self, distance: int) -> Fraction:
-        """A_k at this distance, in steps.
+        """A_k at this distance, in steps. The result is exact.
 
-        Privacy: not private by itself: exact.
         >>> Growth(exact=3, rungs=[1, 2], limit=5).at(7)
         Fraction(5, 1)
         """
@@ -80,46 +79,28 @@ def _rises(rungs: NDArray[Any], most: int) -> bool:
 class Query(Protocol):
     """A function of exact data whose growth is known.
 
-    Privacy: none (touches no data); `growth` gives exact numbers to a mechanism.
-    >>> from discreet.robust.smooth.quantile import SmoothQuantile
-    >>> query: Query = SmoothQuantile(fraction=0.5, lower=0, upper=9)
-    >>> query.held(12)
-    9
+    Privacy: `growth` gives exact numbers to a mechanism.
     """
 
     @property
     def relation(self) -> Relation:
-        """Which data sets are neighbours.
-
-        >>> from discreet.robust.smooth.quantile import SmoothQuantile
-        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).relation.value
-        'add-remove'
-        """
+        """Which data sets are neighbours."""
 
     def growth(self, exact: Any) -> Growth:
         """The value and its bounds.
 
         Privacy: not private by itself: exact.
-        >>> from discreet.robust.smooth.quantile import SmoothQuantile
-        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).growth([4, 5, 5])
-        Growth(...)
         """
 
     def held(self, noisy: int) -> int:
-        """A released number of steps, held within what is publicly possible.
-
-        Privacy: post-processing.
-        >>> from discreet.robust.smooth.quantile import SmoothQuantile
-        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).held(-3)
-        0
-        """
+        """A released number of steps, held within what is publicly possible."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SmoothBound:
     """The largest A_k exp(-smoothing * k), a real number between certified rationals.
 
-    Privacy: not private by itself: exact; its repr shows nothing.
+    The result is exact; its repr shows nothing.
     >>> smooth_bound(Growth(exact=0, rungs=[1], limit=1), smoothing=Fraction(1))
     SmoothBound(...)
     """
@@ -131,9 +112,8 @@ class SmoothBound:
         return "SmoothBound(...)"
 
     def bounds(self, digits: int) -> tuple[Fraction, Fraction]:
-        """Rationals below and above it, about `digits` decimal digits apart.
+        """Rationals below and above it, about `digits` decimal digits apart. The result is exact.
 
-        Privacy: not private by itself: exact.
         >>> bound = smooth_bound(Growth(exact=0, rungs=[1], limit=3), smoothing=Fraction(1))
         >>> [round(float(end), 6) for end in bound.bounds(20)]
         [1.103638, 1.103638]
@@ -151,8 +131,8 @@ def smooth_bound(growth: Growth, *, smoothing: Fraction) -> SmoothBound:
     """The smooth bound of a growth: at least A_0, and within exp(+-smoothing) of a neighbour's.
 
     It is the exact real number: nothing is rounded, so smoothness is not either. Floats only drop
-    distances whose term is smaller than the largest by far more than their error.
-    Privacy: not private by itself. S(x) <= exp(smoothing) S(x') [NRS07, Sec. 2].
+    distances whose term is smaller than the largest by far more than their error. Not private by
+    itself. S(x) <= exp(smoothing) S(x') [NRS07, Sec. 2].
     >>> bound = smooth_bound(Growth(exact=0, rungs=[0, 4], limit=9), smoothing=Fraction(1, 2))
     >>> round(float(bound.bounds(20)[1]), 6)
     3.310915
@@ -196,8 +176,8 @@ def per_unit(rungs: NDArray[Any], *, moves: int) -> NDArray[Any]:
     """The bounds for units that make this many single moves: A_k = moves * G_{(k+1) moves - 1}.
 
     Any single-move bounds G give unit bounds this way, since a unit's step is `moves` steps of
-    which the last starts at most (k + 1) moves - 1 away. A replacement counts as two moves.
-    Privacy: none (arithmetic on exact bounds; the result is exact).
+    which the last starts at most (k + 1) moves - 1 away. A replacement counts as two moves. The
+    result is exact.
     >>> per_unit(np.array([1, 2, 3, 4, 5]), moves=2).tolist()
     [4, 8]
     """

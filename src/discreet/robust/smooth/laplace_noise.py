@@ -45,6 +45,7 @@ class LaplaceShape:
     ) -> SmoothNoise:
         """Noise that costs at most (epsilon, delta), of which `share` of epsilon is tolerance.
 
+        Privacy: (epsilon, delta)-DP with a smooth bound [NRS07, Sec. 2].
         >>> noise = LaplaceShape.priced(epsilon=1, delta=1e-6)
         >>> noise.loss.epsilon, round(float(noise.smoothing), 4)
         (Fraction(1, 1), 0.0497)
@@ -90,7 +91,7 @@ class LaplaceShape:
     def draw(self, bits: BitSource) -> Magnitude:
         """-ln of a uniform number.
 
-        Privacy: none (touches no data). The distribution is exact.
+        Privacy: the distribution is exact.
         >>> from discreet.noise.bits import system
         >>> LaplaceShape(tolerance=1).draw(system).bounds(20)[0] >= 0
         True
@@ -127,6 +128,7 @@ class LogNormalShape:
     ) -> SmoothNoise:
         """Noise that costs at most rho, of whose root `share` goes to smoothing.
 
+        Privacy: rho-zCDP with a smooth bound [BS19].
         >>> noise = LogNormalShape.priced(rho=0.5)
         >>> round(float(noise.smoothing), 4), round(float(noise.sliding), 4)
         (0.225, 0.369)
@@ -158,7 +160,7 @@ class LogNormalShape:
     def draw(self, bits: BitSource) -> Magnitude:
         """A product of two lazy draws.
 
-        Privacy: none (touches no data). The distribution is exact.
+        Privacy: the distribution is exact.
         >>> from discreet.noise.bits import system
         >>> LogNormalShape(sigma=1).draw(system).bounds(20)[0] >= 0
         True

@@ -24,8 +24,10 @@ __all__ = [
     "twice_log",
 ]
 
-Bounds = tuple[Fraction, Fraction | None]  # None: not bounded above yet
-Scale = Callable[[int], tuple[Fraction, Fraction]]  # digits -> certified bounds
+Bounds = tuple[Fraction, Fraction | None]
+"""A rational below and one above; None where nothing bounds it above yet."""
+Scale = Callable[[int], tuple[Fraction, Fraction]]
+"""Certified bounds of a scale, by the number of digits."""
 
 _STEP = 64
 _DIGITS = 22  # the first guess: a little more than 64 bits
@@ -47,6 +49,8 @@ def nearest_integer(location: Fraction, scale: Scale, draw: Magnitude, bits: Bit
 
     It is a function of the ideal real-valued draw alone; the bits decide only how much of the draw
     is looked at.
+
+    Privacy: post-processing of the ideal draw [DR14, Prop. 2.1]; the distribution is exact.
     """
     negative = bits.bits(1)
     digits = _DIGITS
@@ -65,7 +69,10 @@ def nearest_integer(location: Fraction, scale: Scale, draw: Magnitude, bits: Bit
 
 
 class Exponential:
-    """-ln(U), the absolute value of a standard Laplace draw."""
+    """-ln(U), the absolute value of a standard Laplace draw.
+
+    Privacy: the distribution is exact.
+    """
 
     __slots__ = ("_bits", "_length", "_prefix")
 
@@ -73,10 +80,12 @@ class Exponential:
         self._bits, self._prefix, self._length = bits, bits.bits(_STEP), _STEP
 
     def refine(self) -> None:
+        """Draw more bits."""
         self._prefix = self._prefix << _STEP | self._bits.bits(_STEP)
         self._length += _STEP
 
     def bounds(self, digits: int) -> Bounds:
+        """Rationals below and above it."""
         unit = 1 << self._length
         low = max(Fraction(0), -log_bounds(Fraction(self._prefix + 1, unit), digits)[1])
         if self._prefix == 0:
@@ -85,7 +94,10 @@ class Exponential:
 
 
 class QuarterDisc:
-    """A uniform point (x, y) of the unit disc's first quarter, by rejection, in lazy bits."""
+    """A uniform point (x, y) of the unit disc's first quarter, by rejection, in lazy bits.
+
+    Privacy: the distribution is exact.
+    """
 
     __slots__ = ("_bits", "length", "x", "y")
 
@@ -101,6 +113,7 @@ class QuarterDisc:
                 return
 
     def refine(self) -> None:
+        """Draw more bits."""
         self.x = self.x << _STEP | self._bits.bits(_STEP)
         self.y = self.y << _STEP | self._bits.bits(_STEP)
         self.length += _STEP
@@ -124,7 +137,10 @@ class QuarterDisc:
 
 
 class Ratio:
-    """x/y of a point of the disc: the absolute value of a standard Cauchy draw."""
+    """x/y of a point of the disc: the absolute value of a standard Cauchy draw.
+
+    Privacy: the distribution is exact.
+    """
 
     __slots__ = ("_point",)
 
@@ -132,15 +148,20 @@ class Ratio:
         self._point = QuarterDisc(bits)
 
     def refine(self) -> None:
+        """Draw more bits."""
         self._point.refine()
 
     def bounds(self, digits: int) -> Bounds:  # noqa: ARG002 (rational: no digits to choose)
+        """Rationals below and above it."""
         x, y = self._point.x, self._point.y
         return Fraction(x, y + 1), Fraction(x + 1, y) if y else None
 
 
 class Polar:
-    """x sqrt(g(w)/w) for a point with w = x^2 + y^2, where g and g(w)/w fall as w grows."""
+    """x sqrt(g(w)/w) for a point with w = x^2 + y^2, where g and g(w)/w fall as w grows.
+
+    Privacy: the distribution is exact.
+    """
 
     __slots__ = ("_fall", "_point")
 
@@ -150,9 +171,11 @@ class Polar:
         self._point, self._fall = QuarterDisc(bits), fall
 
     def refine(self) -> None:
+        """Draw more bits."""
         self._point.refine()
 
     def bounds(self, digits: int) -> Bounds:
+        """Rationals below and above it."""
         small, large = self._point.square()
         low, high = self._point.side()
         below = max(Fraction(0), self._fall(large, digits)[0]) / large
@@ -163,7 +186,10 @@ class Polar:
 
 
 class Product:
-    """An exponential draw times exp(sigma * normal): the size of Laplace-log-normal noise."""
+    """An exponential draw times exp(sigma * normal): the size of Laplace-log-normal noise.
+
+    Privacy: the distribution is exact.
+    """
 
     __slots__ = ("_exponential", "_negative", "_normal", "_sigma")
 
@@ -174,10 +200,12 @@ class Product:
         self._negative = bits.bits(1)
 
     def refine(self) -> None:
+        """Draw more bits."""
         self._exponential.refine()
         self._normal.refine()
 
     def bounds(self, digits: int) -> Bounds:
+        """Rationals below and above it."""
         near, far = self._exponential.bounds(digits)
         small, large = self._normal.bounds(digits)
         if far is None or large is None:

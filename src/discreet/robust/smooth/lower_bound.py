@@ -21,19 +21,13 @@ __all__ = ["Sensitive", "Unavoidable", "unavoidable_error"]
 class Sensitive(Protocol):
     """A query that knows how far one unit moves it on given data.
 
-    >>> from discreet.robust.smooth.quantile import SmoothQuantile
-    >>> query: Sensitive = SmoothQuantile(fraction=0.5, lower=0, upper=9)
-    >>> query.local_sensitivity([4])
-    Fraction(4, 1)
+    Privacy: not private by itself: for the custodian's lower bounds only.
     """
 
     def local_sensitivity(self, exact: Any) -> Fraction:
         """The largest change that one unit makes, or less, never more.
 
         Privacy: not private by itself: for the custodian.
-        >>> from discreet.robust.smooth.quantile import SmoothQuantile
-        >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).local_sensitivity([4, 4, 4])
-        Fraction(0, 1)
         """
 
 
@@ -41,7 +35,7 @@ class Sensitive(Protocol):
 class Unavoidable:
     """An error that every mechanism makes on this data or on a neighbour, and how often at least.
 
-    Privacy: not private: for the custodian only, never part of an answer. The repr shows nothing.
+    Not private: for the custodian only, never part of an answer. The repr shows nothing.
     >>> Unavoidable(exact_error=Fraction(1), probability=Fraction(1, 4))
     Unavoidable(...)
     """

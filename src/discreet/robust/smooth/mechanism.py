@@ -20,26 +20,19 @@ class Shape(Protocol):
     """A noise law of scale 1 that tolerates being moved and being stretched a little.
 
     Privacy: `loss` states the guarantee and its theorem.
-    >>> from discreet.robust.smooth.student_noise import CauchyShape
-    >>> shape: Shape = CauchyShape()
-    >>> shape.loss(sliding=Fraction(0), smoothing=Fraction(1, 2))
-    Pure(epsilon=Fraction(1, 2))
     """
 
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Loss:
         """What a move by `sliding` and a stretch by exp(+-smoothing) cost together.
 
-        >>> from discreet.robust.smooth.student_noise import StudentShape
-        >>> StudentShape(degrees=4).loss(sliding=Fraction(6), smoothing=Fraction(4))
-        Pure(epsilon=Fraction(37, 2))
+        Privacy: for a smooth bound that neighbours stretch by at most exp(smoothing) [NRS07, Sec.
+        2].
         """
 
     def draw(self, bits: BitSource) -> Magnitude:
         """The absolute value of one draw, in lazy digits.
 
-        >>> from discreet.robust.smooth.student_noise import CauchyShape
-        >>> CauchyShape().draw(system).bounds(20)[0] >= 0
-        True
+        Privacy: the distribution is exact.
         """
 
 
@@ -96,19 +89,13 @@ class GrowthMechanism(Protocol):
     """A mechanism that releases a value with the help of its growth.
 
     Privacy: as `loss` says.
-    >>> from discreet.robust.smooth.ladder import LadderMechanism
-    >>> mechanism: GrowthMechanism = LadderMechanism(epsilon=1)
-    >>> mechanism.loss
-    BoundedRange(epsilon=Fraction(1, 1))
     """
 
     @property
     def loss(self) -> Loss:
         """The cost of one release.
 
-        >>> from discreet.robust.smooth.ladder import LadderMechanism
-        >>> LadderMechanism(epsilon=1).loss.epsilon
-        Fraction(1, 1)
+        Privacy: under the relation of the query.
         """
 
     def release(self, exact: Growth, bits: BitSource = system) -> int:
@@ -124,9 +111,6 @@ class Estimate:
 
     The scale of the noise depends on the data and is not part of the answer.
     Privacy: post-processing of the mechanism that made it.
-    >>> from discreet.loss import Pure
-    >>> Estimate(noisy=7, loss=Pure(epsilon=1), relation=Relation.ADD_REMOVE).noisy
-    7
     """
 
     noisy: int
@@ -140,11 +124,6 @@ def estimate(
     """Release a query by smooth noise or by the ladder, held within its public range.
 
     Privacy: `mechanism.loss` for `query.relation` [NRS07, Sec. 2]; the range is post-processing.
-    >>> from discreet.robust.smooth.student_noise import CauchyShape
-    >>> from discreet.robust.smooth.quantile import SmoothQuantile
-    >>> query = SmoothQuantile(fraction=0.5, lower=0, upper=100)
-    >>> 0 <= estimate(query, [40, 50, 60], CauchyShape.priced(epsilon=1)).noisy <= 100
-    True
     """
     noisy = mechanism.release(query.growth(exact), bits)
     return Estimate(noisy=query.held(noisy), loss=mechanism.loss, relation=query.relation)

@@ -34,8 +34,8 @@ class SmoothQuantile:
     `rows_per_unit` above 1 a unit may move that many rows, wherever they are. Under replace the
     number of rows is public: as many come as go. Where a unit may be replaced by one with fewer
     rows, take add/remove with twice the rows per unit.
-    Privacy: none (touches no data). The growth follows [NRS07, Sec. 3] under replace; the
-    add/remove form, several rows and other fractions are derived in docs/proofs/robust.md.
+    Privacy: the growth follows [NRS07, Sec. 3] under replace; the add/remove form, several rows and
+    other fractions are derived in docs/proofs/robust.md.
     >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).growth([2, 3, 3, 4]).at(0)
     Fraction(1, 1)
     """
@@ -71,7 +71,6 @@ class SmoothQuantile:
     def held(self, noisy: int) -> int:
         """A released number held within the bounds.
 
-        Privacy: post-processing.
         >>> SmoothQuantile(fraction=0.5, lower=0, upper=9).held(11)
         9
         """

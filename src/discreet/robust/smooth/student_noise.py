@@ -62,6 +62,7 @@ class CauchyShape:
     def priced(cls, *, epsilon: Number, share: Number = Fraction(3, 4)) -> SmoothNoise:
         """Noise that costs epsilon, with `share` of it as smoothing.
 
+        Privacy: epsilon-DP with a smooth bound [NRS07, Sec. 2].
         >>> noise = CauchyShape.priced(epsilon=1)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (1.0255, Fraction(3, 4))
@@ -92,7 +93,7 @@ class CauchyShape:
     def draw(self, bits: BitSource) -> Magnitude:
         """The ratio of the coordinates of a uniform point of the disc.
 
-        Privacy: none (touches no data). The distribution is exact.
+        Privacy: the distribution is exact.
         >>> from discreet.noise.bits import system
         >>> CauchyShape().draw(system).bounds(20)[0] >= 0
         True
@@ -124,6 +125,7 @@ class StudentShape:
     ) -> SmoothNoise:
         """Noise that costs epsilon, where a stretch alone would cost `share` of it.
 
+        Privacy: epsilon-DP with a smooth bound [BS19].
         >>> noise = StudentShape.priced(epsilon=1, degrees=3)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (0.5268, Fraction(7, 30))
@@ -147,7 +149,7 @@ class StudentShape:
     def draw(self, bits: BitSource) -> Magnitude:
         """Polar form: the distance from the centre and the angle of a bivariate t.
 
-        Privacy: none (touches no data). The distribution is exact [Bai94].
+        Privacy: the distribution is exact [Bai94].
         >>> from discreet.noise.bits import system
         >>> StudentShape(degrees=3).draw(system).bounds(20)[0] >= 0
         True

@@ -28,8 +28,8 @@ class SmoothTrimmedMean:
 
     No rows have the value `lower`. Under replace the number of rows is public: as many come as go.
     Where a unit may be replaced by one with fewer rows, take add/remove with twice the rows.
-    Privacy: none (touches no data). The growth is that of [BS19] under replace; the
-    add/remove form, where the number of rows changes too, is derived in docs/proofs/robust.md.
+    Privacy: the growth is that of [BS19] under replace; the add/remove form, where the number of
+    rows changes too, is derived in docs/proofs/robust.md.
     >>> query = SmoothTrimmedMean(share=0.25, lower=0, upper=100)
     >>> query.growth([1, 10, 20, 99]).exact
     Fraction(15, 1)
@@ -63,12 +63,7 @@ class SmoothTrimmedMean:
         object.__setattr__(self, "relation", Relation(relation))
 
     def held(self, noisy: int) -> int:
-        """A released number held within the bounds.
-
-        Privacy: post-processing.
-        >>> SmoothTrimmedMean(share=0, lower=0, upper=9).held(-1)
-        0
-        """
+        """A released number held within the bounds."""
         return max(self.lower, min(self.upper, noisy))
 
     def growth(self, exact: Any) -> Growth:

@@ -25,7 +25,7 @@ __all__ = ["AgreeingPairs", "BoundedValue", "LocalBound"]
 class BoundedValue:
     """A noisy value, and the noisy bound on its local sensitivity that its noise was made for.
 
-    Privacy: post-processing of `LocalBound`.
+    Post-processing of `LocalBound`.
     >>> BoundedValue(noisy=7, bound=2, scale=Fraction(4)).error(0.95)
     12.0
     """
@@ -37,7 +37,6 @@ class BoundedValue:
     def error(self, confidence: Number) -> float:
         """The half-width around the exact value, unknown before the release.
 
-        Privacy: post-processing.
         >>> BoundedValue(noisy=7, bound=2, scale=Fraction(2)).error(0.5)
         1.0
         """
@@ -135,7 +134,7 @@ class AgreeingPairs:
 
     It is the sum of squared counts, the size of a table's join with itself. Its global
     sensitivity is unbounded; locally m rows move it by at most 2 m c + m^2, c the largest count.
-    Privacy: none (touches no data); a query for `LocalBound`.
+    Privacy: a query for `LocalBound`.
     >>> AgreeingPairs().drift
     2
     """

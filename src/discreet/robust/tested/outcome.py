@@ -12,12 +12,7 @@ Value = TypeVar("Value", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Shown(Generic[Value]):
-    """The test passed, and this is the released value.
-
-    Privacy: post-processing of the mechanism that made it.
-    >>> Shown(7).value
-    7
-    """
+    """The test passed, and this is the released value."""
 
     value: Value
 
@@ -28,9 +23,6 @@ class Refused:
 
     A refusal is noisy too: it says that the data are probably too close to instability, and
     asking again costs again.
-    Privacy: post-processing of the mechanism that made it.
-    >>> Refused("the mode").what
-    'the mode'
     """
 
     what: str

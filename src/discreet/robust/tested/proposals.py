@@ -25,8 +25,8 @@ _FAR = 1 << 40  # a constant, so the capped distance moves by at most one too
 def growth_distance(growth: Growth, *, bound: int) -> int:
     """How many units away a unit can first move the value by more than the bound.
 
-    Privacy: not private by itself: goes to a test. From one neighbour to the next it moves by at
-    most one, because A_k(x) <= A_{k+1}(x').
+    Not private by itself: goes to a test. From one neighbour to the next it moves by at most one,
+    because A_k(x) <= A_{k+1}(x').
     >>> growth_distance(Growth(exact=0, rungs=[1, 1, 4], limit=9), bound=3)
     2
     """
@@ -71,10 +71,6 @@ class GrowthProposal:
         """The cost of one release, whether it refuses or not.
 
         Privacy: for the relation and the units of the query [DL09], [Vad17, Sec. 3.2].
-        >>> from discreet.robust.smooth.quantile import SmoothQuantile
-        >>> median = SmoothQuantile(fraction=0.5, lower=0, upper=9, relation="replace")
-        >>> GrowthProposal(query=median, bound=5, epsilon=1, delta=1e-6).loss().epsilon
-        Fraction(1, 1)
         """
         return self.mechanism.loss()
 

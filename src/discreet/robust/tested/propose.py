@@ -24,20 +24,23 @@ _FAR = 1 << 40  # farther than any data set; a constant, so the capped distance 
 class Reachable(Protocol):
     """The values of one integer query around one data set.
 
-    Privacy: not private by itself: lives between the data and a mechanism.
+    Not private by itself: lives between the data and a mechanism.
     """
 
     def reach(self, moves: int) -> tuple[int, int]:
         """At most the least and at least the greatest value within this many row moves.
 
-        A move inserts or deletes one row. What is within `a` moves of a data set that is itself
-        `b` moves away must lie within `reach(a + b)`, and `reach(0)` is the value, twice.
-        Privacy: not private by itself.
+        A move inserts or deletes one row. What is within `a` moves of a data set that is itself `b`
+        moves away must lie within `reach(a + b)`, and `reach(0)` is the value, twice. Not private
+        by itself.
         """
 
 
 class ReachQuery(Protocol):
-    """An integer query that knows how far it can be moved."""
+    """An integer query that knows how far it can be moved.
+
+    Privacy: not private by itself: exact numbers for a mechanism.
+    """
 
     def around(self, exact: Any) -> Reachable:
         """What can be reached from this data set.
@@ -49,9 +52,9 @@ class ReachQuery(Protocol):
 def short_cut_distance(reachable: Reachable, *, bound: int, moved: int) -> int:
     """At most how many rows lie between the data and a place where a step exceeds the bound.
 
-    It is the least j whose values within j + moved rows spread over more than the bound: 0 where
-    a step of `moved` rows can exceed it, and moving by at most one for each row.
-    Privacy: not private by itself: goes to a `DistanceTest`.
+    It is the least j whose values within j + moved rows spread over more than the bound: 0 where a
+    step of `moved` rows can exceed it, and moving by at most one for each row. Not private by
+    itself: goes to a `DistanceTest`.
     >>> from discreet.robust.tested.reaches import QuantileReach
     >>> around = QuantileReach(fraction=0.5, lower=0, upper=100).around([50] * 41)
     >>> short_cut_distance(around, bound=10, moved=1)

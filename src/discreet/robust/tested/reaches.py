@@ -55,7 +55,7 @@ class QuantileReach:
     """The value of rank ceil(fraction * rows) of lattice integers held within public bounds.
 
     No rows have the value `lower`. The reach is the exact one up to rounding of ranks.
-    Privacy: none (touches no data); a query for `ProposeTestRelease` [DL09].
+    Privacy: a query for `ProposeTestRelease` [DL09].
     >>> QuantileReach(fraction=0.5, lower=0, upper=9).around([1, 5, 7]).reach(1)
     (1, 5)
     """
@@ -104,7 +104,7 @@ class SpreadReach:
 
     The value k stands for a distance of at least base^(k-1) and below base^k steps; 0 for no
     distance. With the fractions 1/4 and 3/4 it is the interquartile range of [DL09].
-    Privacy: none (touches no data); a query for `ProposeTestRelease`, with the bound 1.
+    Privacy: a query for `ProposeTestRelease`, with the bound 1.
     >>> query = SpreadReach(lower=0, upper=100)
     >>> query.around(list(range(100))).reach(0), query.distance(6)
     ((6, 6), Fraction(32, 1))
@@ -151,7 +151,6 @@ class SpreadReach:
     def distance(self, noisy: int) -> Fraction:
         """The least distance that a released number of powers stands for.
 
-        Privacy: post-processing.
         >>> SpreadReach(lower=0, upper=100).distance(3)
         Fraction(4, 1)
         """
@@ -197,8 +196,8 @@ class SlopeReach:
 
     The slope is rounded down to multiples of `step` and held within +-`largest`; where x spreads
     by less than its range squared it is -`largest`, so no division can fail.
-    Privacy: none (touches no data); a query for `ProposeTestRelease` [DL09]. One row moves the
-    centred sums by at most the product of the ranges, which gives the reach.
+    Privacy: a query for `ProposeTestRelease` [DL09]. One row moves the centred sums by at most the
+    product of the ranges, which gives the reach.
     >>> query = SlopeReach(across=(0, 10), up=(0, 10), step=0.5, largest=100)
     >>> query.around([(x % 11, x % 11) for x in range(110)]).reach(0)
     (2, 2)

@@ -23,7 +23,7 @@ __all__ = ["SampleEvidence", "estimate_sensitivity"]
 class SampleEvidence:
     """What samples suggest about the sensitivity of a function.
 
-    Privacy: none: it is computed from exact rows and proves nothing.
+    It is computed from exact rows and proves nothing.
     >>> SampleEvidence(rate=0.1, accuracy=2.0, largest_change=1.0, data_sets=3, draws=200).suggested
     4.0
     """
@@ -41,7 +41,7 @@ class SampleEvidence:
     def suggested(self) -> float:
         """Twice the accuracy: what the lemma would give if all data were like those looked at.
 
-        Privacy: none: see the class [DMNS06, Lemma 3.5].
+        See [DMNS06, Lemma 3.5].
         >>> SampleEvidence(0.1, 2.0, 1.0, 3, 200).suggested
         4.0
         """
@@ -49,12 +49,7 @@ class SampleEvidence:
 
     @property
     def contradicted(self) -> bool:
-        """Whether a row changed the function by more than is suggested: then samples mislead.
-
-        Privacy: none: see the class.
-        >>> SampleEvidence(0.1, 2.0, 9.0, 3, 200).contradicted
-        True
-        """
+        """Whether a row changed the function by more than is suggested: then samples mislead."""
         return self.largest_change > self.suggested
 
     def __str__(self) -> str:

@@ -71,7 +71,6 @@ _GROUPED = {
 def most(cells: Sequence[str], form: "re.Pattern[str]") -> bool:
     """Whether most cells have a form.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> most(["1", "2", "x"], re.compile("[0-9]")), most([], re.compile(""))
     (False, False)
     """
@@ -82,7 +81,6 @@ def most(cells: Sequence[str], form: "re.Pattern[str]") -> bool:
 def is_whole(cell: str) -> bool:
     """Whether a cell is a whole number without marks.
 
-    Privacy: none; looks at the cell for the custodian.
     >>> is_whole("-12"), is_whole("1.2")
     (True, False)
     """
@@ -92,7 +90,6 @@ def is_whole(cell: str) -> bool:
 def is_eight_digits(cells: Sequence[str]) -> bool:
     """Whether most cells are eight digits, as days may be.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> is_eight_digits(["20241231"]), is_eight_digits(["2024"])
     (True, False)
     """
@@ -102,7 +99,6 @@ def is_eight_digits(cells: Sequence[str]) -> bool:
 def is_iso_day(cells: Sequence[str]) -> bool:
     """Whether most cells are days such as 2024-12-31.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> is_iso_day(["2024-12-31"]), is_iso_day(["2024-12-31 10:00"])
     (True, False)
     """
@@ -112,7 +108,6 @@ def is_iso_day(cells: Sequence[str]) -> bool:
 def is_iso_moment(cells: Sequence[str]) -> bool:
     """Whether most cells are times such as 2024-12-31 10:30:00, with an offset or without.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> is_iso_moment(["2024-12-31T10:00:00Z"]), is_iso_moment(["2024-12-31"])
     (True, False)
     """
@@ -122,7 +117,6 @@ def is_iso_moment(cells: Sequence[str]) -> bool:
 def is_truth(cells: Sequence[str]) -> bool:
     """Whether all cells are words that are read as true or false.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> is_truth(["yes", "N"]), is_truth(["ja", "nein"]), is_truth([])
     (True, False, False)
     """
@@ -132,7 +126,6 @@ def is_truth(cells: Sequence[str]) -> bool:
 def is_typed(cells: Sequence[str]) -> bool:
     """Whether cells are numbers, days, times or truth values rather than words.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> is_typed(["1.234,50"]), is_typed(["31 Dec 2024"]), is_typed(["north"])
     (True, True, False)
     """
@@ -150,7 +143,6 @@ def is_typed(cells: Sequence[str]) -> bool:
 def mixed_numbers(cells: Sequence[str]) -> bool:
     """Whether most cells are numbers with any marks, and no days.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> mixed_numbers(["1,5", "2.000"]), mixed_numbers(["31.12.2024"])
     (True, False)
     """
@@ -178,7 +170,6 @@ def _moment(cell: str, patterns: Iterable[str]) -> datetime | None:
 def fitting(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
     """The patterns that read most of the cells, those that read as many as any; None if none does.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> fitting(["31.12.2024"], DATES), fitting(["north"], DATES)
     (['%d.%m.%Y'], None)
     """
@@ -203,7 +194,6 @@ def number_marks(columns: Iterable[Sequence[str]], decimal: str) -> tuple[str, s
 
     Where several fit as many, those with `decimal` win, and groups of three digits behind the
     other mark are thousands.
-    Privacy: none; looks at the cells for the custodian.
     >>> number_marks([["39,576"]], "."), number_marks([["39,576"]], ",")
     (('.', ','), (',', ''))
     >>> number_marks([["12.345"], ["0,5"]], ".")
@@ -234,7 +224,6 @@ def read_cell(cell: str, kind: str, given: Format) -> str | None:
     """How a format reads a cell as a column of a type: a plain number, an ISO day or time, true or
     false, nothing where it is missing; None where it cannot be read.
 
-    Privacy: none; looks at the cell for the custodian.
     >>> read_cell("39,576", "BIGINT", Format(thousands=",")), read_cell("x", "BIGINT", Format())
     ('39576', None)
     >>> read_cell("03.02.2024 14:30", "DATETIME", Format(datetime=("%d.%m.%Y %H:%M",)))

@@ -82,9 +82,7 @@ _Fit = tuple[str, list[str], dict[str, None]]
 class Guess:
     """A format, the columns with a guess of their types, and what may be wrong with it.
 
-    Privacy: none; made from rows, so for the custodian to check.
-    >>> Guess(Format(), (("age", "BIGINT"),)).doubts
-    ()
+    Made from rows, so for the custodian to check.
     """
 
     format: Format
@@ -95,7 +93,6 @@ class Guess:
 def guess_marks(start: bytes) -> Format:
     """Encoding, delimiter and quote of a text, from its first bytes.
 
-    Privacy: none; looks at the bytes for the custodian.
     >>> guess_marks("name;größe\\nx;1\\n".encode("latin-1"))
     Format(delimiter=';', quote='"', encoding='cp1252', decimal='.', thousands='', date=(), \
 datetime=(), missing=(), multiline=False, header=True, first_line=1, columns=0)
@@ -184,7 +181,6 @@ def guess_columns(
     """The types of columns, and the marks of numbers, dates and missing values in their cells.
 
     What the custodian has `declared` of the format is taken as it is.
-    Privacy: none; looks at the cells for the custodian.
     >>> guess_columns(Format(), ["day", "paid"], [["31.12.2024", "1.234,50"], ["n/a", "7,00"]])
     Guess(format=Format(delimiter='', quote='"', encoding='utf-8', decimal=',', thousands='.', \
 date=('%d.%m.%Y',), datetime=(), missing=('n/a',), multiline=False, header=True, first_line=1, \

@@ -25,7 +25,7 @@ class Heading:
     """The line on which a table begins, whether it holds the names of columns, what of this
     the custodian should check, and how many cells most of its lines have.
 
-    Privacy: none; made from rows, so for the custodian to check.
+    Made from rows, so for the custodian to check.
     >>> Heading().first_line, Heading().header
     (1, True)
     """
@@ -48,7 +48,6 @@ class Heading:
 def guess_heading(rows: Sequence[_Row]) -> Heading:
     """Where a table begins, from its first lines that are not blank, with their numbers.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> rows = [(1, ["Patients 2024"]), (3, ["id", "age"]), (4, ["a", "39"]), (5, ["b", "40"])]
     >>> guess_heading(rows).first_line
     3
@@ -73,7 +72,6 @@ def guess_heading(rows: Sequence[_Row]) -> Heading:
 def guess_header(rows: Sequence[_Row]) -> Heading:
     """Whether the first of some lines holds the names of columns.
 
-    Privacy: none; looks at the cells for the custodian.
     >>> guess_header([(7, ["id", "age"]), (8, ["a", "39"])])
     Heading(first_line=1, header=True, doubts=(), width=2)
     """

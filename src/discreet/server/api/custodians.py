@@ -35,7 +35,7 @@ _Token = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8}$")]
 def custodian_routes() -> APIRouter:
     """The routes of custodians.
 
-    Privacy: what they show is for custodians; `inspect` is exact and marked so.
+    What they show is for custodians; `inspect` is exact and marked so.
     """
     routes = APIRouter(prefix="/custodian", tags=["custodian"])
     routes.add_api_route("/tables", _add, methods=["POST"], status_code=201)

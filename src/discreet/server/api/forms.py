@@ -29,11 +29,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class QuestionForm(BaseModel):
-    """A question and one price: epsilon, rho, or the error wanted.
-
-    >>> QuestionForm(sql="SELECT COUNT(*) AS n FROM visits", epsilon=0.5).epsilon
-    0.5
-    """
+    """A question and one price: epsilon, rho, or the error wanted."""
 
     model_config = _STRICT
 
@@ -51,8 +47,6 @@ class QueryForm(BaseModel):
     """A question that is to be paid for; with a key it can be sent again.
 
     `wait` false makes a job of it.
-    >>> QueryForm(sql="SELECT 1", epsilon=0.5, key="today").wait
-    True
     """
 
     model_config = _STRICT
@@ -70,11 +64,7 @@ class QueryForm(BaseModel):
 
 
 class TableForm(BaseModel):
-    """A table to register: its schema as TOML text; `source` under a configured root.
-
-    >>> TableForm(schema_text="[table]", source="visits.parquet").in_place
-    False
-    """
+    """A table to register: its schema as TOML text; `source` under a configured root."""
 
     model_config = _STRICT
 
@@ -84,11 +74,7 @@ class TableForm(BaseModel):
 
 
 class GrantForm(BaseModel):
-    """A budget for an analyst.
-
-    >>> GrantForm(epsilon=1.0).delta
-    0.0
-    """
+    """A budget for an analyst."""
 
     model_config = _STRICT
 
@@ -97,11 +83,7 @@ class GrantForm(BaseModel):
 
 
 class AccountForm(BaseModel):
-    """A new account.
-
-    >>> AccountForm(name="ana", role="analyst").role
-    'analyst'
-    """
+    """A new account."""
 
     model_config = _STRICT
 
@@ -111,11 +93,7 @@ class AccountForm(BaseModel):
 
 
 class TokenForm(BaseModel):
-    """A further token for an account.
-
-    >>> TokenForm().days is None
-    True
-    """
+    """A further token for an account."""
 
     model_config = _STRICT
 
@@ -123,11 +101,7 @@ class TokenForm(BaseModel):
 
 
 class PauseForm(BaseModel):
-    """Whether all questions are stopped.
-
-    >>> PauseForm(paused=True).paused
-    True
-    """
+    """Whether all questions are stopped."""
 
     model_config = _STRICT
 
@@ -135,11 +109,7 @@ class PauseForm(BaseModel):
 
 
 class AuditForm(BaseModel):
-    """A mechanism to audit.
-
-    >>> AuditForm(mechanism="laplace").mechanism
-    'laplace'
-    """
+    """A mechanism to audit."""
 
     model_config = _STRICT
 

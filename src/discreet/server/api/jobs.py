@@ -37,12 +37,7 @@ _BROKEN = {
 
 
 class Jobs:
-    """The jobs of one process.
-
-    Privacy: answers go the same way as those that are waited for.
-    >>> Jobs().find("ana", "nothing-here") is None
-    True
-    """
+    """The jobs of one process. Answers go the same way as those that are waited for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,10 +45,7 @@ class Jobs:
         self._workers = Workers(most=_RUNNING, most_of_one=_RUNNING // 2, name="job")
 
     def start(self, desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
-        """Begin a job and say its name.
-
-        Privacy: see the class.
-        """
+        """Begin a job and say its name."""
         session = desk.session(who)
         bits = system.bits(96).to_bytes(12, "little")
         name = base64.urlsafe_b64encode(bits).decode()
@@ -98,11 +90,7 @@ class Jobs:
             del self._jobs[place]
 
     def find(self, account: str, name: str) -> dict[str, Any] | None:
-        """A job of this account, as it stands.
-
-        >>> Jobs().find("ana", "nothing-here") is None
-        True
-        """
+        """A job of this account, as it stands."""
         with self._lock:
             found = self._jobs.get((account, name))
             return None if found is None else dict(found)

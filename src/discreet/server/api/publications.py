@@ -39,7 +39,7 @@ _Name = Annotated[str, Path(pattern=NAME)]
 def publication_routes() -> APIRouter:
     """The routes of releases.
 
-    Privacy: a release is charged as a whole before a row is read; what is kept is what went out.
+    A release is charged as a whole before a row is read; what is kept is what went out.
     """
     routes = APIRouter(tags=["releases"])
     routes.add_api_route("/releases", _listed, methods=["GET"])

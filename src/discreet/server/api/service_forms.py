@@ -33,11 +33,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class MonitorForm(BaseModel):
-    """A monitor to begin: its question, threshold and the price of a run.
-
-    >>> MonitorForm(name="fever", sql="SELECT COUNT(*) FROM visits", threshold=40).alarms
-    1
-    """
+    """A monitor to begin: its question, threshold and the price of a run."""
 
     model_config = _STRICT
 
@@ -51,11 +47,7 @@ class MonitorForm(BaseModel):
 
 
 class CheckForm(BaseModel):
-    """A check of a monitor; another question or threshold of the same run, where one is given.
-
-    >>> CheckForm().sql is None
-    True
-    """
+    """A check of a monitor; another question or threshold of the same run, where one is given."""
 
     model_config = _STRICT
 
@@ -112,11 +104,7 @@ class SynopsisForm(BaseModel):
 
 
 class ConditionForm(BaseModel):
-    """A question to a synopsis: SELECT COUNT(*) FROM table WHERE ...
-
-    >>> ConditionForm(sql="SELECT COUNT(*) FROM visits").sql
-    'SELECT COUNT(*) FROM visits'
-    """
+    """A question to a synopsis: SELECT COUNT(*) FROM table WHERE ..."""
 
     model_config = _STRICT
 
@@ -124,11 +112,7 @@ class ConditionForm(BaseModel):
 
 
 class ReleaseForm(BaseModel):
-    """A release to make: its specification as TOML text.
-
-    >>> ReleaseForm(name="r1", specification="[release]").name
-    'r1'
-    """
+    """A release to make: its specification as TOML text."""
 
     model_config = _STRICT
 

@@ -54,9 +54,7 @@ _CHECKS = 100  # how many checks the error that is told is for
 class Shelf:
     """Synopses that are kept in memory, so that a hypothesis is not fitted for every question.
 
-    Privacy: they hold what was released, and states that follow the vault's.
-    >>> Shelf().find("ana", "s") is None
-    True
+    They hold what was released, and states that follow the vault's.
     """
 
     def __init__(self) -> None:
@@ -64,12 +62,7 @@ class Shelf:
         self._kept: OrderedDict[tuple[str, str], Synopsis] = OrderedDict()
 
     def find(self, account: str, name: str) -> Synopsis | None:
-        """A synopsis that was asked lately.
-
-        Privacy: post-processing.
-        >>> Shelf().find("ana", "s") is None
-        True
-        """
+        """A synopsis that was asked lately."""
         with self._lock:
             found = self._kept.get((account, name))
             if found is not None:
@@ -105,7 +98,7 @@ def begun(
 def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
-    Privacy: as `Synopsis.query`; the answer leaves on the grid of time.
+    As `Synopsis.query`; the answer leaves on the grid of time.
     """
     found = _shelved(desk, shelf, who, name)
     told = found.query(sql)
@@ -121,10 +114,7 @@ def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str)
 
 
 def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> dict[str, Any]:
-    """The facts of a synopsis of this analyst's own, as it was asked last.
-
-    Privacy: post-processing.
-    """
+    """The facts of a synopsis of this analyst's own, as it was asked last."""
     return _about(_shelved(desk, shelf, who, name))
 
 
@@ -138,7 +128,7 @@ def _shelved(desk: Desk, shelf: Shelf, who: Identity, name: str) -> Synopsis:
 def service_routes(shelf: Shelf) -> APIRouter:
     """The routes of monitors, counters and synopses.
 
-    Privacy: each is charged as in the library, and answers leave on the grid of time.
+    Each is charged as in the library, and answers leave on the grid of time.
     """
     routes = APIRouter(tags=["services"])
     routes.add_api_route("/monitors", _monitors, methods=["GET"])

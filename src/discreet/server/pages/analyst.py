@@ -47,7 +47,7 @@ _OUTCOMES = {
 def analyst_pages() -> APIRouter:
     """The pages of analysts.
 
-    Privacy: questions go through remote sessions; all else is public facts and old answers.
+    Questions go through remote sessions; all else is public facts and old answers.
     """
     routes = APIRouter(include_in_schema=False)
     routes.add_api_route("/tables", _tables, methods=["GET"])

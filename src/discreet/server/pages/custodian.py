@@ -33,10 +33,7 @@ _QUICK = ("differencing", "averaging", "linkage", "lottery", "refusals", "bits")
 
 
 def custodian_pages() -> APIRouter:
-    """The pages of custodians.
-
-    Privacy: for custodians; `inspect` is exact and says so.
-    """
+    """The pages of custodians. For custodians; `inspect` is exact and says so."""
     routes = APIRouter(prefix="/custodian", include_in_schema=False)
     routes.add_api_route("", _overview, methods=["GET"])
     routes.add_api_route("/pause", _pause, methods=["POST"])

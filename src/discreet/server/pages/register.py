@@ -67,7 +67,7 @@ _KINDS = {  # by the names that DuckDB and PostgreSQL give to types
 def register_pages() -> APIRouter:
     """The pages that register a table.
 
-    Privacy: none until it is published; then as `Curator.add`.
+    Nothing is registered until it is published; then as `Curator.add`.
     """
     routes = APIRouter(prefix="/custodian", include_in_schema=False)
     routes.add_api_route("/register", _pick, methods=["GET"])
@@ -337,7 +337,7 @@ def words_of(table: Table) -> list[str]:
 def dry_run(table: Table) -> list[tuple[str, str]]:
     """What an analyst would see, on rows that were invented from the schema alone.
 
-    Privacy: none: nobody in them exists.
+    Nobody in them exists.
     >>> columns = {"age": {"type": "integer", "lower": 0, "upper": 99}}
     >>> made = read_schema({"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 1}})
     >>> dry_run(made)[0][0]

@@ -25,7 +25,7 @@ _NO_FIGURES = "closed: the record was adopted after it began"
 def service_pages(shelf: Shelf) -> APIRouter:
     """The pages of monitors and synopses, with the synopses that are kept in memory.
 
-    Privacy: as the services themselves, on remote sessions; a look costs nothing.
+    As the services themselves, on remote sessions; a look costs nothing.
     """
     routes = APIRouter(include_in_schema=False)
 

@@ -47,11 +47,7 @@ class Form:
     fields: Mapping[str, str]
 
     def text(self, name: str) -> str:
-        """A field without the spaces around it; empty if it is missing.
-
-        >>> Form({}).text("name")
-        ''
-        """
+        """A field without the spaces around it; empty if it is missing."""
         return self.fields.get(name, "").strip()
 
 
@@ -76,10 +72,7 @@ class Here:
     async def page(
         self, template: str, *, title: str, status: int = 200, **values: Any
     ) -> Response:
-        """A page of this visitor's.
-
-        Privacy: none: shows what it is given.
-        """
+        """A page of this visitor's."""
         paused = await self.run(lambda: self.desk.accounts.paused)
         text = page(template, title=title, login=self.login, paused=paused, **values)
         return HTMLResponse(text, status)
@@ -221,7 +214,6 @@ def problem_page(request: Request, problem: Problem) -> Response:
     """A refusal as a page of the visitor's, with what was typed, to be sent again or copied.
 
     Who is not signed in and typed nothing is sent to the login.
-    Privacy: none (touches no data): shows a visitor's own words.
     """
     typed = _typed(request)
     if problem.kind == "not-signed-in" and not typed:

@@ -51,7 +51,10 @@ class Counter:
         versions: int | None = None,
         buckets: int | None = None,
     ) -> Design:
-        """What a counter would cost and how far off it would be. Costs nothing."""
+        """What a counter would cost and how far off it would be. Costs nothing.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         reach = Reach(versions, buckets)
         made = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
         session.check_charge(made.plan, made.cost, label="This counter")
@@ -124,10 +127,7 @@ class Counter:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Everything the counter has said.
-
-        Privacy: post-processing.
-        """
+        """Everything the counter has said."""
         return self._kept()[1].points(self.design)
 
     @property
@@ -140,9 +140,9 @@ class Counter:
         """Read the buckets that start on this day or before and were not read yet: their points.
 
         A bucket gets its point once: come when it is complete. From a new version of the data all
-        earlier buckets are read again, into the first new point.
-        Privacy: paid when the counter was opened. What is read is durable before it is said, and
-        nothing is said of what is not [CKS20, Thm. 4].
+        earlier buckets are read again, into the first new point. Paid when the counter was opened.
+        What is read is durable before it is said, and nothing is said of what is not [CKS20, Thm.
+        4].
         """
         state, kept = self._kept()
         wanted = self.design.buckets_upto(upto)

@@ -29,8 +29,6 @@ class Reach:
     """How long a counter reads: how many versions of the data, how many buckets of each.
 
     None for versions is a counter that protects single rows; None for buckets is all of them.
-    >>> Reach(versions=12).buckets is None
-    True
     """
 
     versions: int | None = None
@@ -75,7 +73,10 @@ class Design:
         rho: Number | None = None,
         reach: Reach,
     ) -> "Design":
-        """The design of a counter at a price."""
+        """The design of a counter at a price.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         plan = _checked(session.prepare(sql), reach)
         paid = session.price(plan, epsilon=epsilon, rho=rho)
         if not isinstance(paid, ZCDP):
@@ -93,7 +94,10 @@ class Design:
 
     @staticmethod
     def with_noise(session: Session, sql: str, *, variance: Number, reach: Reach) -> "Design":
-        """The design of a counter whose noise was chosen before."""
+        """The design of a counter whose noise was chosen before.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         plan = _checked(session.prepare(sql), reach)
         return Design(plan, RunningSums(steps=_steps(plan, reach), variance=variance), reach)
 

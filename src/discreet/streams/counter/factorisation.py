@@ -31,7 +31,7 @@ class Factorisation:
     The encoder's coefficients are f_k = C(2k, k)/4^k in steps of 1/ONE: integers that never
     grow. The decoder inverts the rounded encoder exactly, so rounding costs a little accuracy
     and no privacy.
-    Privacy: none (touches no data); the factorisation is that of [FHU23, Sec. 1].
+    Privacy: the factorisation is that of [FHU23, Sec. 1].
     >>> [round(each / ONE, 4) for each in Factorisation(4).encoder]
     [1.0, 0.5, 0.375, 0.3125]
     """
@@ -93,7 +93,6 @@ class Factorisation:
     def decode(self, noisy: Sequence[int]) -> NDArray[np.float64]:
         """The running sums that belong to what was measured.
 
-        Privacy: post-processing.
         >>> Factorisation(3).decode(Factorisation(3).encode([5, 0, 2])).round(6).tolist()
         [5.0, 5.0, 7.0]
         """
@@ -102,9 +101,8 @@ class Factorisation:
         return sums[: len(floats)]
 
     def recover(self, encoded: Sequence[int]) -> list[int]:
-        """The stream whose encoding this is: `encode` backwards, exactly.
+        """The stream whose encoding this is: `encode` backwards, exactly. What was exact stays so.
 
-        Privacy: none by itself; what was exact stays so.
         >>> Factorisation(3).recover(Factorisation(3).encode([5, 0, 2]))
         [5, 0, 2]
         """

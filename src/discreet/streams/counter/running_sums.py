@@ -30,9 +30,8 @@ class Track:
     """How far a stream has been measured: the noisy encoding, which is public, and its noise.
 
     The noise does not depend on data; together with the noisy encoding it gives the exact stream,
-    so a track is as secret as the data. A track is extended once: twice would be two
-    measurements of the same step.
-    Privacy: `noisy` is released; `noise` is secret and not part of the text of a track.
+    so a track is as secret as the data. A track is extended once: twice would be two measurements
+    of the same step. `noisy` is released; `noise` is secret and not part of the text of a track.
     >>> Track()
     Track(noisy=())
     """
@@ -112,7 +111,6 @@ class RunningSums:
     def sums(self, track: Track) -> NDArray[np.float64]:
         """The running sums up to where the stream has been measured, without bias.
 
-        Privacy: post-processing.
         >>> running = RunningSums(steps=2, variance=Fraction(1, 10**6))
         >>> running.sums(running.extend(Track(), [5, 2])).round(6).tolist()
         [5.0, 7.0]

@@ -22,12 +22,7 @@ KIND = "counter"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A running count or sum: all buckets up to the one that starts on this day.
-
-    Privacy: post-processing of what the counter released.
-    >>> Point(date(2024, 1, 1), 12.5, 3.0).value
-    12.5
-    """
+    """A running count or sum: all buckets up to the one that starts on this day."""
 
     start: date
     value: float
@@ -38,7 +33,7 @@ class Point:
 class Stretch:
     """The buckets that were read from one version, from the place `first` on.
 
-    Privacy: the track hides its noise.
+    The track hides its noise.
     >>> Stretch((1,), 0, Track()).end
     0
     """
@@ -59,9 +54,8 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A counter as it stands.
+    """A counter as it stands. The stretches hide their noise.
 
-    Privacy: the stretches hide their noise.
     >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
     0
     """
@@ -74,17 +68,13 @@ class Kept:
 
     @property
     def done(self) -> int:
-        """How many buckets have a point.
-
-        >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
-        0
-        """
+        """How many buckets have a point."""
         return self.stretches[-1].end if self.stretches else 0
 
     def stretch(self, versions: tuple[int, ...], name: str) -> Stretch:
         """The stretch that the next bucket belongs to: the last one, or a new one.
 
-        Privacy: none (touches no data): decided by versions and numbers of buckets.
+        Decided by versions and numbers of buckets.
         >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).stretch((1,), "c")
         Stretch(versions=(1,), first=0, track=Track(noisy=()))
         """
@@ -112,10 +102,7 @@ class Kept:
         return replace(self, stretches=(*known, stretch))
 
     def points(self, design: Design) -> tuple[Point, ...]:
-        """Everything the counter has said.
-
-        Privacy: post-processing.
-        """
+        """Everything the counter has said."""
         step, errors, found = float(design.plan.measures[0].step), design.errors, []
         for each in self.stretches:
             starts = design.buckets[each.first : each.end]
@@ -125,9 +112,8 @@ class Kept:
         return tuple(found)
 
     def to_bytes(self) -> bytes:
-        """The text that the vault keeps.
+        """The text that the vault keeps. Secret: it holds the noise.
 
-        Privacy: secret: it holds the noise.
         >>> len(Kept("SELECT", "v", Fraction(1), Reach(), ()).to_bytes()) > 50
         True
         """

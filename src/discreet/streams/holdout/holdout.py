@@ -43,11 +43,7 @@ _ATTEMPTS = 16  # how often a question that others overtook is asked again
 
 
 class Agreement(StrEnum):
-    """Where a mean is from: the training half, because the holdout agreed, or the holdout.
-
-    >>> Agreement.TRAINING.value
-    'training'
-    """
+    """Where a mean is from: the training half, because the holdout agreed, or the holdout."""
 
     TRAINING = "training"
     HOLDOUT = "holdout"
@@ -59,7 +55,6 @@ class Mean:
 
     `half_width` is that of the noise, at 95%; None for the training half's, which has none.
     `notes` say what is left out of the holdout's sum, and bounded.
-    Privacy: released by a `Holdout`.
     >>> Mean(0.31, Agreement.TRAINING, None).source.value
     'training'
     """
@@ -187,10 +182,7 @@ class Holdout:
 
     @property
     def left(self) -> int:
-        """How many disagreements are left.
-
-        Privacy: post-processing.
-        """
+        """How many disagreements are left."""
         return self.settings.overfits - self._stand()[1].standing.used
 
     @handing_over
@@ -198,9 +190,8 @@ class Holdout:
         """The mean of a sum over all rows: the training half's own if the holdout agrees with it.
 
         The question has one COUNT or SUM and no groups; `training` is the same sum over the
-        training half, divided by its rows. Refused when the disagreements are used.
-        Privacy: paid when this was opened; a disagreement is durable before it is said
-        [DFHPRR15, Alg. 1].
+        training half, divided by its rows. Refused when the disagreements are used. Paid when this
+        was opened; a disagreement is durable before it is said [DFHPRR15, Alg. 1].
         """
         own = rational(training, "training")
         for _ in range(_ATTEMPTS - 1):

@@ -54,7 +54,7 @@ def population_error(
     for replacing one row. An answer is then within a + (e^epsilon - 1) + c + 2d of the truth but
     for a probability of b/c + delta/d, where all are within a of the sample but for b; c and d
     are chosen to make the sum least.
-    Privacy: none (touches no data). [JLNRSS20, Thm. 3.5], a sharper form of [BNSSSU16, Thm. 7.2].
+    Privacy: [JLNRSS20, Thm. 3.5], a sharper form of [BNSSSU16, Thm. 7.2].
     >>> population_error(n=10**6, epsilon=0.03, delta=1e-9, k=2000).gain > 1
     True
     """

@@ -30,8 +30,8 @@ class Settings:
     """What was chosen when a holdout was opened, and the noise that follows from it.
 
     `moved` is how far one unit moves the sum of any admitted question, in steps.
-    >>> Settings("t", Pure(epsilon=1), Fraction(1, 20), 4, Fraction(1), Fraction(1), 2).overfits
-    4
+
+    Privacy: `cost` for the unit and relation of the table, whatever is asked.
     """
 
     table: str
@@ -85,7 +85,7 @@ class Settings:
 class Stand:
     """A holdout as it stands: settings, data, the noisy number of rows, the run.
 
-    Privacy: the standing is secret and hides its noise.
+    The standing is secret and hides its noise.
     """
 
     settings: Settings
@@ -95,10 +95,7 @@ class Stand:
     standing: Standing
 
     def to_bytes(self) -> bytes:
-        """The text that the vault keeps.
-
-        Privacy: secret: it holds the noise of the threshold.
-        """
+        """The text that the vault keeps. Secret: it holds the noise of the threshold."""
         chosen = self.settings
         pure = isinstance(chosen.price, Pure)
         facts = {

@@ -50,12 +50,7 @@ class Thresholdout:
 
     @property
     def overfits(self) -> int:
-        """How many questions may turn out not to agree before it stops.
-
-        >>> one = Sensitivity.single(1)
-        >>> Thresholdout.of(rho=1, overfits=5, sensitivity=one).overfits
-        5
-        """
+        """How many questions may turn out not to agree before it stops."""
         return self.numeric.alarms
 
     def loss(self, sensitivity: Sensitivity) -> Pure:
@@ -84,7 +79,7 @@ class Thresholdout:
     def begin(self, bits: BitSource = system) -> Standing:
         """Draw the threshold's noise.
 
-        Privacy: none (touches no data); what is drawn is secret.
+        Privacy: what is drawn is secret.
         >>> Thresholdout.of(rho=1, overfits=4, sensitivity=Sensitivity.single(1)).begin()
         Standing(used=0)
         """
@@ -150,7 +145,6 @@ class ThresholdoutRun:
     def left(self) -> int:
         """How many disagreements are left.
 
-        Privacy: post-processing.
         >>> Thresholdout.of(rho=1, overfits=3, sensitivity=Sensitivity.single(1)).start().left
         3
         """
@@ -159,8 +153,7 @@ class ThresholdoutRun:
     def answer(self, exact: int, *, training: int, threshold: int) -> int:
         """The training half's sum where it agrees, else the holdout's with noise.
 
-        Privacy: part of the run's loss; refused when no disagreements are left
-        [DFHPRR15, Alg. 1].
+        Part of the run's loss; refused when no disagreements are left [DFHPRR15, Alg. 1].
         >>> made = Thresholdout.of(epsilon=1, overfits=1, sensitivity=Sensitivity.single(1))
         >>> made.start().answer(0, training=7, threshold=900)
         7

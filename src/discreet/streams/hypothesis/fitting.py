@@ -36,13 +36,6 @@ def fitted(measured: Measured, *, steps: int = 300) -> Floats:
     against the squares, since that decides between solutions that the contrasts cannot tell apart.
     Contrasts of the highest order, which have the most noise, are first drawn towards what the
     even counts of the lower orders say, as far as all of them together suggest.
-    Privacy: post-processing.
-    >>> from discreet.streams.hypothesis.parities import Parities
-    >>> from discreet.linear.domain import Domain
-    >>> parities = Parities.of(Domain.binary(2), order=2, rho=10**6)
-    >>> found = parities.release(np.array([[0, 1], [1, 1]]), np.array([3, 40]))
-    >>> [round(float(each)) for each in fitted(found).ravel()]
-    [0, 3, 0, 40]
     """
     problem = _shrunk(_Problem.of(measured), measured.parities.order, steps)
     even = _even(problem, steps)

@@ -146,7 +146,6 @@ class Parities:
     def shaped(self, flat: NDArray[Any]) -> "Measured":
         """Noisy contrasts that were written down one after the other.
 
-        Privacy: post-processing.
         >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
         >>> made.shaped(np.array([10, 4])).noisy[(0,)].tolist()
         [4]
@@ -206,10 +205,7 @@ class Parities:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Noisy contrasts: integers, by sets of attributes.
-
-    Privacy: released by `Parities`; everything from here on is post-processing.
-    """
+    """Noisy contrasts: integers, by sets of attributes."""
 
     parities: Parities
     noisy: Mapping[tuple[int, ...], NDArray[Any]] = field(repr=False)
@@ -218,7 +214,6 @@ class Measured:
     def combined(cls, parts: Sequence["Measured"]) -> "Measured":
         """Several measurements of the same contrasts as one, each weighted by its precision.
 
-        Privacy: post-processing.
         >>> made = Parities.of(Domain.binary(1), order=1, rho=1)
         >>> one, two = (Measured(made, {(): np.array(n), (0,): np.array([n])}) for n in (4, 6))
         >>> float(Measured.combined([one, two]).noisy[()])
@@ -238,22 +233,11 @@ class Measured:
 
     @property
     def total(self) -> float:
-        """The noisy number of rows, at least 1.
-
-        Privacy: post-processing.
-        """
+        """The noisy number of rows, at least 1."""
         return max(1.0, float(self.noisy[()]))
 
     def answer(self, predicate: Predicate) -> float:
-        """The unbiased answer to a question that is spanned; its variance is `variance_of`.
-
-        Privacy: post-processing.
-        >>> places = np.array([[0, 1], [1, 1]])
-        >>> made = Parities.of(Domain.binary(2), order=1, rho=10**9)
-        >>> found = made.release(places, np.array([3, 4]))
-        >>> round(found.answer(Predicate.where({0: 1}, made.domain)))
-        4
-        """
+        """The unbiased answer to a question that is spanned; its variance is `variance_of`."""
         parts = _parts(self.parities, predicate)
         return math.fsum(float(np.sum(part * self.noisy[axes])) for axes, part in parts.items())
 

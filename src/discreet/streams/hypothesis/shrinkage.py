@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 __all__ = ["Floats", "posterior"]
 
 Floats = NDArray[np.float64]
+"""An array of floats."""
 
 _ROUNDS = 200
 _LEAST = 1e-3  # the share of a variance that is always left

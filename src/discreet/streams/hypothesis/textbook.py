@@ -73,8 +73,7 @@ class TextbookWeights:
         """How many updates there are at most, where no noise exceeds alpha/2 of all rows.
 
         Each lowers the relative entropy between data and hypothesis, ln(cells) at first, by
-        alpha^2/4.
-        Privacy: none (touches no data) [HR10], [DR14, Sec. 4.2].
+        alpha^2/4. See [HR10], [DR14, Sec. 4.2].
         >>> TextbookWeights.of(Domain.binary(4), alpha=1, rows=10, rho=1).updates
         12
         """
@@ -95,11 +94,10 @@ class TextbookWeights:
     def accuracy(self, *, queries: int, confidence: Number) -> float | None:
         """The share of all rows that no answer is off by more than, or None: no promise.
 
-        Holds for all questions together with this probability: every comparison and measurement
-        is off by less than alpha/2 of all rows then, so below means at most 2 alpha, and above
-        at least alpha, in the direction that the noisy answer shows.
-        Privacy: none (touches no data). [HR10], [DR14, Thm. 3.24]; the proof is in
-        docs/proofs/streams.md.
+        Holds for all questions together with this probability: every comparison and measurement is
+        off by less than alpha/2 of all rows then, so below means at most 2 alpha, and above at
+        least alpha, in the direction that the noisy answer shows. See [HR10], [DR14, Thm. 3.24];
+        the proof is in docs/proofs/streams.md.
         >>> book = TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1)
         >>> book.accuracy(queries=1000, confidence=0.95)
         0.4
@@ -151,33 +149,18 @@ class TextbookRun:
 
     @property
     def left(self) -> int:
-        """How many updates are left.
-
-        Privacy: post-processing.
-        >>> TextbookWeights.of(Domain.binary(4), alpha=0.2, rows=10**6, rho=1).start().left
-        278
-        """
+        """How many updates are left."""
         return self._left
 
     @property
     def weights(self) -> Weights:
-        """The hypothesis.
-
-        Privacy: post-processing.
-        >>> book = TextbookWeights.of(Domain.binary(1), alpha=0.5, rows=10**6, rho=1)
-        >>> book.start().weights.cells().tolist()
-        [0.5, 0.5]
-        """
+        """The hypothesis."""
         return self._weights
 
     def answer(self, predicate: Predicate, exact: int) -> int:
         """The hypothesis' answer if it is near enough, else a noisy count and an update.
 
-        Privacy: part of the run's loss; refused once all updates are used.
-        >>> book = TextbookWeights.of(Domain.binary(1), alpha=0.25, rows=10**6, rho=1)
-        >>> run = book.start()
-        >>> abs(run.answer(Predicate.where({0: 1}, book.domain), 10**6) - 10**6) < 10**4, run.left
-        (True, 44)
+        Part of the run's loss; refused once all updates are used.
         """
         with self._lock:
             return self._answer(predicate, exact)

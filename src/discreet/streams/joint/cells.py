@@ -61,8 +61,7 @@ class _Part:
 class Cells:
     """What one row in each cell adds to the absolute answers of all questions so far.
 
-    Privacy: none (touches no data); the largest of these is the joint sensitivity for one row
-    [DMNS06, Thm. 3.4].
+    The largest of these is the joint sensitivity for one row [DMNS06, Thm. 3.4].
     >>> age = Column("age", "integer", upper=9, null=0)
     >>> Cells(Table("visits", columns=(age,)), ("age",)).per_row
     Fraction(0, 1)
@@ -102,8 +101,7 @@ class Cells:
         """Count a question in, or refuse it if one row could then add more than the limit.
 
         `measured` are its aggregates, one for each number that is released of a group. A refused
-        question leaves no trace.
-        Privacy: none (touches no data): depends on the questions alone [DMNS06, Thm. 3.4].
+        question leaves no trace. Depends on the questions alone [DMNS06, Thm. 3.4].
         """
         self._check_question(query)
         parts = [self._part(each) for each in measured]

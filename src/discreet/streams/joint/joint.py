@@ -41,7 +41,6 @@ _MOST = 10**18
 class Reading:
     """The noisy answer to one question: rows of keys and values, and how far off each column is.
 
-    Privacy: released by a `Joint`.
     >>> Reading("SELECT", ({"n": 4},), {"n": 3.0}).rows[0]["n"]
     4
     """
@@ -187,10 +186,7 @@ class Joint:
 
     @property
     def sensitivity(self) -> Fraction:
-        """The joint sensitivity of everything asked so far, or an upper bound (see `exact`).
-
-        Privacy: none (touches no data): a function of the questions.
-        """
+        """The joint sensitivity of everything asked so far, or an upper bound (see `exact`)."""
         return self._cells.per_row * self._weight
 
     @property
@@ -212,8 +208,7 @@ class Joint:
         """Answer a question, or refuse it if the joint sensitivity would exceed its limit.
 
         The question counts before a row is read. The same question again gives the same answer.
-        Privacy: paid when this was opened; a refusal depends on the questions alone
-        [DMNS06, Thm. 3.4].
+        Paid when this was opened; a refusal depends on the questions alone [DMNS06, Thm. 3.4].
         """
         with self._lock:
             return self._asked(sql)

@@ -27,11 +27,7 @@ Technique = Sparse | NumericSparse
 
 
 class Form(StrEnum):
-    """Whether one unit moves everything that is compared the same way.
-
-    >>> Form("monotone") is Form.MONOTONE
-    True
-    """
+    """Whether one unit moves everything that is compared the same way."""
 
     MONOTONE = "monotone"
     GENERAL = "general"
@@ -39,7 +35,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One question of a monitor: its plan, and what one unit can do to its value."""
+    """One question of a monitor: its plan, and what one unit can do to its value.
+
+    Privacy: holds the plan, no row.
+    """
 
     plan: Plan
     form: Form
@@ -50,6 +49,8 @@ class Watched:
 
         A sum of values that are never negative only grows with every unit that is added, as a
         count does; under add/remove that needs half the noise.
+
+        Privacy: reads the schema and the accounts, no row.
         """
         made = session.prepare(sql)
         outputs = made.query.outputs
@@ -98,7 +99,7 @@ def rises(estimator: Estimator) -> bool:
     """Whether every unit that is added can only raise the value: counts, sums of what is not
     negative.
 
-    Privacy: none (touches no data); the monotone form of [LSL17, Thm. 5] relies on it.
+    The monotone form of [LSL17, Thm. 5] relies on it.
     >>> rises(Estimator(Statistic.ROWS, (0,)))
     True
     >>> rises(Estimator(Statistic.SUM, (0,), Fraction(1), 0, lower=-1, upper=5))
@@ -119,8 +120,8 @@ def _estimator(plan: Plan) -> Estimator:
 class Design:
     """A run of a monitor before it starts: what it costs and how far off it may be.
 
-    Privacy: none (touches no data); a run costs `cost` for the unit and relation of its table,
-    and rows of one unit in all versions of the data that are checked [LSL17, Thm. 4 and 5].
+    Privacy: a run costs `cost` for the unit and relation of its table, and rows of one unit in all
+    versions of the data that are checked [LSL17, Thm. 4 and 5].
     """
 
     watched: Watched
@@ -141,6 +142,8 @@ class Design:
     ) -> "Design":
         """The run with the least noise at a price, which pays for all checks up to the last
         alarm.
+
+        Privacy: reads the schema and the accounts, no row.
         """
         watched = Watched.of(session, sql)
         paid = session.price(watched.plan, epsilon=epsilon, rho=rho)

@@ -53,7 +53,10 @@ class Monitor:
         rho: Number | None = None,
         numbers: Number | None = None,
     ) -> Design:
-        """What a run would cost and how far off its checks would be. Costs nothing."""
+        """What a run would cost and how far off its checks would be. Costs nothing.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         made = Design.of(
             session,
             sql,
@@ -117,7 +120,10 @@ class Monitor:
 
     @staticmethod
     def names(session: Session) -> tuple[str, ...]:
-        """The names of an analyst's monitors, oldest first."""
+        """The names of an analyst's monitors, oldest first.
+
+        Privacy: an analyst's own names.
+        """
         return session.states.names(analyst=session.name, kind=KIND)
 
     def _start(self, design: Design, fresh: Watch, *, version: int) -> None:
@@ -147,18 +153,12 @@ class Monitor:
             )
 
     def values(self) -> dict[str, Any]:
-        """The settings, the alarms and the last check, for JSON; nothing that is secret.
-
-        Privacy: post-processing.
-        """
+        """The settings, the alarms and the last check, for JSON; nothing that is secret."""
         return {"name": self.name, **self._read()[1].values()}
 
     @property
     def alarms(self) -> tuple[Check, ...]:
-        """The newest 64 alarms of all runs: also what was counted and, by a crash, not said.
-
-        Privacy: post-processing.
-        """
+        """The newest 64 alarms of all runs: also what was counted and, by a crash, not said."""
         return self._read()[1].alarms
 
     @property
@@ -172,10 +172,7 @@ class Monitor:
 
     @property
     def alarms_left(self) -> int:
-        """How many alarms the run has left.
-
-        Privacy: post-processing.
-        """
+        """How many alarms the run has left."""
         return self._read()[1].alarms_left
 
     @finishing(words=STORED)
@@ -184,7 +181,7 @@ class Monitor:
 
         Another question may be asked of the same run, with a threshold of its own, if one unit
         moves it no more than the first. Refused when the alarms are used; `renew` begins a run.
-        Privacy: paid when the run began; what is said is durable before it is said.
+        Paid when the run began; what is said is durable before it is said.
         """
         limit = None if threshold is None else rational(threshold, "threshold")
         for _ in range(_ATTEMPTS):
@@ -268,7 +265,7 @@ class Monitor:
     def renew(self) -> None:
         """Begin the next run and pay for it, with the same settings. Refused while alarms are left.
 
-        Privacy: charges the `cost` of a run.
+        Charges the `cost` of a run.
         """
         state, watch = self._read()
         if watch.alarms_left:

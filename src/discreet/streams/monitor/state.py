@@ -29,11 +29,7 @@ KEPT = 64
 
 
 class Side(StrEnum):
-    """What a check says.
-
-    >>> print(Side.ABOVE)
-    above
-    """
+    """What a check says."""
 
     ABOVE = "above"
     BELOW = "below"
@@ -43,7 +39,6 @@ class Side(StrEnum):
 class Check:
     """What one check said, and of what; `number` comes with an alarm if it was paid for.
 
-    Privacy: released.
     >>> Check(Side.BELOW, None, 1, 1, 3, "SELECT", Fraction(5), "1", "now").above
     False
     """
@@ -60,18 +55,12 @@ class Check:
 
     @property
     def above(self) -> bool:
-        """Whether this is an alarm.
-
-        Privacy: post-processing.
-        >>> Check(Side.ABOVE, None, 1, 1, 2, "SELECT", Fraction(5), "1", "now").above
-        True
-        """
+        """Whether this is an alarm."""
         return self.said is Side.ABOVE
 
     def values(self) -> dict[str, Any]:
         """The same for JSON.
 
-        Privacy: post-processing.
         >>> check = Check(Side.ABOVE, Fraction(7), 1, 1, 2, "SELECT", Fraction(1, 2), "1", "now")
         >>> check.values()["number"], check.values()["threshold"]
         (7, 0.5)
@@ -118,7 +107,7 @@ def _read(values: dict[str, Any]) -> Check:
 class Watch:
     """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
 
-    Privacy: the standing is secret; the rest is public.
+    The standing is secret; the rest is public.
     """
 
     question: str
@@ -173,17 +162,11 @@ class Watch:
 
     @property
     def alarms_left(self) -> int:
-        """How many alarms the run has left.
-
-        Privacy: post-processing.
-        """
+        """How many alarms the run has left."""
         return self.technique.alarms - self.standing.used
 
     def values(self) -> dict[str, Any]:
-        """What may be shown, for JSON; the price as a decimal, rounded up.
-
-        Privacy: post-processing.
-        """
+        """What may be shown, for JSON; the price as a decimal, rounded up."""
         return {
             "question": self.question,
             "threshold": _plain(self.threshold),
@@ -201,10 +184,7 @@ class Watch:
         }
 
     def to_bytes(self) -> bytes:
-        """Everything, for the vault.
-
-        Privacy: SECRET: holds the noise of the threshold.
-        """
+        """Everything, for the vault. Secret: it holds the noise of the threshold."""
         sparse = _sparse(self.technique)
         number = None if isinstance(self.technique, Sparse) else str(self.technique.number_scale)
         price = self.price

@@ -69,11 +69,7 @@ class AboveThreshold:
 
     @property
     def alarms(self) -> int:
-        """One: it stops at the first value above.
-
-        >>> AboveThreshold(threshold_scale=2, query_scale=4).alarms
-        1
-        """
+        """One: it stops at the first value above."""
         return 1
 
     @property
@@ -105,15 +101,13 @@ class AboveThreshold:
         """A run in this process; for one that survives the process open a `Monitor`.
 
         Privacy: none yet; the run costs `loss`.
-        >>> AboveThreshold(threshold_scale=2, query_scale=4).start().left
-        1
         """
         return self._sparse.start(bits)
 
     def begin(self, bits: BitSource = system) -> Standing:
         """Draw the threshold's noise.
 
-        Privacy: none (touches no data); what is drawn is secret.
+        Privacy: what is drawn is secret.
         >>> AboveThreshold(threshold_scale=2, query_scale=4).begin()
         Standing(used=0)
         """
@@ -153,7 +147,7 @@ class AboveThreshold:
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
         """The distance that the book's proof gives for these scales; `error` is smaller.
 
-        Privacy: none (touches no data). [DR14, Thm. 3.24].
+        See [DR14, Thm. 3.24].
         >>> AboveThreshold(threshold_scale=2, query_scale=4).accuracy_bound(0.95, queries=100)
         68.0
         """

@@ -32,9 +32,9 @@ def above_threshold_accuracy(
     """alpha of [DR14, Thm. 3.24] for `AboveThreshold.textbook`: 8 (ln k + ln(2/failure))/epsilon.
 
     With all but the last of k values more than alpha below their thresholds, every "above" is at
-    least threshold - alpha and every "below" at most threshold + alpha, but for the failure.
-    Times the sensitivity, and rounded up to an even integer, so that it holds for integer noise.
-    Privacy: none (touches no data). [DR14, Thm. 3.24].
+    least threshold - alpha and every "below" at most threshold + alpha, but for the failure. Times
+    the sensitivity, and rounded up to an even integer, so that it holds for integer noise. See
+    [DR14, Thm. 3.24].
     >>> above_threshold_accuracy(
     ...     queries=100, epsilon=1, failure=0.05, sensitivity=Sensitivity.single(1))
     68.0
@@ -56,8 +56,8 @@ def sparse_accuracy(
     """alpha of [DR14, Thm. 3.26] for `Sparse.textbook`, of k values at most `alarms` near or above.
 
     8 c (ln k + ln(2c/failure))/epsilon, or (ln k + ln(2c/failure)) sqrt(512 c ln(1/delta))/epsilon
-    with a delta, for epsilon below 1. Rounded as in `above_threshold_accuracy`.
-    Privacy: none (touches no data). [DR14, Thm. 3.26].
+    with a delta, for epsilon below 1. Rounded as in `above_threshold_accuracy`. See [DR14, Thm.
+    3.26].
     >>> sparse_accuracy(queries=100, epsilon=1, failure=0.05, sensitivity=Sensitivity.single(1),
     ...     alarms=10)
     848.0
@@ -77,9 +77,8 @@ def numeric_sparse_accuracy(
 ) -> float:
     """alpha of [DR14, Thm. 3.28] for `NumericSparse.textbook`: the numbers are as near, too.
 
-    9 c (ln k + ln(4c/failure))/epsilon, or (ln k + ln(4c/failure)) (sqrt(512) + 1)
-    sqrt(c ln(2/delta))/epsilon with a delta, for epsilon below 1.
-    Privacy: none (touches no data). [DR14, Thm. 3.28].
+    9 c (ln k + ln(4c/failure))/epsilon, or (ln k + ln(4c/failure)) (sqrt(512) + 1) sqrt(c
+    ln(2/delta))/epsilon with a delta, for epsilon below 1. See [DR14, Thm. 3.28].
     >>> numeric_sparse_accuracy(queries=100, epsilon=1, failure=0.05,
     ...     sensitivity=Sensitivity.single(1), alarms=10)
     1018.0
@@ -124,8 +123,8 @@ def proved_error(
 ) -> float:
     """The alpha of the proof of [DR14, Thm. 3.24] at any scales, for `runs` fresh thresholds.
 
-    Half of alpha for the threshold and half for all questions, with equal chances to fail.
-    Privacy: none (touches no data). [DR14, Thm. 3.24].
+    Half of alpha for the threshold and half for all questions, with equal chances to fail. See
+    [DR14, Thm. 3.24].
     >>> proved_error(Fraction(2), Fraction(4), 100, 1, 0.95)
     68.0
     """

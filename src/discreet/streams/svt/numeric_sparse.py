@@ -84,10 +84,6 @@ class NumericSparse:
         """The same for values that one unit moves all the same way.
 
         Privacy: epsilon-DP or rho-zCDP under add/remove [LSL17, Thm. 5]; refused under replace.
-        >>> one, relation = Sensitivity.single(1), Relation.ADD_REMOVE
-        >>> made = NumericSparse.monotone(epsilon=1, alarms=2, sensitivity=one, relation=relation)
-        >>> made.monotone_loss(one, relation=relation)
-        Pure(epsilon=Fraction(1, 1))
         """
         rest, scale = _shared(epsilon, rho, alarms, one_way(sensitivity, relation), numbers)
         sparse = Sparse.monotone(alarms=alarms, sensitivity=sensitivity, relation=relation, **rest)
@@ -116,12 +112,7 @@ class NumericSparse:
 
     @property
     def alarms(self) -> int:
-        """How many values may be above before it stops.
-
-        >>> one = Sensitivity.single(1)
-        >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).alarms
-        2
-        """
+        """How many values may be above before it stops."""
         return self.sparse.alarms
 
     def losses(self, sensitivity: Sensitivity) -> tuple[Pure, ...]:
@@ -138,10 +129,6 @@ class NumericSparse:
         """The same when adding one unit can only raise the values, or can only lower them.
 
         Privacy: as `Sparse.monotone_losses`, under add/remove; a number costs the same.
-        >>> sparse = Sparse(threshold_scale=2, query_scale=4, alarms=1)
-        >>> NumericSparse(sparse=sparse, number_scale=2).monotone_losses(
-        ...     Sensitivity.single(1), relation=Relation.ADD_REMOVE)[0]
-        Pure(epsilon=Fraction(3, 4))
         """
         parts = self.sparse.monotone_losses(sensitivity, relation=relation)
         return (*parts, *self._numbers(sensitivity))
@@ -163,10 +150,6 @@ class NumericSparse:
         """The cost when adding one unit can only raise the values, or can only lower them.
 
         Privacy: the sum of `monotone_losses` under add/remove [LSL17, Thm. 5].
-        >>> sparse = Sparse(threshold_scale=2, query_scale=4, alarms=1)
-        >>> NumericSparse(sparse=sparse, number_scale=2).monotone_loss(
-        ...     Sensitivity.single(1), relation=Relation.ADD_REMOVE)
-        Pure(epsilon=Fraction(5, 4))
         """
         return total(self.monotone_losses(sensitivity, relation=relation))
 
@@ -174,15 +157,13 @@ class NumericSparse:
         """A run in this process; for one that survives the process open a `Monitor`.
 
         Privacy: none yet; the run costs `loss`.
-        >>> one = Sensitivity.single(1)
-        >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).start().check(0, threshold=999)
         """
         return Run(self, bits)
 
     def begin(self, bits: BitSource = system) -> Standing:
         """Draw the threshold's noise.
 
-        Privacy: none (touches no data); what is drawn is secret.
+        Privacy: what is drawn is secret.
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).begin()
         Standing(used=0)
@@ -255,7 +236,7 @@ class NumericSparse:
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
         """The distance that the book's proof gives for these scales; `error` is smaller.
 
-        Privacy: none (touches no data). [DR14, Thm. 3.28].
+        See [DR14, Thm. 3.28].
         >>> sparse = NumericSparse.textbook(epsilon=1, alarms=10, sensitivity=Sensitivity.single(1))
         >>> sparse.accuracy_bound(0.95, queries=100)
         1018.0

@@ -19,7 +19,7 @@ Said = TypeVar("Said", covariant=True)
 class Standing:
     """How a run stands: the noise of its threshold, which is secret, and the alarms used.
 
-    Privacy: the noise must never be released, nor a standing be used for two next questions.
+    The noise must never be released, nor a standing be used for two next questions.
     >>> Standing(noise=3, used=1)
     Standing(used=1)
     """
@@ -42,7 +42,10 @@ class Stepping(Protocol[Said]):
         """How many questions may be above before it stops."""
 
     def begin(self, bits: BitSource = ...) -> Standing:
-        """Draw the threshold's noise."""
+        """Draw the threshold's noise.
+
+        Privacy: what is drawn is secret.
+        """
 
     def step(
         self, standing: Standing, exact: int, threshold: int, bits: BitSource = ...
@@ -81,7 +84,6 @@ class Run(Generic[R]):
     def left(self) -> int:
         """How many alarms are left.
 
-        Privacy: post-processing.
         >>> from discreet.streams.svt.sparse import Sparse
         >>> Sparse(threshold_scale=1, query_scale=6, alarms=3).start().left
         3
@@ -91,7 +93,7 @@ class Run(Generic[R]):
     def check(self, exact: int, *, threshold: int) -> R:
         """Compare one exact integer with a public threshold; refused when no alarms are left.
 
-        Privacy: part of the run's loss; without an alarm it costs nothing more.
+        Part of the run's loss; without an alarm it costs nothing more.
         >>> from discreet.streams.svt.above_threshold import AboveThreshold
         >>> AboveThreshold(threshold_scale=1, query_scale=2).start().check(-500, threshold=0)
         False
@@ -106,11 +108,7 @@ class Run(Generic[R]):
 
 
 def finished(alarms: int) -> BudgetExceeded:
-    """The refusal of a run that has used its alarms.
-
-    >>> type(finished(3)).__name__
-    'BudgetExceeded'
-    """
+    """The refusal of a run that has used its alarms."""
     return BudgetExceeded(
         f"{alarms} of {alarms} alarms are used, so this run answers no more. Nothing was run or "
         "charged; start another run, which is charged when it starts."

@@ -31,10 +31,8 @@ __all__ = ["Sparse", "Thresholds"]
 
 
 class Thresholds(StrEnum):
-    """Whether one noisy threshold serves the whole run, or each alarm is followed by a fresh one.
-
-    >>> Thresholds("one") is Thresholds.ONE
-    True
+    """Whether one noisy threshold serves the whole run, or each alarm is followed by a fresh
+    one.
     """
 
     ONE = "one"
@@ -215,7 +213,7 @@ class Sparse:
     def begin(self, bits: BitSource = system) -> Standing:
         """Draw the threshold's noise.
 
-        Privacy: none (touches no data); what is drawn is secret.
+        Privacy: what is drawn is secret.
         >>> Sparse(threshold_scale=1, query_scale=4, alarms=2).begin()
         Standing(used=0)
         """
@@ -277,8 +275,7 @@ class Sparse:
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
         """The distance that the proofs of the book give for these scales; `error` is smaller.
 
-        Privacy: none (touches no data). [DR14, Thm. 3.24 and 3.26], each half rounded up to an
-        integer.
+        See [DR14, Thm. 3.24 and 3.26], each half rounded up to an integer.
         >>> sparse = Sparse.textbook(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.accuracy_bound(0.95, queries=100), sparse.error(0.95, queries=100)
         (68.0, 28.0)

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Values = Sequence[int] | NDArray[Any]
+"""The exact answers of a run, one a question."""
 
 _SAFE = 1 << 61
 
@@ -68,12 +69,18 @@ def one_way(sensitivity: Sensitivity, relation: Relation) -> Fraction:
 
 
 def total(losses: Iterable[Pure]) -> Pure:
-    """The sum of pure losses."""
+    """The sum of pure losses.
+
+    Privacy: losses add [DR14, Thm. 3.14].
+    """
     return sum(losses, Pure(epsilon=0))
 
 
 def noisy_margins(exact: Values, threshold: int, scale: Fraction, bits: BitSource) -> NDArray[Any]:
-    """The values less the threshold, plus noise; never leaves the mechanism."""
+    """The values less the threshold, plus noise; never leaves the mechanism.
+
+    Privacy: NONE by itself: what leaves is whether a margin is positive.
+    """
     level = whole_number(threshold)
     noise = discrete_laplace(scale=scale, size=len(exact), bits=bits)
     if isinstance(exact, np.ndarray) and exact.dtype.kind in "iu" and noise.dtype.kind == "i":

@@ -29,10 +29,9 @@ _LEAST = 10  # below this variance sums of discrete Gaussians are not nearly dis
 def discrete_gaussians_delta(counts: Mapping[Fraction, int], *, epsilon: Number) -> float:
     """An upper bound on delta for integers that each move by one, with these variances of noise.
 
-    `counts` says how many integers have each variance. The sum of discrete Gaussians of variance
-    at least 10 is a discrete Gaussian but for 1e-30; losses of the different variances are rounded
-    up to a grid and convolved.
-    Privacy: none (touches no data): bounds delta by the loss' distribution [CKS20, Prop. 6].
+    `counts` says how many integers have each variance. The sum of discrete Gaussians of variance at
+    least 10 is a discrete Gaussian but for 1e-30; losses of the different variances are rounded up
+    to a grid and convolved. Bounds delta by the loss' distribution [CKS20, Prop. 6].
     >>> one = discrete_gaussians_delta({Fraction(400): 16}, epsilon=1)
     >>> from discreet.accounting.gaussian import gaussian_delta
     >>> 0.999 < one / float(gaussian_delta(sigma=5, epsilon=1)) < 1.001

@@ -22,7 +22,10 @@ __all__ = ["Asked", "same"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The arguments of `Synopsis.open`."""
+    """The arguments of `Synopsis.open`.
+
+    Privacy: public parameters; opening costs nothing.
+    """
 
     table: str | None
     columns: tuple[str, ...]
@@ -33,7 +36,10 @@ class Asked:
     reserve: Number
 
     def prepared(self, session: Session) -> tuple[Plan, Questions, Body]:
-        """The statement that reads all cells, what can be asked, and the state to begin with."""
+        """The statement that reads all cells, what can be asked, and the state to begin with.
+
+        Privacy: reads the schema and the accounts, no row.
+        """
         table = any_name(self.table or _holder(session, self.columns), "table")
         listed = ", ".join(sql_name(any_name(each, "a column")) for each in self.columns)
         if not listed:

@@ -45,7 +45,6 @@ class Estimate:
     `source` is "measured" for what contrasts span, "round" for what a round measured, "near" for
     what a threshold run found near enough, and "hypothesis" for what nothing has checked: then
     there is no half-width.
-    Privacy: post-processing of what was released.
     >>> Estimate(250.0, 1000.0, 20.0, "measured").share
     0.25
     """
@@ -59,7 +58,6 @@ class Estimate:
     def share(self) -> float:
         """The answer as a share of all rows.
 
-        Privacy: post-processing.
         >>> Estimate(1.0, 4.0, None, "hypothesis").share
         0.25
         """
@@ -68,12 +66,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a round measured: a question, its noisy count and the deviation of the noise.
-
-    Privacy: released by a synopsis.
-    >>> Update("SELECT COUNT(*) FROM visits", 40, 5.0).noisy
-    40
-    """
+    """What a round measured: a question, its noisy count and the deviation of the noise."""
 
     question: str
     noisy: int
@@ -96,7 +89,6 @@ class Update:
 class Snapshot:
     """The public part of a synopsis: answers COUNT(*) questions over its columns, free of charge.
 
-    Privacy: post-processing.
     >>> table = Table("visits", columns=(Column("f", "boolean", null=0),))
     >>> questions = Questions(table)
     >>> parities = Parities.of(questions.domain, order=1, rho=10**6)
@@ -134,10 +126,7 @@ class Snapshot:
         weights.move(predicate, update.noisy / self.measured.total)
 
     def updated(self, update: Update) -> "Snapshot":
-        """The same with one more measurement, and a hypothesis moved to agree with it.
-
-        Privacy: post-processing.
-        """
+        """The same with one more measurement, and a hypothesis moved to agree with it."""
         weights = Weights.of(self._questions.domain, self.weights.cells())
         self._move(weights, update)
         return Snapshot(
@@ -164,17 +153,13 @@ class Snapshot:
 
     @property
     def total(self) -> float:
-        """The noisy number of rows; those with a missing value in one of the columns do not count.
-
-        Privacy: post-processing.
+        """The noisy number of rows; those with a missing value in one of the columns do not
+        count.
         """
         return self.measured.total
 
     def query(self, sql: str) -> Estimate:
-        """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
-
-        Privacy: post-processing.
-        """
+        """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ..."""
         return self.answer(self._questions.read(sql))
 
     def answer(self, predicate: Predicate) -> Estimate:
@@ -182,7 +167,6 @@ class Snapshot:
 
         What the contrasts span is known to within its half-width of an unbiased estimate; the
         hypothesis' answer is held there, and the half-width reaches as far as the estimate's.
-        Privacy: post-processing.
         """
         guess = self.weights.share(predicate) * self.total
         if self.measured.parities.spans(predicate):
@@ -199,10 +183,7 @@ class Snapshot:
         return Estimate(value, self.total, abs(value - centre) + reach, source)
 
     def save(self, path: str | Path) -> None:
-        """Write the public synopsis to a file.
-
-        Privacy: post-processing; the file may be published.
-        """
+        """Write the public synopsis to a file. The file may be published."""
         facts = {
             "format": _FORMAT,
             "table": self.table.name,
@@ -230,7 +211,6 @@ class Snapshot:
     def load(path: str | Path) -> "Snapshot":
         """Read a file that `save` wrote.
 
-        Privacy: post-processing.
         >>> Snapshot.load("no such file")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: no such file: no synopsis can be read there.

@@ -16,6 +16,7 @@ from discreet.streams.synopsis.snapshot import Update
 __all__ = ["Body", "KIND", "Release", "first"]
 
 KIND = "synopsis"
+"""What the states of a synopsis are called in the ledger."""
 
 _NUMBERS = ("epsilon", "alpha", "reserve", "rho", "spent")
 _ASKED = ("table", "columns", "alpha", "epsilon", "order", "queries", "reserve")

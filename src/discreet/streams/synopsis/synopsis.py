@@ -141,7 +141,6 @@ class Synopsis:
     def load(path: str | Path) -> Snapshot:
         """Read the public file of a synopsis; it answers without a curator.
 
-        Privacy: post-processing.
         >>> Synopsis.load("no such file")
         Traceback (most recent call last):
         discreet.errors.InvalidValue: no such file: no synopsis can be read there.
@@ -155,10 +154,7 @@ class Synopsis:
 
     @property
     def rounds_left(self) -> int:
-        """How many rounds the rest of the price pays for, the one under way included.
-
-        Privacy: post-processing.
-        """
+        """How many rounds the rest of the price pays for, the one under way included."""
         if self._body.finished:
             return 0
         further = int((self._body.rho - self._body.spent) / self._round_cost().rho)
@@ -168,8 +164,8 @@ class Synopsis:
     def query(self, sql: str) -> Estimate:
         """How many rows a condition holds for: SELECT COUNT(*) FROM table WHERE ...
 
-        Privacy: what contrasts span, and what the hypothesis answers, is post-processing; a round
-        is charged when it begins. Comparisons within it are paid for [DR14, Thm. 3.23].
+        What contrasts span, and what the hypothesis answers, is post-processing; a round is charged
+        when it begins. Comparisons within it are paid for [DR14, Thm. 3.23].
         """
         predicate = self._questions.ask(sql)
         with self._lock:
@@ -195,8 +191,8 @@ class Synopsis:
     def finish(self) -> Snapshot:
         """Spend what is left on measuring the contrasts again, and end: the final hypothesis.
 
-        Answers that were deferred are best asked of it.
-        Privacy: charges the rest of the price; what is returned is public.
+        Answers that were deferred are best asked of it. Charges the rest of the price; what is
+        returned is public.
         """
         with self._lock:
             self._follow()
@@ -225,7 +221,7 @@ class Synopsis:
     def save(self, path: str | Path) -> None:
         """Write the public synopsis to a file, to be read by `Synopsis.load`.
 
-        Privacy: post-processing; the file may be published.
+        The file may be published.
         """
         self.snapshot.save(path)
 

@@ -29,8 +29,6 @@ class Reading:
     """One raw value as SQL: its integer, and conditions for what the rules speak of.
 
     `code` is NULL for NULL, for NaN and for what cannot be read; infinities are clamped.
-    >>> Reading('"a"').nan is None
-    True
     """
 
     code: str

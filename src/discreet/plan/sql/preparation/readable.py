@@ -49,8 +49,6 @@ class Fault:
     `kind` is unreadable, undeclared (a category's value that is no key), rounded (decimals in a
     column of integers), long (a text of more than LONGEST_TEXT characters, of a unit or of private
     keys) or no unit. `given` holds for cells that are there at all.
-    >>> Fault("age", "unreadable", "x", "y").column
-    'age'
     """
 
     column: str
@@ -113,7 +111,7 @@ def counts_of_faults(faults: Sequence[Fault], names: Sequence[str], relation: st
     """A SELECT of one row: all rows, the values of `names`, then for each fault the cells that are
     there and those that have it.
 
-    Privacy: exact; for the custodian alone.
+    Exact; for the custodian alone.
     >>> counts_of_faults([Fault("a", "long", "x", "y")], [], "source")
     'SELECT COUNT(*), COUNT(CASE WHEN x THEN 1 END), COUNT(CASE WHEN y THEN 1 END) FROM source'
     """
@@ -127,7 +125,7 @@ def lines_of_faults(faults: Sequence[Fault], relation: str) -> str:
     """A SELECT of one row from a numbered relation of DuckDB: for each fault its first MOST_LINES
     places, each a file's number times FILE_STEP plus a line, or NULL.
 
-    Privacy: exact; for the custodian alone.
+    Exact; for the custodian alone.
     >>> lines_of_faults([Fault("a", "long", "x", "y")], "source").count("y0[")
     3
     """

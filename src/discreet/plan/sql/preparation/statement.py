@@ -157,8 +157,7 @@ def lattice_rows(
     `types` maps the source's column names to the engine's type names. Rows without a unit are
     dropped: together they would be one unit without a bound. A column with private keys is its
     text. A text that is longer than LONGEST_TEXT is missing: nobody's decides how long a question
-    takes.
-    Privacy: none (touches no data); after it, one unit has at most rows_per_unit rows.
+    takes. After it, one unit has at most rows_per_unit rows.
     >>> from discreet.loss import Relation
     >>> age = Column("age", "integer", lower=0, upper=110)
     >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (age,), None)
@@ -186,7 +185,7 @@ def lattice_rows(
 def prepared_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
     """The lattice rows in the order DuckDB stores them: clustered by category, for quick grouping.
 
-    Privacy: as `lattice_rows`; the order of rows never shows in a sum.
+    As `lattice_rows`; the order of rows never shows in a sum.
     >>> from discreet.loss import Relation
     >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (Column("a", "boolean"),), None)
     >>> prepared_rows(table, "source", {"a": "BOOLEAN"}).endswith(' ORDER BY "a"')
@@ -222,11 +221,7 @@ def _name(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What makes a source unfit: a column, and the rule that says error.
-
-    >>> Refusal("age", "null").rule
-    'null'
-    """
+    """What makes a source unfit: a column, and the rule that says error."""
 
     column: str
     rule: str
@@ -237,11 +232,7 @@ def missing_count(
 ) -> tuple[list[Refusal], str] | None:
     """A SELECT that counts, for every rule that says error, the values against it; None if no rule.
 
-    Privacy: exact; for the custodian at registration only.
-    >>> from discreet.loss import Relation
-    >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (Column("a", "boolean"),), None)
-    >>> missing_count(table, "source", {"a": "BOOLEAN"}) is None
-    True
+    Exact; for the custodian at registration only.
     """
     source = Raw.of(table, types, dialect)
     found: list[Refusal] = []
@@ -270,7 +261,7 @@ def clamp_counts(
 ) -> tuple[list[str], str]:
     """Labels and a SELECT that counts what preparation drops or clamps, column by column.
 
-    Privacy: NONE: exact, for the custodian only.
+    Exact, for the custodian only.
     >>> from discreet.loss import Relation
     >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (Column("a", "boolean"),), None)
     >>> clamp_counts(table, "source", {"a": "BOOLEAN"})[0]

@@ -57,7 +57,7 @@ FALSE = "('false', 'f', 'no', 'n', '0')"
 def ranked_rows(rows: str, columns: str, order: str, most: int) -> str:
     """The first rows of every unit, by one window over all of them.
 
-    Privacy: none (touches no data); after it, one unit has at most `most` rows.
+    After it, one unit has at most `most` rows.
     >>> ranked_rows("SELECT", '"a"', "md5(1)", 3).endswith('WHERE "$place" <= 3')
     True
     """

@@ -25,12 +25,7 @@ _LEAST = 1e-4  # Armijo's share of the promised decrease
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One noisy marginal as probabilities, with the variance of its noise in each cell.
-
-    Privacy: post-processing.
-    >>> Measured((0,), np.array([0.5, 0.5]), np.array([1e-4, 1e-4])).clique
-    (0,)
-    """
+    """One noisy marginal as probabilities, with the variance of its noise in each cell."""
 
     clique: Clique
     noisy: Table = field(repr=False)
@@ -51,7 +46,6 @@ class Measured:
 class Fitted:
     """A model fitted to marginals: its log factors and the marginals they give.
 
-    Privacy: post-processing.
     >>> from discreet.release.synth.model.graphical import network
     >>> given = Measured((0,), np.array([0.2, 0.8]), np.full(2, 1e-6))
     >>> fit(network((2,), []), [given], strength=1).beliefs.marginals[(0,)].round(3).tolist()
@@ -65,10 +59,7 @@ class Fitted:
 
 
 class Fit(Protocol):
-    """How a model is fitted to noisy marginals; it is handed released numbers and nothing else.
-
-    Privacy: post-processing.
-    """
+    """How a model is fitted to noisy marginals; it is handed released numbers and nothing else."""
 
     def __call__(
         self,
@@ -80,17 +71,13 @@ class Fit(Protocol):
         steps: int = 100,
         tolerance: float = 1e-3,
     ) -> Fitted:
-        """The model; `start` holds log factors of an earlier fit.
-
-        Privacy: post-processing.
-        """
+        """The model; `start` holds log factors of an earlier fit."""
         ...
 
 
 def combine(measured: Iterable[Measured]) -> dict[Clique, Measured]:
     """Several measurements of one marginal as one, weighted by their precision.
 
-    Privacy: post-processing.
     >>> one = Measured((0,), np.array([0.2, 0.8]), np.full(2, 1e-4))
     >>> float(combine([one, one])[(0,)].variance[0])
     5e-05
@@ -118,8 +105,8 @@ def fit(
     """The model that maximises entropy less the squared misfit over the noise's variance.
 
     `strength` is the weight of the entropy, in rows: 0 would fit noise as if it were truth. Stops
-    when the mean absolute misfit left to gain is below `tolerance` of the noise.
-    Privacy: post-processing. The dual is that of [DPS04, Sec. 2] with a quadratic penalty.
+    when the mean absolute misfit left to gain is below `tolerance` of the noise. The dual is that
+    of [DPS04, Sec. 2] with a quadratic penalty.
     >>> from discreet.release.synth.model.graphical import network
     >>> given = [Measured((0, 1), np.array([[0.4, 0.1], [0.1, 0.4]]), np.full((2, 2), 1e-6))]
     >>> found = fit(network((2, 2), [(0, 1)]), given, strength=1)

@@ -32,7 +32,6 @@ class Fold:
     def build(self, factors: Mapping[Clique, Table]) -> Table:
         """The sum of all factors, broadcast to the clique.
 
-        Privacy: post-processing.
         >>> fold((0, 1), (2, 2), [(0,)]).build({(0,): np.array([1.0, 2.0])}).tolist()
         [[1.0, 1.0], [2.0, 2.0]]
         """
@@ -56,7 +55,6 @@ class Fold:
     def collapse(self, table: Table) -> dict[Clique, Table]:
         """The sums of a table for every node.
 
-        Privacy: post-processing.
         >>> fold((0, 1), (2, 2), [(0,)]).collapse(np.ones((2, 2)))[(0,)].tolist()
         [2.0, 2.0]
         """

@@ -23,7 +23,6 @@ _LEAST = 1e-280  # sums below it are taken for nothing, so that no ratio overflo
 class Beliefs:
     """The marginals of a model on its cliques and factors, and its log partition function.
 
-    Privacy: post-processing.
     >>> found = network((2, 2), [(0, 1)]).propagate({(0,): np.log([1.0, 3.0])})
     >>> found.marginals[(0,)].tolist()
     [0.25, 0.75]
@@ -52,7 +51,7 @@ class Network:
     def propagate(self, factors: Mapping[Clique, Table]) -> Beliefs:
         """Exact marginals of the model with these log factors.
 
-        Privacy: post-processing. Two sweeps over the tree [LS88, Sec. 5].
+        Two sweeps over the tree [LS88, Sec. 5].
         >>> round(network((2, 2), []).propagate({}).log_partition, 6)
         1.386294
         """

@@ -59,11 +59,7 @@ class JunctionTree:
         return sum(math.prod(self.sizes[at] for at in clique) for clique in self.cliques)
 
     def home(self, attributes: Iterable[int]) -> int | None:
-        """The place of the smallest clique that holds all these attributes, or None.
-
-        >>> junction_tree((2, 3, 4), [(0, 1), (1, 2)]).home((0, 2)) is None
-        True
-        """
+        """The place of the smallest clique that holds all these attributes, or None."""
         wanted = set(attributes)
         found = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
         return min(found, key=lambda place: self._cells_of(place), default=None)

@@ -25,10 +25,7 @@ _PRIMES = (
 
 
 class Take(Protocol):
-    """How rows take values: for each row a column of `shares[given]`.
-
-    Privacy: post-processing.
-    """
+    """How rows take values: for each row a column of `shares[given]`."""
 
     def __call__(
         self,
