@@ -17,7 +17,7 @@ from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import ZCDP, Pure
 from discreet.plan.parts.candidates import Way
-from discreet.plan.parts.keys import Domain
+from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.results.explain import cost_of, noise_of
@@ -147,7 +147,7 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     return Answer(Released(made, groups, noisy), receipt, free=True)
 
 
-def _mistaken(plan: Plan) -> tuple[Domain, ...]:
+def _mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
     """The groups of an earlier version, where it took the steps of a datetime for days; else none.
 
     It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.

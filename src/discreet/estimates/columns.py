@@ -19,7 +19,7 @@ from discreet.schema.names import sql_name
 from discreet.schema.table import table_named
 
 __all__ = [
-    "Axis",
+    "ColumnLattice",
     "Values",
     "another_question",
     "axis_of",
@@ -34,11 +34,11 @@ _ORDERED = ("integer", "number")
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ColumnLattice:
     """The public lattice of a column: code c stands for c * unit + shift.
 
     Wide columns are read in buckets of a power of two steps, which then are the lattice.
-    >>> Axis(name="age", lower=0, upper=110, unit=Fraction(1), shift=Fraction(0)).value(7)
+    >>> ColumnLattice(name="age", lower=0, upper=110, unit=Fraction(1), shift=Fraction(0)).value(7)
     Fraction(7, 1)
     """
 
@@ -51,7 +51,7 @@ class Axis:
     def value(self, code: Fraction | int) -> Fraction:
         """What a code, or a number between two codes, stands for.
 
-        >>> Axis(name="x", lower=0, upper=9, unit=Fraction(2), shift=Fraction(1)).value(3)
+        >>> ColumnLattice(name="x", lower=0, upper=9, unit=Fraction(2), shift=Fraction(1)).value(3)
         Fraction(7, 1)
         """
         return code * self.unit + self.shift
@@ -62,7 +62,7 @@ class Values:
     """A planned count of rows by the values of columns, and how many rows a unit may have."""
 
     plan: Plan
-    axes: tuple[Axis, ...]
+    axes: tuple[ColumnLattice, ...]
 
     @property
     def relation(self) -> Relation:
@@ -75,7 +75,7 @@ class Values:
         return self.plan.contribution.rows_per_unit
 
 
-def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
+def axis_of(column: Column, *, columns: int) -> tuple[ColumnLattice, str]:
     """The lattice that a number column is read on, and the key of its statement."""
     if column.kind not in _ORDERED:
         raise UnsafeQuery(
@@ -86,13 +86,13 @@ def axis_of(column: Column, *, columns: int) -> tuple[Axis, str]:
     low, high = column.lower, column.upper
     width = width_of(low, high, _MOST_POINTS[columns])
     if width == 1:
-        axis = Axis(column.name, low, high, column.step, Fraction(0))
+        axis = ColumnLattice(column.name, low, high, column.step, Fraction(0))
         return axis, sql_name(column.name)
     bucket = width * column.step
     if bucket.denominator != 1:
         bucket = Fraction(bucket.numerator // bucket.denominator + 1)
     first, last = low * column.step // bucket, high * column.step // bucket
-    axis = Axis(column.name, first, last, bucket, bucket / 2)
+    axis = ColumnLattice(column.name, first, last, bucket, bucket / 2)
     return axis, f"FLOOR({sql_name(column.name)} / {bucket})"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.plan.parts.candidates import Choice, Pick, Way
-from discreet.plan.parts.keys import Domain, groups
+from discreet.plan.parts.keys import KeyDomain, groups
 from discreet.plan.parts.measures import Chosen, Contribution, Estimator, Measure
 from discreet.plan.parts.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
 from discreet.plan.parts.price import Noise, Price
@@ -39,7 +39,7 @@ class Plan:
     query: Query
     tables: tuple[Table, ...]
     table: Table
-    domains: tuple[Domain, ...]
+    domains: tuple[KeyDomain, ...]
     contribution: Contribution
     ranking: Ranking | None
     measures: tuple[Measure, ...]
@@ -152,7 +152,7 @@ class Draft:
     engine_seconds: Fraction = ENGINE_SECONDS["prepared"]
     grid_seconds: Fraction = GRID_SECONDS
     tables: tuple[Table, ...] = ()
-    domains: tuple[Domain, ...] = ()
+    domains: tuple[KeyDomain, ...] = ()
     contribution: Contribution | None = None
     ranking: Ranking | None = None
     measures: tuple[Measure, ...] = ()

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.parts.intervals import Estimate
-from discreet.plan.parts.pairs import PAIRED, Axis, influence_of_pair, paired
+from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, paired
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, warnings_of
@@ -264,7 +264,7 @@ def test_noise_inside_its_limits_never_leaves_the_interval(name, data):
 @pytest.mark.parametrize("statistic", PAIRED)
 def test_influences_bound_what_a_small_error_does(statistic):
     """By differences, on values spread over their bounds, up to the factor that all share."""
-    y, x = Axis(Fraction(1), 120, 100, 141), Axis(Fraction(1), 12, -6, 31)
+    y, x = LatticeRange(Fraction(1), 120, 100, 141), LatticeRange(Fraction(1), 12, -6, 31)
     points = [(b - y.centre, a - x.centre) for a, b, _ in SPREAD]
     totals = {
         "n": len(points),

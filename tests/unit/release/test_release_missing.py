@@ -14,7 +14,7 @@ from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue
 from discreet.release.frame import MISSING, Frame
 from discreet.release.specification import read_release
-from discreet.release.synth.columns import Field
+from discreet.release.synth.columns import CodedColumn
 from discreet.release.synth.service import synthesize
 
 NULLS = ("drop", "error", "constant")
@@ -89,7 +89,7 @@ def test_a_place_for_what_is_missing_only_where_it_may_be(session, name, kind, r
     assert computed.missing == axis.missing
     column = session._warehouse.tables()["t"].column(name)
     try:
-        field = Field.of(column)
+        field = CodedColumn.of(column)
     except InvalidValue:  # datetimes have no place in synthetic data
         assert kind == "datetime"
         return

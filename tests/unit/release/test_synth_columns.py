@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.release.synth.columns import Field, fields_of
+from discreet.release.synth.columns import CodedColumn, fields_of
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.state import Course, Spec
 from discreet.schema.column import Column
@@ -25,7 +25,7 @@ DAYS = (date(2024, 1, 1) - date(1970, 1, 1)).days
 )
 def test_every_lattice_value_has_a_code_that_reads_as_its_bucket(lower, span, step):
     column = Column("x", "number", step=step, lower=lower, upper=lower + span)
-    made = Field.of(column)
+    made = CodedColumn.of(column)
     labels = made.labels()
     assert len(labels) == made.attribute.size
     assert labels[0] == [None]
@@ -36,7 +36,7 @@ def test_every_lattice_value_has_a_code_that_reads_as_its_bucket(lower, span, st
 
 
 def test_wide_columns_are_cut_into_buckets():
-    made = Field.of(Column("x", "integer", lower=0, upper=10**6))
+    made = CodedColumn.of(Column("x", "integer", lower=0, upper=10**6))
     assert made.attribute.size <= 258
     drawn = made.read(np.full(400, 7))
     assert all(6 * made.width <= value < 7 * made.width for value in drawn)
@@ -49,14 +49,14 @@ def test_what_cannot_be_missing_is_never_missing():
         Column("x", "boolean", null="error"),
         Column("x", "date", lower=DAYS, upper=DAYS + 9, null=DAYS),
     ):
-        made = Field.of(column)
+        made = CodedColumn.of(column)
         assert not made.optional
         assert [None] not in made.labels()
         assert "NULL" not in made.sql
 
 
 def test_dates_are_days_of_the_calendar():
-    made = Field.of(Column("d", "date", lower=DAYS + 31, upper=DAYS + 90))
+    made = CodedColumn.of(Column("d", "date", lower=DAYS + 31, upper=DAYS + 90))
     read = {day for bucket in made.labels() for day in bucket}
     assert date(2024, 2, 29) in read
     assert min(read - {None}) == date(2024, 2, 1)
@@ -64,17 +64,17 @@ def test_dates_are_days_of_the_calendar():
 
 
 def test_long_spans_of_dates_are_months():
-    made = Field.of(Column("d", "date", lower=0, upper=DAYS))
+    made = CodedColumn.of(Column("d", "date", lower=0, upper=DAYS))
     assert made.width == 31
     assert made.attribute.size == 55 * 12 + 1
     assert made.read(np.array([1]))[0] <= date(1970, 1, 31)
 
 
 def test_categories_and_booleans():
-    made = Field.of(Column("c", "category", upper=2, keys=("x", "y"), other=True))
+    made = CodedColumn.of(Column("c", "category", upper=2, keys=("x", "y"), other=True))
     assert made.read(np.array([0, 1, 2])) == ["x", "y", "other"]
     assert made.attribute == Attribute("c", 3)
-    assert Field.of(Column("b", "boolean", null="error")).labels() == [[False], [True]]
+    assert CodedColumn.of(Column("b", "boolean", null="error")).labels() == [[False], [True]]
 
 
 def test_private_keys_are_left_out_unless_asked_for():

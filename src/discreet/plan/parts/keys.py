@@ -13,7 +13,7 @@ from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import DateTrunc, Field, Key
 from discreet.schema.column import MIDNIGHT, Column
 
-__all__ = ["Code", "Domain", "Label", "check_groups", "domain", "groups", "label"]
+__all__ = ["Code", "KeyDomain", "Label", "check_groups", "domain", "groups", "label"]
 
 Label = int | float | str | bool | date
 """What a key is called in an answer."""
@@ -23,7 +23,7 @@ Code = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class KeyDomain:
     """The values one GROUP BY expression can take: engine codes and what they are called.
 
     A domain of private keys has no codes: they become known only through a release.
@@ -42,7 +42,7 @@ class Domain:
     def named(self, codes: Iterable[Code]) -> list[Label]:
         """What these codes are called.
 
-        >>> Domain("region", '"region"', (0, 1), ("north", "south")).named([1, 1])
+        >>> KeyDomain("region", '"region"', (0, 1), ("north", "south")).named([1, 1])
         ['south', 'south']
         """
         if self.private:
@@ -51,7 +51,7 @@ class Domain:
         return [known[int(code)] for code in codes]
 
 
-def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
+def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> KeyDomain:
     """The values of a key, from the declared bounds of the columns in it.
 
     >>> from fractions import Fraction
@@ -60,7 +60,7 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
     (True,)
     """
     if isinstance(key.expression, Field) and columns[key.expression.name].private_keys:
-        return Domain(key.name, f'"{key.expression.name}"', (), ())
+        return KeyDomain(key.name, f'"{key.expression.name}"', (), ())
     value = bounded(key.expression, columns)
     first, last = value.lower, value.upper
     if isinstance(key.expression, DateTrunc) and value.kind == "date":
@@ -73,7 +73,7 @@ def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> Domain:
         _check_count(key, last - first + 1, limit)
         codes = list(range(first, last + 1))
     labels = tuple(label(value.kind, value.labels, value.step, code) for code in codes)
-    return Domain(key.name, value.sql, tuple(codes), labels)
+    return KeyDomain(key.name, value.sql, tuple(codes), labels)
 
 
 def _check_count(key: Key, count: int, limit: int) -> None:
@@ -102,7 +102,7 @@ def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Labe
     return int(number) if number.denominator == 1 else float(number)
 
 
-def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:
+def groups(domains: tuple[KeyDomain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:
     """All combinations of codes, in the order of the result; none while keys are private.
 
     >>> groups((), limit=10)
@@ -114,7 +114,7 @@ def groups(domains: tuple[Domain, ...], *, limit: int) -> tuple[tuple[int, ...],
     return tuple(product(*(domain.codes for domain in domains)))
 
 
-def check_groups(domains: tuple[Domain, ...], *, limit: int) -> None:
+def check_groups(domains: tuple[KeyDomain, ...], *, limit: int) -> None:
     """Refuse more public groups than the limit, without listing them."""
     count = prod(len(domain.codes) for domain in domains if not domain.private)
     if count > limit and not any(domain.private for domain in domains):

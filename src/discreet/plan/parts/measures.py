@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
-from discreet.plan.parts.pairs import PAIRED, Axis, influence_of_pair, together
+from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, together
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
@@ -108,16 +108,16 @@ class Estimator:
     centre: int = 0
     lower: int = 0
     upper: int = 0
-    second: Axis | None = None
+    second: LatticeRange | None = None
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> LatticeRange:
         """The lattice and the bounds of the value.
 
         >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).axis.middle
         5.0
         """
-        return Axis(self.step, self.centre, self.lower, self.upper)
+        return LatticeRange(self.step, self.centre, self.lower, self.upper)
 
     def influence(self) -> tuple[float, ...]:
         """How much the error of each measure adds to that of the statistic, up to one factor.
@@ -209,7 +209,9 @@ class Measures:
         y, x = made if same else reversed(made)
         if x.kind != "number":
             raise UnsafeQuery(f"{aggregate.statistic} needs a number, not {with_article(x.kind)}.")
-        of_y, of_x = (Axis(v.step, (v.lower + v.upper) // 2, v.lower, v.upper) for v in (y, x))
+        of_y, of_x = (
+            LatticeRange(v.step, (v.lower + v.upper) // 2, v.lower, v.upper) for v in (y, x)
+        )
         both = ((y, of_y), (x, of_x)) if same else ((x, of_x), (y, of_y))
         places = {
             "n": lambda: self._values(known),
@@ -227,8 +229,8 @@ class Measures:
     def _product(
         self,
         ordered: list[Expression],
-        first: tuple[Bounded, Axis],
-        second: tuple[Bounded, Axis],
+        first: tuple[Bounded, LatticeRange],
+        second: tuple[Bounded, LatticeRange],
         known: Bounded,
     ) -> int:
         """The sum of (j - centre of j)(k - centre of k), expanded like a moment."""

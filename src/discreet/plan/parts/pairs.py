@@ -25,7 +25,15 @@ from discreet.plan.parts.intervals import (
 from discreet.plan.sql.bounds import Bounded
 from discreet.query.algebra import Statistic
 
-__all__ = ["Axis", "PAIRED", "VARYING", "error_of_pair", "influence_of_pair", "paired", "together"]
+__all__ = [
+    "LatticeRange",
+    "PAIRED",
+    "VARYING",
+    "error_of_pair",
+    "influence_of_pair",
+    "paired",
+    "together",
+]
 
 PAIRED: Mapping[Statistic, tuple[str, ...]] = MappingProxyType(
     {
@@ -46,10 +54,10 @@ _COVARIANCES = (Statistic.COVARIANCE_POPULATION, Statistic.COVARIANCE_SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class LatticeRange:
     """The lattice and the bounds of one of the two: k * step, with k in [lower, upper].
 
-    >>> Axis(Fraction(1, 2), 10, 0, 20).middle
+    >>> LatticeRange(Fraction(1, 2), 10, 0, 20).middle
     5.0
     """
 
@@ -62,7 +70,7 @@ class Axis:
     def middle(self) -> float:
         """What is taken from every value before it is summed.
 
-        >>> Axis(Fraction(1), 3, 0, 7).middle
+        >>> LatticeRange(Fraction(1), 3, 0, 7).middle
         3.0
         """
         return float(self.centre * self.step)
@@ -71,7 +79,7 @@ class Axis:
     def low(self) -> float:
         """The least value, less the middle.
 
-        >>> Axis(Fraction(1), 3, 0, 7).low
+        >>> LatticeRange(Fraction(1), 3, 0, 7).low
         -3.0
         """
         return float((self.lower - self.centre) * self.step)
@@ -80,7 +88,7 @@ class Axis:
     def high(self) -> float:
         """The largest value, less the middle.
 
-        >>> Axis(Fraction(1), 3, 0, 7).high
+        >>> LatticeRange(Fraction(1), 3, 0, 7).high
         4.0
         """
         return float((self.upper - self.centre) * self.step)
@@ -89,7 +97,7 @@ class Axis:
     def half(self) -> float:
         """The largest standard deviation: half of the values at each end of the bounds.
 
-        >>> Axis(Fraction(1), 3, 0, 7).half
+        >>> LatticeRange(Fraction(1), 3, 0, 7).half
         3.5
         """
         return float((self.upper - self.lower) * self.step) / 2
@@ -98,7 +106,7 @@ class Axis:
     def reach(self) -> float:
         """How far a value can be from the middle, and one step at least.
 
-        >>> Axis(Fraction(1), 3, 0, 7).reach
+        >>> LatticeRange(Fraction(1), 3, 0, 7).reach
         4.0
         """
         return max(self.high, -self.low, float(self.step))
@@ -122,12 +130,12 @@ def _where_known(value: Bounded, other: Bounded) -> Bounded:
     return replace(value, sql=sql, missing="possible")
 
 
-def influence_of_pair(statistic: Statistic, y: Axis, x: Axis) -> tuple[float, ...]:
+def influence_of_pair(statistic: Statistic, y: LatticeRange, x: LatticeRange) -> tuple[float, ...]:
     """How much the error of each sum adds to that of the statistic, up to one factor.
 
     To first order: a covariance at worst over all values that the bounds allow, the others as if
     values were spread over their bounds, since without spread their error has no limit.
-    >>> one = Axis(Fraction(1), 0, -1, 1)
+    >>> one = LatticeRange(Fraction(1), 0, -1, 1)
     >>> influence_of_pair(Statistic.COVARIANCE_POPULATION, one, one)
     (3.0, 1.0, 1.0, 1.0)
     """
@@ -147,13 +155,13 @@ def influence_of_pair(statistic: Statistic, y: Axis, x: Axis) -> tuple[float, ..
 
 
 def error_of_pair(
-    statistic: Statistic, widths: Sequence[float], y: Axis, x: Axis, *, count: int
+    statistic: Statistic, widths: Sequence[float], y: LatticeRange, x: LatticeRange, *, count: int
 ) -> float | None:
     """The half-width for a supposed count of rows, given those of the sums that `PAIRED` names.
 
     It is the worst case over all values the bounds allow; None for a correlation or a line, which
     without spread have none.
-    >>> one = Axis(Fraction(1), 0, -1, 1)
+    >>> one = LatticeRange(Fraction(1), 0, -1, 1)
     >>> error_of_pair(Statistic.COVARIANCE_POPULATION, [0.0, 0.0, 0.0, 5.0], one, one, count=10)
     0.5
     """
@@ -171,11 +179,13 @@ def error_of_pair(
     return min(factor * error + change * most, 4 * most)
 
 
-def paired(statistic: Statistic, parts: Sequence[Estimate], y: Axis, x: Axis) -> Estimate:
+def paired(
+    statistic: Statistic, parts: Sequence[Estimate], y: LatticeRange, x: LatticeRange
+) -> Estimate:
     """The statistic from the sums that `PAIRED` names; no noisy row gives all the bounds allow.
 
     >>> sums = [Estimate(*(np.array([value]) for _ in range(3))) for value in (2.0, 0.0, 0.0, 2.0)]
-    >>> one = Axis(Fraction(1), 0, -1, 1)
+    >>> one = LatticeRange(Fraction(1), 0, -1, 1)
     >>> paired(Statistic.COVARIANCE_POPULATION, sums, one, one).value.tolist()
     [1.0]
     """
@@ -202,7 +212,7 @@ def paired(statistic: Statistic, parts: Sequence[Estimate], y: Axis, x: Axis) ->
     return finite(_apart(mean_y, box(np.multiply, slope, mean_x)))
 
 
-def _largest(y: Axis, x: Axis) -> float:
+def _largest(y: LatticeRange, x: LatticeRange) -> float:
     """The largest covariance, by Cauchy-Schwarz: half of the values at each end of the bounds."""
     return float((y.upper - y.lower) * y.step * (x.upper - x.lower) * x.step / 4)
 
@@ -224,7 +234,7 @@ def _moved(estimate: Estimate, distance: float) -> Estimate:
 
 
 def _spread(
-    squares: Estimate, count: Estimate, rows: Estimate, mean: Estimate, axis: Axis
+    squares: Estimate, count: Estimate, rows: Estimate, mean: Estimate, axis: LatticeRange
 ) -> Estimate:
     """The standard deviation; its low end is the least that is not zero.
 
@@ -255,7 +265,7 @@ def _correlation(covariance: Estimate, spread_y: Estimate, spread_x: Estimate) -
     return _divided(covariance, box(np.multiply, spread_y, spread_x), Estimate(one, one, one))
 
 
-def _slope(covariance: Estimate, spread_x: Estimate, y: Axis) -> Estimate:
+def _slope(covariance: Estimate, spread_x: Estimate, y: LatticeRange) -> Estimate:
     """The covariance over the variance of x: at most the spread of y over that of x."""
     half = np.full_like(spread_x.value, y.half * (1 + _ROUNDING))
     most = box(np.divide, Estimate(half, half, half), spread_x)

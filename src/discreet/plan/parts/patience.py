@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, prod
 
 from discreet.plan.parts.candidates import Pick
-from discreet.plan.parts.keys import Domain
+from discreet.plan.parts.keys import KeyDomain
 from discreet.query.algebra import Query
 from discreet.query.statement.relations import scans
 from discreet.schema.table import Table
@@ -52,7 +52,7 @@ def working_seconds(
     *,
     query: Query,
     tables: tuple[Table, ...],
-    domains: tuple[Domain, ...],
+    domains: tuple[KeyDomain, ...],
     measures: int,
     picks: tuple[Pick, ...],
     sql: str,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.plan.model import Draft
 from discreet.plan.parts.candidates import Pick
-from discreet.plan.parts.keys import Domain
+from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.rules.rollups import TOTALS, histogram_for, totals_for
 from discreet.plan.sql.dialects import Dialect, dialect_of
 from discreet.plan.sql.expressions import condition, scope
@@ -40,7 +40,7 @@ def statement(
     query: Query,
     table: Table,
     relation: str,
-    domains: tuple[Domain, ...],
+    domains: tuple[KeyDomain, ...],
     columns: tuple[str, ...],
     picks: tuple[Pick, ...] = (),
     kept: str = "",
@@ -88,18 +88,18 @@ def _grouping(first: int, count: int) -> str:
     return f" GROUP BY {places}" if places else ""
 
 
-def _names(domains: tuple[Domain, ...]) -> list[str]:
+def _names(domains: tuple[KeyDomain, ...]) -> list[str]:
     # A dollar sign: no column of a schema can have these names.
     return [f'"$k{place}"' for place in range(len(domains))]
 
 
-def _named(domains: tuple[Domain, ...]) -> list[str]:
+def _named(domains: tuple[KeyDomain, ...]) -> list[str]:
     names = _names(domains)
     return [f"{domain.sql} AS {name}" for domain, name in zip(domains, names, strict=True)]
 
 
 def _limited(
-    relation: str, where: str, domains: tuple[Domain, ...], most: int, dialect: Dialect
+    relation: str, where: str, domains: tuple[KeyDomain, ...], most: int, dialect: Dialect
 ) -> str:
     """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
     names = _names(domains)

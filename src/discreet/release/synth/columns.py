@@ -19,7 +19,7 @@ from discreet.schema.column import Column
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 
-__all__ = ["Field", "fields_of"]
+__all__ = ["CodedColumn", "fields_of"]
 
 _FINE = 512  # columns with at most this many values keep them
 _BUCKETS = 256  # others get about as many buckets
@@ -29,11 +29,11 @@ _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class CodedColumn:
     """One column of a synthesis: its key in SQL and how its codes read.
 
     Privacy: public: it reads released codes.
-    >>> Field.of(Column("age", "integer", lower=0, upper=110)).attribute.size
+    >>> CodedColumn.of(Column("age", "integer", lower=0, upper=110)).attribute.size
     112
     """
 
@@ -49,10 +49,10 @@ class Field:
         return self.column.null == "drop" and self.column.kind != "category"
 
     @classmethod
-    def of(cls, column: Column) -> "Field":
+    def of(cls, column: Column) -> "CodedColumn":
         """The field of a column whose values are public.
 
-        >>> Field.of(Column("vip", "boolean")).sql
+        >>> CodedColumn.of(Column("vip", "boolean")).sql
         'CASE WHEN vip IS NULL THEN 0 WHEN vip THEN 2 ELSE 1 END'
         """
         name = column.name
@@ -75,7 +75,7 @@ class Field:
         )
 
     @classmethod
-    def _number(cls, column: Column) -> "Field":
+    def _number(cls, column: Column) -> "CodedColumn":
         count = column.upper - column.lower + 1
         width = 1 if count <= _FINE else -(-count // _BUCKETS)
         least, step = column.lower * column.step, column.step * width
@@ -83,7 +83,7 @@ class Field:
         return cls._ordered(column, code, (count - 1) // width + 1, width)
 
     @classmethod
-    def _date(cls, column: Column) -> "Field":
+    def _date(cls, column: Column) -> "CodedColumn":
         first, last = (_EPOCH + timedelta(days=end) for end in (column.lower, column.upper))
         years = last.year - first.year + 1
         name = sql_name(column.name)
@@ -94,7 +94,7 @@ class Field:
         return cls._ordered(column, whole, years * _DAYS // width, width)
 
     @classmethod
-    def _ordered(cls, column: Column, code: str, size: int, width: int) -> "Field":
+    def _ordered(cls, column: Column, code: str, size: int, width: int) -> "CodedColumn":
         if column.null != "drop":
             return cls(column, code, Attribute(column.name, size, ordered=True), width)
         sql = f"CASE WHEN {sql_name(column.name)} IS NULL THEN -1 ELSE {code} END"
@@ -105,7 +105,7 @@ class Field:
 
         Inside a bucket every value is as likely as any other.
         Privacy: post-processing.
-        >>> Field.of(Column("age", "integer", lower=10, upper=20)).read(np.array([0, 1, 2]))
+        >>> CodedColumn.of(Column("age", "integer", lower=10, upper=20)).read(np.array([0, 1, 2]))
         [None, 10, 11]
         """
         if self.column.kind == "category":
@@ -131,7 +131,7 @@ class Field:
     def labels(self) -> list[list[Any]]:
         """What each code may be called: several names for a bucket.
 
-        >>> Field.of(Column("vip", "boolean")).labels()
+        >>> CodedColumn.of(Column("vip", "boolean")).labels()
         [[None], [False], [True]]
         """
         codes = range(self.attribute.size)
@@ -157,7 +157,7 @@ class Field:
         return max(first, min(shown, last))
 
 
-def fields_of(table: Table, columns: Sequence[str] | None) -> tuple[Field, ...]:
+def fields_of(table: Table, columns: Sequence[str] | None) -> tuple[CodedColumn, ...]:
     """The fields of the named columns, or of all that have public values.
 
     >>> table = Table("t", columns=(Column("vip", "boolean"),))
@@ -177,7 +177,7 @@ def fields_of(table: Table, columns: Sequence[str] | None) -> tuple[Field, ...]:
         named = [known[name] for name in columns]
     if not named:
         raise InvalidValue(f"{table.name} has no column with public values. Nothing was charged.")
-    return tuple(Field.of(column) for column in named)
+    return tuple(CodedColumn.of(column) for column in named)
 
 
 def _decimal(number: Fraction) -> str:

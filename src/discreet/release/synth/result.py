@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue, Unavailable
 from discreet.noise.bits import BitSource, system
 from discreet.plan.parts.remarks import Note
-from discreet.release.synth.columns import Field
+from discreet.release.synth.columns import CodedColumn
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.spread import Replicas, replicas
 
@@ -54,7 +54,7 @@ class Synthesis:
     """
 
     table: str
-    fields: tuple[Field, ...] = field(repr=False)
+    fields: tuple[CodedColumn, ...] = field(repr=False)
     model: Synthetic = field(repr=False)
     cost: str
     unit: str

@@ -21,7 +21,7 @@ from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number
 from discreet.release.synth.aim import Progress, develop
-from discreet.release.synth.columns import Field, fields_of
+from discreet.release.synth.columns import CodedColumn, fields_of
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.mwem import reweigh
 from discreet.release.synth.result import Synthesis
@@ -125,7 +125,7 @@ def _said(cost: Pure | ZCDP, epsilon: Number | None) -> str:
 
 
 def _developed(
-    source: "_Taken", fields: tuple[Field, ...], stages: Stages, on_progress: Report
+    source: "_Taken", fields: tuple[CodedColumn, ...], stages: Stages, on_progress: Report
 ) -> Synthetic:
     attributes = [each.attribute for each in fields]
     if isinstance(source.cost, Pure):
