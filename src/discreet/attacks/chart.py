@@ -1,26 +1,48 @@
-"""Charts of studies as Vega-Lite values: bars for interfaces, lines for curves, with the guessing
-baseline and the bound that privacy implies. Draws what it is given.
+"""Studies as sections of a page, and their charts as Vega-Lite values: bars for interfaces, lines
+for curves, with the guessing baseline and the bound that privacy implies. Draws what it is given.
 """
 
 from typing import Any
 
 from discreet.attacks.outcome import Outcome, Study
+from discreet.drawing.chart import LIGHT, RED, SOFT, chart, quantity, row_labels, svg
+from discreet.drawing.page import Section
 
-__all__ = ["bar_chart", "line_chart"]
+__all__ = ["bar_chart", "line_chart", "study_section"]
 
-_BAR, _BOUND, _BASE = "#8fb4d4", "#b3261e", "#555555"
 _PERCENT = {"format": ".0%", "labelFlush": False}
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+def study_section(study: Study) -> Section:
+    """A study as a section: its words, charts, table and lesson. Needs the plots extra."""
+    charts: list[dict[str, Any]] = [bar_chart(study)]
+    if study.curve:
+        charts.append(line_chart(study))
+    words = [study.words, f"Bars: {study.measure}. Grey: guessing. Red: what privacy admits."]
+    if study.curve_words:
+        words.append(study.curve_words)
+    return Section(
+        title=study.title,
+        words=words,
+        columns=("attack", "interface", study.measure, "guessing", "privacy admits", "with"),
+        rows=[
+            (
+                one.attack,
+                one.interface,
+                f"{one.accuracy:.1%} ({one.right} of {one.attempts})",
+                f"{one.baseline:.0%}",
+                one.admitted,
+                ", ".join(f"{name} {value}" for name, value in one.parameters),
+            )
+            for one in study.outcomes
+        ],
+        drawings=[svg(each) for each in charts],
+        lesson=study.lesson,
+    )
 
 
 def _y(title: str) -> dict[str, Any]:
-    return {
-        "field": "accuracy",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "axis": _PERCENT,
-        "title": title,
-    }
+    return quantity("accuracy", scale={"domain": [0, 1]}, axis=_PERCENT, title=title)
 
 
 def bar_chart(study: Study) -> dict[str, Any]:
@@ -30,30 +52,21 @@ def bar_chart(study: Study) -> dict[str, Any]:
     't'
     """
     rows = [_row(one, f"{place + 1}") for place, one in enumerate(study.outcomes)]
-    labels = [row["label"] for row in rows]
-    axis = {"labelLimit": 320}
-    y = {"field": "label", "type": "nominal", "sort": labels, "title": None, "axis": axis}
+    y = row_labels("label", rows)
     x = _y(study.measure)
     marks: list[dict[str, Any]] = [
-        {"mark": {"type": "bar", "color": _BAR}, "encoding": {"x": x, "y": y}},
+        {"mark": {"type": "bar", "color": LIGHT}, "encoding": {"x": x, "y": y}},
         {
-            "mark": {"type": "tick", "color": _BASE, "thickness": 2},
-            "encoding": {"x": {"field": "baseline", "type": "quantitative"}, "y": y},
+            "mark": {"type": "tick", "color": SOFT, "thickness": 2},
+            "encoding": {"x": quantity("baseline"), "y": y},
         },
         {
             "transform": [{"filter": "isValid(datum.bound)"}],
-            "mark": {"type": "tick", "color": _BOUND, "thickness": 3},
-            "encoding": {"x": {"field": "bound", "type": "quantitative"}, "y": y},
+            "mark": {"type": "tick", "color": RED, "thickness": 3},
+            "encoding": {"x": quantity("bound"), "y": y},
         },
     ]
-    return {
-        "$schema": _SCHEMA,
-        "title": study.title,
-        "width": 420,
-        "height": {"step": 24},
-        "data": {"values": rows},
-        "layer": marks,
-    }
+    return chart(title=study.title, height={"step": 24}, data={"values": rows}, layer=marks)
 
 
 def line_chart(study: Study) -> dict[str, Any]:
@@ -69,8 +82,7 @@ def line_chart(study: Study) -> dict[str, Any]:
     legend = {"labelLimit": 320, "title": None}
     scale = {"type": "log"} if wide else {"zero": False}
     axis = {"values": sorted(set(spread)), "format": "~g"} if wide else {}
-    x: dict[str, Any] = {"field": "at", "type": "quantitative", "title": study.curve_title}
-    x |= {"scale": scale, "axis": axis}
+    x = quantity("at", title=study.curve_title, scale=scale, axis=axis)
     colour = {"field": "interface", "type": "nominal", "sort": order, "legend": legend}
     layers: list[dict[str, Any]] = [
         {
@@ -78,25 +90,18 @@ def line_chart(study: Study) -> dict[str, Any]:
             "encoding": {"x": x, "y": _y(study.measure), "color": colour},
         },
         {
-            "mark": {"type": "rule", "color": _BASE, "strokeDash": [2, 3]},
+            "mark": {"type": "rule", "color": SOFT, "strokeDash": [2, 3]},
             "encoding": {
-                "y": {"field": "baseline", "type": "quantitative", "aggregate": "max"},
+                "y": quantity("baseline", aggregate="max"),
             },
         },
         {
             "transform": [{"filter": "isValid(datum.bound)"}],
-            "mark": {"type": "line", "color": _BOUND, "strokeDash": [6, 4]},
-            "encoding": {"x": x, "y": {"field": "bound", "type": "quantitative"}},
+            "mark": {"type": "line", "color": RED, "strokeDash": [6, 4]},
+            "encoding": {"x": x, "y": quantity("bound")},
         },
     ]
-    return {
-        "$schema": _SCHEMA,
-        "title": study.title,
-        "width": 420,
-        "height": 260,
-        "data": {"values": rows},
-        "layer": layers,
-    }
+    return chart(title=study.title, height=260, data={"values": rows}, layer=layers)
 
 
 def _row(one: Outcome, place: str) -> dict[str, Any]:

@@ -5,13 +5,13 @@ Shows what it is given; runs nothing.
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.attacks.page import Section, page
 from discreet.audit.catalogue import Examined
-from discreet.drawing.chart import svg
+from discreet.drawing.chart import LIGHT, RED, chart, quantity, row_labels, svg
+from discreet.drawing.page import Section, page
 
 __all__ = ["audit_page", "examined_values", "summary"]
 
-_RIGHT, _WRONG, _CLAIM = "#8fb4d4", "#b3261e", "#333333"
+_CLAIM = "#333333"
 _TITLES = {
     "mechanisms": "Mechanisms",
     "local": "The local model",
@@ -119,28 +119,24 @@ def _chart(title: str, examined: Sequence[Examined]) -> dict[str, Any]:
         }
         for one in examined
     ]
-    order = [row["name"] for row in rows]
-    axis = {"labelLimit": 420}
-    y = {"field": "name", "type": "nominal", "sort": order, "title": None, "axis": axis}
+    y = row_labels("name", rows, limit=420)
     colour = {
         "field": "verdict",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": ["within the claim", "above the claim"], "range": [_RIGHT, _WRONG]},
+        "scale": {"domain": ["within the claim", "above the claim"], "range": [LIGHT, RED]},
     }
-    bound = {"field": "bound", "type": "quantitative", "title": "epsilon is at least"}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": title,
-        "width": 420,
-        "padding": {"left": 90, "right": 20, "top": 5, "bottom": 5},  # fonts differ in their widths
-        "height": {"step": 20},
-        "data": {"values": rows},
-        "layer": [
+    bound = quantity("bound", title="epsilon is at least")
+    return chart(
+        title=title,
+        padding={"left": 90, "right": 20, "top": 5, "bottom": 5},  # fonts differ in their widths
+        height={"step": 20},
+        data={"values": rows},
+        layer=[
             {"mark": "bar", "encoding": {"x": bound, "y": y, "color": colour}},
             {
                 "mark": {"type": "tick", "color": _CLAIM, "thickness": 3},
-                "encoding": {"x": {"field": "claimed", "type": "quantitative"}, "y": y},
+                "encoding": {"x": quantity("claimed"), "y": y},
             },
         ],
-    }
+    )

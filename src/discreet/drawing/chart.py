@@ -1,18 +1,34 @@
 """Charts as Vega-Lite values, rendered to SVG or PNG without a browser."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidValue
 
-__all__ = ["MOST_BARS", "bars", "printable", "svg"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "MOST_BARS",
+    "RED",
+    "SOFT",
+    "bars",
+    "chart",
+    "printable",
+    "quantity",
+    "row_labels",
+    "stacked",
+    "svg",
+]
 
 MOST_BARS = 1000
 """How many rows a chart shows."""
 
-_LIGHT, _DARK, _SOFT = "#8fb4d4", "#16324f", "#555555"
+LIGHT, DARK, SOFT, RED = "#8fb4d4", "#16324f", "#555555", "#b3261e"
+"""The colours of all charts: what is drawn, its intervals, what it is compared with, alarm."""
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _WRAPPED = 100  # characters of a line of notes
 _SHORT = 7  # characters of a label that fit below a bar
 
@@ -29,6 +45,45 @@ def printable(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
+
+
+def chart(**parts: Any) -> dict[str, Any]:
+    """A Vega-Lite chart of these parts, 420 points wide unless they say otherwise.
+
+    >>> chart(mark="bar")["width"]
+    420
+    """
+    return {"$schema": _SCHEMA, "width": 420, **parts}
+
+
+def stacked(charts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Charts below each other.
+
+    >>> stacked([chart(mark="bar")])["vconcat"]
+    [{'width': 420, 'mark': 'bar'}]
+    """
+    parts = [{name: part for name, part in one.items() if name != "$schema"} for one in charts]
+    return {"$schema": _SCHEMA, "vconcat": parts}
+
+
+def row_labels(field: str, rows: Sequence[Mapping[str, Any]], limit: int = 320) -> dict[str, Any]:
+    """An axis of labels in the order of the rows, so many points wide at most.
+
+    >>> row_labels("name", [{"name": "b"}, {"name": "a"}])["sort"]
+    ['b', 'a']
+    """
+    order = [row[field] for row in rows]
+    axis = {"labelLimit": limit}
+    return {"field": field, "type": "nominal", "sort": order, "title": None, "axis": axis}
+
+
+def quantity(field: str, **parts: Any) -> dict[str, Any]:
+    """An axis of numbers.
+
+    >>> quantity("error", title="people")
+    {'field': 'error', 'type': 'quantitative', 'title': 'people'}
+    """
+    return {"field": field, "type": "quantitative", **parts}
 
 
 def bars(
@@ -54,36 +109,35 @@ def bars(
     finite = [row for row in rows if abs(row["low"]) != float("inf")]
     error = {
         "data": {"values": finite},
-        "mark": {"type": "errorbar", "ticks": True, "color": _DARK},
+        "mark": {"type": "errorbar", "ticks": True, "color": DARK},
         "encoding": {
             "x": x,
-            "y": {"field": "low", "type": "quantitative", "title": value},
+            "y": quantity("low", title=value),
             "y2": {"field": "high"},
         },
     }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {
+    return chart(
+        title={
             "text": f"{value}, {beside}",
             "subtitle": below,
             "subtitleFontSize": 10,
-            "subtitleColor": _SOFT,
+            "subtitleColor": SOFT,
             "anchor": "start",
         },
-        "width": max(160, min(960, 48 * len(rows))),
-        "height": 260,
-        "data": {"values": rows},
-        "layer": [
+        width=max(160, min(960, 48 * len(rows))),
+        height=260,
+        data={"values": rows},
+        layer=[
             {
-                "mark": {"type": "bar", "color": _LIGHT},
-                "encoding": {"x": x, "y": {"field": "value", "type": "quantitative"}},
+                "mark": {"type": "bar", "color": LIGHT},
+                "encoding": {"x": x, "y": quantity("value")},
             },
             error,
         ],
-    }
+    )
 
 
-def svg(chart: dict[str, Any], path: str | None = None) -> str:
+def svg(drawn: dict[str, Any], path: str | None = None) -> str:
     """The chart as SVG text; with a path it is also written there, as .svg or .png.
 
     >>> svg({}, "chart.gif")
@@ -98,9 +152,9 @@ def svg(chart: dict[str, Any], path: str | None = None) -> str:
         raise DiscreetError(
             "charts need the plots extra; run: pip install 'discreet[plots]'"
         ) from None
-    text: str = vl_convert.vegalite_to_svg(chart)
+    text: str = vl_convert.vegalite_to_svg(drawn)
     if path is not None and Path(path).suffix == ".svg":
         Path(path).write_text(text, encoding="utf-8")
     elif path is not None:
-        Path(path).write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+        Path(path).write_bytes(vl_convert.vegalite_to_png(drawn, scale=2))
     return text

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.drawing.chart import bars
+from discreet.drawing.chart import DARK, bars, chart, quantity
 from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Loss, Pure
 from discreet.noise.bits import BitSource
@@ -129,43 +129,41 @@ def _grid(sheet: Sheet, rows: int, title: str) -> dict[str, Any]:
         for row in range(rows)
     ]
     labels = {"labelOverlap": True}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": title, "anchor": "start"},
-        "width": 640,
-        "height": 360,
-        "data": {"values": cells},
-        "mark": "rect",
-        "encoding": {
+    return chart(
+        title={"text": title, "anchor": "start"},
+        width=640,
+        height=360,
+        data={"values": cells},
+        mark="rect",
+        encoding={
             "x": {"field": "x", "type": "ordinal", "title": first, "axis": labels},
             "y": {"field": "y", "type": "ordinal", "title": second, "axis": labels},
-            "color": {"field": "value", "type": "quantitative", "title": sheet.value},
+            "color": quantity("value", title=sheet.value),
         },
-    }
+    )
 
 
 def _line(points: list[dict[str, Any]], title: str, group: str, value: str) -> dict[str, Any]:
     """A line with a band for its interval; points stand at their places along the axis."""
     placed = [{**point, "place": place} for place, point in enumerate(points)]
-    x: dict[str, Any] = {"field": "place", "type": "quantitative", "title": f"place along {group}"}
+    x = quantity("place", title=f"place along {group}")
     try:
         placed = [{**point, "place": float(point["group"])} for point in points]
         x["title"] = group
     except ValueError:
         pass  # names or dates: their order is what counts
-    band = {"y": {"field": "low", "type": "quantitative", "title": value}, "y2": {"field": "high"}}
-    line = {"y": {"field": "value", "type": "quantitative"}}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": title, "anchor": "start"},
-        "width": 720,
-        "height": 260,
-        "data": {"values": placed},
-        "layer": [
-            {"mark": {"type": "area", "color": "#c5d8e8"}, "encoding": {"x": x, **band}},
-            {"mark": {"type": "line", "color": "#16324f"}, "encoding": {"x": x, **line}},
+    band = {"x": x, "y": quantity("low", title=value), "y2": {"field": "high"}}
+    line = {"x": x, "y": quantity("value")}
+    return chart(
+        title={"text": title, "anchor": "start"},
+        width=720,
+        height=260,
+        data={"values": placed},
+        layer=[
+            {"mark": {"type": "area", "color": "#c5d8e8"}, "encoding": band},
+            {"mark": {"type": "line", "color": DARK}, "encoding": line},
         ],
-    }
+    )
 
 
 def _listed(values: Column) -> list[Any]:

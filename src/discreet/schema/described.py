@@ -8,6 +8,7 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
+from discreet.drawing.page import html_table
 from discreet.errors import InvalidValue
 from discreet.schema.column import OTHER, Column, nearest
 from discreet.schema.names import spelt_as, sql_name
@@ -225,20 +226,14 @@ class Described(Mapping[str, Any]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        heads = "".join(
-            f"<th>{head}</th>" for head in ("column", "type", "values", "missing", "meaning")
-        )
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows
-        )
+        rows = html_table(("column", "type", "values", "missing", "meaning"), self.rows)
         said = "".join(f"<p>{escape(line)}</p>" for line in self.heading)
         notes = "".join(f"<li>{escape(note)}</li>" for note in self["notes"])
         uses = "".join(
             f"<li>{escape(names)}: {escape(use)}</li>" for use, names in self.uses.items()
         )
         asked = "".join(f"<li><code>{escape(each)}</code></li>" for each in self["examples"])
-        return f"{said}<table><tr>{heads}</tr>{rows}</table><ul>{notes}{uses}{asked}</ul>"
+        return f"{said}{rows}<ul>{notes}{uses}{asked}</ul>"
 
 
 class Tables(Mapping[str, Described]):
@@ -285,12 +280,7 @@ class Tables(Mapping[str, Described]):
         return "\n".join(_aligned(self.rows)) if self._tables else "No table is registered yet."
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows
-        )
-        heads = "<tr><th>table</th><th>what it is</th><th>meaning</th></tr>"
-        return f"<table>{heads}{rows}</table>"
+        return html_table(("table", "what it is", "meaning"), self.rows)
 
 
 def _short(table: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ intervals. Draws what it is given.
 
 from typing import Any
 
+from discreet.drawing.chart import DARK, LIGHT, chart, quantity, row_labels, stacked
 from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding
 from discreet.survey.forecast import forecast, part_of_range
@@ -12,8 +13,6 @@ from discreet.survey.question import Scale
 __all__ = ["finding_chart", "findings_chart", "forecast_chart"]
 
 _PEOPLE = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-_BAR, _DARK = "#8fb4d4", "#16324f"
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 def finding_chart(finding: Finding) -> dict[str, Any]:
@@ -29,47 +28,33 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
         {"label": row.label, "value": row.adjusted, "low": row.low, "high": row.high}
         for row in finding.rows
     ]
-    order = [row["label"] for row in rows]
-    y = {
-        "field": "label",
-        "type": "nominal",
-        "sort": order,
-        "title": None,
-        "axis": {"labelLimit": 320},
-    }
+    y = row_labels("label", rows)
     level = f"{100 * finding.confidence:g}% intervals"
     if isinstance(finding.question, Scale):
         lattice = finding.question.randomizer.lattice
         domain, axis = [float(lattice.lower), float(lattice.upper)], {}
-        mark: dict[str, Any] = {"type": "point", "filled": True, "size": 80, "color": _DARK}
+        mark: dict[str, Any] = {"type": "point", "filled": True, "size": 80, "color": DARK}
         title = f"mean, with {level}"
     else:
         domain, axis = [0.0, 1.0], {"format": ".0%"}
-        mark = {"type": "bar", "color": _BAR}
+        mark = {"type": "bar", "color": LIGHT}
         title = f"share of {finding.people:,} respondents, with {level}"
-    x = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"domain": domain},
-        "axis": axis,
-        "title": title,
-    }
+    x = quantity("value", scale={"domain": domain}, axis=axis, title=title)
     error = {
-        "mark": {"type": "errorbar", "ticks": True, "color": _DARK},
+        "mark": {"type": "errorbar", "ticks": True, "color": DARK},
         "encoding": {
             "x": {**x, "field": "low"},
             "x2": {"field": "high"},
             "y": y,
         },
     }
-    return {
-        "$schema": _SCHEMA,
-        "title": {"text": finding.question.text, "limit": 600},
-        "width": 420,
-        "height": {"step": 28},
-        "data": {"values": rows},
-        "layer": [{"mark": mark, "encoding": {"x": x, "y": y}}, error],
-    } | ({"title": finding.question.text} if len(finding.question.text) <= 60 else {})
+    text = finding.question.text
+    return chart(
+        title=text if len(text) <= 60 else {"text": text, "limit": 600},
+        height={"step": 28},
+        data={"values": rows},
+        layer=[{"mark": mark, "encoding": {"x": x, "y": y}}, error],
+    )
 
 
 def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
@@ -78,13 +63,7 @@ def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
     >>> findings_chart(())["vconcat"]
     []
     """
-    charts = [finding_chart(finding) for finding in found]
-    return {
-        "$schema": _SCHEMA,
-        "vconcat": [
-            {key: value for key, value in chart.items() if key != "$schema"} for chart in charts
-        ],
-    }
+    return stacked([finding_chart(finding) for finding in found])
 
 
 def forecast_chart(survey: Survey) -> dict[str, Any]:
@@ -105,29 +84,16 @@ def forecast_chart(survey: Survey) -> dict[str, Any]:
         )
     ]
     log = {"type": "log"}
-    return {
-        "$schema": _SCHEMA,
-        "title": "Standard error against the number of people",
-        "width": 420,
-        "height": 280,
-        "data": {"values": rows},
-        "mark": {"type": "line"},
-        "encoding": {
-            "x": {
-                "field": "people",
-                "type": "quantitative",
-                "scale": log,
-                "title": "people who answer",
-                "axis": {"format": "~s"},
-            },
-            "y": {
-                "field": "error",
-                "type": "quantitative",
-                "scale": log,
-                "title": "standard error of a share, or of a mean over its range",
-                "axis": {"format": "~%"},
-            },
+    title = "standard error of a share, or of a mean over its range"
+    return chart(
+        title="Standard error against the number of people",
+        height=280,
+        data={"values": rows},
+        mark={"type": "line"},
+        encoding={
+            "x": quantity("people", scale=log, title="people who answer", axis={"format": "~s"}),
+            "y": quantity("error", scale=log, title=title, axis={"format": "~%"}),
             "color": {"field": "question", "type": "nominal", "title": None},
             "strokeDash": {"field": "who", "type": "nominal", "title": None},
         },
-    }
+    )

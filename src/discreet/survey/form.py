@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from discreet.accounting.meaning import report_text
+from discreet.drawing.page import document
 from discreet.local.randomizers.kary import KaryResponse
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question, Scale
@@ -52,19 +53,9 @@ def form_page(survey: Survey) -> str:
         f"{'The whole survey costs' if survey.rounds == 1 else 'One round costs'} epsilon = "
         f"{_decimal(survey.epsilon)}: {report_text(epsilon=survey.epsilon)}.{often}"
     )
-    return "\n".join(
+    return document(
+        survey.title,
         [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(survey.title)}</title>",
-            '<link rel="icon" href="data:,">',
-            '<link rel="stylesheet" href="style.css">',
-            '<script type="module" src="survey.js"></script>',
-            "</head>",
-            "<body>",
             f"<h1>{escape(survey.title)}</h1>",
             f"<p>{escape(survey.introduction)}</p>",
             "<p>Your answers stay in this browser. It draws lots and sends a randomized report "
@@ -77,10 +68,9 @@ def form_page(survey: Survey) -> str:
             '<p><button id="send" type="button" disabled>Randomize and send</button></p>',
             '<p id="says" role="status"></p>',
             '<p><small id="spent"></small></p>',
-            "</body>",
-            "</html>",
-            "",
-        ]
+        ],
+        head='<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n'
+        '<script type="module" src="survey.js"></script>',
     )
 
 

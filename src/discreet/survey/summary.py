@@ -1,7 +1,7 @@
 """A survey's findings as one HTML page without scripts, and what has to be said beside them."""
 
-from discreet.attacks.page import Section, page
 from discreet.drawing.chart import svg
+from discreet.drawing.page import Section, page
 from discreet.survey.chart import finding_chart
 from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding, Pairs

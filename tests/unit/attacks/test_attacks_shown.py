@@ -27,10 +27,10 @@ from discreet.attacks import (
     study,
     value_bound,
 )
-from discreet.attacks.chart import bar_chart, line_chart
-from discreet.attacks.page import page, study_section
+from discreet.attacks.chart import bar_chart, line_chart, study_section
 from discreet.demo.clinic import SCHEMA
 from discreet.drawing.chart import svg
+from discreet.drawing.page import page
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
 from support.command_line import run

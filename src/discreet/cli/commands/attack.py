@@ -116,8 +116,9 @@ def _print_all(studies: "list[Study]", name: str | None) -> None:
 
 
 def _write_html(html: Path, studies: "list[Study]", setting: "Setting", name: str | None) -> None:
+    from discreet.attacks.chart import study_section
     from discreet.attacks.limits import HARDNESS
-    from discreet.attacks.page import Section, page, study_section
+    from discreet.drawing.page import Section, page
 
     about = "made-up people" if setting.table is None else f"the schema of {setting.table.name}"
     sections = [study_section(study) for study in studies]

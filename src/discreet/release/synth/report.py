@@ -9,21 +9,13 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.drawing.page import document, figure, html_table, items
 from discreet.release.synth.compare import association, distances, trained
 from discreet.release.synth.model.junction import Clique
 from discreet.release.synth.result import Synthesis
 
 __all__ = ["custodian_page", "public_page"]
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem;
-  color: #1b1b1b; background: #fff; }
-h2 { font-size: 1.2rem; margin-top: 2rem; } table { border-collapse: collapse; }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; }
-.warning { background: #8b1a1a; color: #fff; padding: .6rem; position: sticky; top: 0; }
-figure { display: inline-block; margin: .5rem 1rem .5rem 0; vertical-align: top; }
-figcaption { font-size: .8rem; }
-"""
 _WARNING = "Not for release: this page shows exact facts about the data. For the custodian only."
 _ORDERS = ("one", "two", "three")
 _MOST_BARS = 60
@@ -58,15 +50,13 @@ def public_page(synthesis: Synthesis, rows: int) -> str:
         "The mean total variation between tables of these rows and of the data: 0 is the same, 1 "
         "has nothing in common. The numbers were released with noise and paid for."
     )
-    notes = "".join(f"<li>{escape(str(note))}</li>" for note in synthesis.notes)
+    notes = items(map(str, synthesis.notes))
     body = [
-        _section("What this is", _table(("", ""), facts)),
-        _section(
-            "What is left out and bounded", f"<ul>{notes}</ul>" if notes else "<p>Nothing.</p>"
-        ),
+        _section("What this is", html_table(("", ""), facts)),
+        _section("What is left out and bounded", notes or "<p>Nothing.</p>"),
         _section(
             "Expected error",
-            f"<p>{error}</p>" + _table(("tables", "distance", "within, at 95%"), marks)
+            f"<p>{error}</p>" + html_table(("tables", "distance", "within, at 95%"), marks)
             if marks
             else "<p>The error was not measured.</p>",
         ),
@@ -108,9 +98,9 @@ def custodian_page(
     )
     body = [
         _section(
-            "Distance from the truth", _table(("tables", "number", "mean", "largest"), summary)
+            "Distance from the truth", html_table(("tables", "number", "mean", "largest"), summary)
         ),
-        _section("The worst tables", _table(("columns", "distance"), worst)),
+        _section("The worst tables", html_table(("columns", "distance"), worst)),
         _section("Association of columns (Cramer's V)", pictures),
         _section("A classifier", _downstream(drawn, exact, synthesis, target)),
     ]
@@ -137,7 +127,7 @@ def _downstream(
         f"Logistic regression for the commonest value of {escape(named)}, tested on the other half "
         "of the data."
     )
-    return f"<p>{words}</p>{_table(('', 'accuracy'), rows)}"
+    return f"<p>{words}</p>{html_table(('', 'accuracy'), rows)}"
 
 
 def _drawn(synthesis: Synthesis, rows: int) -> _Drawn:
@@ -189,15 +179,7 @@ def _figure(shapes: str, width: int, height: int, title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">{shapes}</svg>'
     )
-    return f"<figure>{drawing}<figcaption>{escape(title)}</figcaption></figure>"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(each)}</th>" for each in heads) if any(heads) else ""
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(each)}</td>" for each in row) + "</tr>" for row in rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return figure(drawing, title)
 
 
 def _section(title: str, inner: str) -> str:
@@ -205,9 +187,5 @@ def _section(title: str, inner: str) -> str:
 
 
 def _page(title: str, warning: str, body: Sequence[str]) -> str:
-    banner = f'<p class="warning">{escape(warning)}</p>' if warning else ""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body>{banner}<h1>{escape(title)}</h1>"
-        f"{''.join(body)}</body></html>"
-    )
+    banner = [f'<p class="warning">{escape(warning)}</p>'] if warning else []
+    return document(title, [*banner, f"<h1>{escape(title)}</h1>", *body])
