@@ -5,6 +5,7 @@ brackets exp, log and square root between rationals. Never rounds towards less p
 import decimal
 import math
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -19,6 +20,7 @@ __all__ = [
     "exp_bounds",
     "floor_decimal",
     "floor_float",
+    "least_integer",
     "log_bounds",
     "log_float",
     "nonnegative",
@@ -262,3 +264,19 @@ def sqrt_up(value: Fraction, digits: int = 40) -> Fraction:
         return Fraction(above, below)
     scale = 10**digits * max(1, value.denominator // value.numerator)
     return Fraction(math.isqrt(value.numerator * scale**2 // value.denominator) + 1, scale)
+
+
+def least_integer(holds: Callable[[int], bool], *, above: int = 0) -> int:
+    """The least integer above `above`, at least -1, from which on `holds` says yes.
+
+    Found by doubling, then by halving what is left.
+    >>> least_integer(lambda number: number**2 >= 200), least_integer(lambda _: True, above=-1)
+    (15, 0)
+    """
+    low, high = above, max(1, above + 1)
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -16,6 +16,7 @@ from discreet.rationals import (
     exp_bounds,
     floor_decimal,
     floor_float,
+    least_integer,
     log_bounds,
     log_float,
     nonnegative,
@@ -199,3 +200,9 @@ def test_square_root_of_a_square_is_exact(value):
 def test_square_root_refuses_negatives():
     with pytest.raises(InvalidValue, match="negative"):
         sqrt_up(Fraction(-1))
+
+
+@given(st.integers(0, 10**30), st.sampled_from([-1, 0, 1]))
+def test_the_least_integer_is_where_a_condition_begins(first, above):
+    wanted = max(first, above + 1)
+    assert least_integer(lambda number: number >= wanted, above=above) == wanted

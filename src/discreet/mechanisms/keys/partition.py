@@ -17,7 +17,15 @@ from discreet.loss import ZCDP, Approximate
 from discreet.mechanisms.shared.counts import read_delta, read_units
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import below
-from discreet.rationals import Number, ceil_float, exp_bounds, log_bounds, positive, probability
+from discreet.rationals import (
+    Number,
+    ceil_float,
+    exp_bounds,
+    least_integer,
+    log_bounds,
+    positive,
+    probability,
+)
 
 __all__ = ["Partition"]
 
@@ -122,13 +130,8 @@ class Partition:
         16.0
         """
         wanted = probability(confidence, "confidence")
-        low, high = 0, 1
-        while self.chance(high)[0] < wanted:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.chance(middle)[0] >= wanted else (middle, high)
-        return ceil_float(Fraction(high))
+        least = least_integer(lambda units: self.chance(units)[0] >= wanted)
+        return ceil_float(Fraction(least))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.counts import read_delta, read_units
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import gaussian_weights
-from discreet.rationals import Number, ceil_decimal, exp_bounds
+from discreet.rationals import Number, ceil_decimal, exp_bounds, least_integer
 
 __all__ = ["Threshold"]
 
@@ -67,14 +67,8 @@ class Threshold:
         """
         allowed = read_delta(delta=delta)
         keys = Sensitivity(groups=keys_per_unit, per_group=1).groups
-        low, high = 1, 2
-        while _delta(noise, high, keys) > allowed:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            enough = _delta(noise, middle, keys) <= allowed
-            low, high = (low, middle) if enough else (middle, high)
-        return cls(noise=noise, threshold=high)
+        least = least_integer(lambda steps: _delta(noise, steps, keys) <= allowed, above=1)
+        return cls(noise=noise, threshold=least)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Approximate:
         """The cost of one release; `groups` counts the keys one neighbouring step can touch.

@@ -25,7 +25,7 @@ from discreet.mechanisms.shared.scores import (
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
 from discreet.noise.tails import tail
-from discreet.rationals import Number, log_float, positive
+from discreet.rationals import Number, least_integer, log_float, positive
 
 __all__ = ["MaxNoise", "NoisyMax"]
 
@@ -158,16 +158,9 @@ class NoisyMax:
         missed = log_float(tail(confidence)) - 1e-9
         exactly = self.scale <= _SUMMED_SCALE and missed > -46  # 1e-20
         chance = _chance_of_missing if exactly else _union_bound
-        low, high = -1, 1
-        while chance(self.scale, count, high) > missed:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if chance(self.scale, count, middle) > missed:
-                low = middle
-            else:
-                high = middle
-        return float(high)
+        return float(
+            least_integer(lambda steps: not chance(self.scale, count, steps) > missed, above=-1)
+        )
 
 
 def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:

@@ -4,6 +4,7 @@ uniform bits does, so the margin changes the time taken and never the choice.
 """
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from itertools import accumulate
 
@@ -70,7 +71,7 @@ def _inverted(gaps: Gaps, prefix: int, bits: BitSource) -> int:
         lows = list(accumulate(bounds[gap][0] for gap in exact))
         highs = list(accumulate(bounds[gap][1] for gap in exact))
         # The uniform number lies in [prefix, prefix + 1) / 2**length.
-        index = _first_at_least(lows, (prefix + 1) * highs[-1], 1 << length)
+        index = bisect_left(lows, (prefix + 1) * highs[-1], key=lambda low: low << length)
         if index < len(exact) and (index == 0 or highs[index - 1] << length <= prefix * lows[-1]):
             return index
         prefix = (prefix << _WORD) | bits.bits(_WORD)
@@ -82,18 +83,6 @@ def _scaled_bounds(gap: Fraction, digits: int, unit: int) -> tuple[int, int]:
         return unit, unit
     low, high = exp_bounds(-gap, digits)
     return math.floor(low * unit), math.ceil(high * unit)
-
-
-def _first_at_least(values: list[int], target: int, factor: int) -> int:
-    """The first place with values[place] * factor >= target."""
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] * factor >= target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def flip(gaps: Gaps, bits: BitSource, *, margin: float = 0.0) -> NDArray[np.bool_]:

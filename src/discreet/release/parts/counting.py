@@ -18,7 +18,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
-from discreet.rationals import Number, positive, probability
+from discreet.rationals import Number, least_integer, positive, probability
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.sheets import Preview, Sheet
 
@@ -101,13 +101,7 @@ def crossover(
         whole = histogram_error(universe=universe, queries=queries, relation=relation, **bounds)
         return whole <= direct
 
-    low, high = 0, 1
-    while not better(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if better(middle) else (middle, high)
-    return high
+    return least_integer(better)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ a growth lie between a number and the exact value. Exact draws; holds no data.
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -70,21 +71,12 @@ class LadderMechanism:
         while True:
             lows, highs, rest = reaches.weights(self.epsilon, length + 32, shown)
             least, most = lows[-1], highs[-1] + rest
-            place = _first_above(lows, (prefix + 1) * most, 1 << length)
+            place = bisect_left(lows, (prefix + 1) * most, key=lambda low: low << length)
             settled = place == 0 or highs[place - 1] << length <= prefix * least
             if place < len(lows) and settled:
                 return place
             prefix = prefix << _STEP | bits.bits(_STEP)
             length, shown = length + _STEP, 2 * shown
-
-
-def _first_above(sums: list[int], target: int, factor: int) -> int:
-    """The first place with sums[place] * factor >= target."""
-    low, high = 0, len(sums)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if sums[middle] * factor >= target else (middle + 1, high)
-    return low
 
 
 class _Reaches:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Sensitivity
 from discreet.noise.tails import laplace_quantile, tail
-from discreet.rationals import Number, log_bounds, positive, probability, sqrt_up
+from discreet.rationals import Number, least_integer, log_bounds, positive, probability, sqrt_up
 
 __all__ = [
     "above_threshold_accuracy",
@@ -163,13 +163,7 @@ def worst_error(
         chance = _chance_of_error(*scales, steps, each - high, high)
         return -math.expm1(runs * math.log1p(-chance)) <= allowed if chance < 1 else False
 
-    low, top = -1, 1
-    while not holds(top):
-        low, top = top, 2 * top
-    while top - low > 1:
-        middle = (low + top) // 2
-        low, top = (low, middle) if holds(middle) else (middle, top)
-    return float(top)
+    return float(least_integer(holds, above=-1))
 
 
 def _chance_of_error(threshold: float, query: float, steps: int, low: float, high: float) -> float:
