@@ -3,16 +3,19 @@ Answers leave through remote sessions only, on the grid of time.
 """
 
 import contextlib
+import functools
 import hmac
+import inspect
 import json
 import os
 import re
 import threading
 from collections import Counter
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
@@ -43,7 +46,7 @@ from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 from discreet.server.watch import Watch
 
-__all__ = ["Desk", "analyst", "custodian", "desk_of", "login_of", "signed_in"]
+__all__ = ["Desk", "analyst", "custodian", "desk_of", "gated", "login_of", "signed_in"]
 
 _MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -271,6 +274,41 @@ def desk_of(request: Request) -> Desk:
     """The desk of the application that serves a request."""
     desk: Desk = request.app.state.desk
     return desk
+
+
+_Outcome = TypeVar("_Outcome")
+
+
+def gated(
+    asker: Callable[..., Any],
+) -> Callable[[Callable[..., _Outcome]], Callable[..., Coroutine[Any, Any, _Outcome]]]:
+    """Make work into a route for those whom `asker` lets in, done in turn off the event loop.
+
+    The work takes the server's context, `who` asks if it names it, and what the route takes.
+    """
+
+    def make_route(work: Callable[..., _Outcome]) -> Callable[..., Coroutine[Any, Any, _Outcome]]:
+        signature = inspect.signature(work)
+        taken = [each for each in list(signature.parameters.values())[1:] if each.name != "who"]
+        names_asker = "who" in signature.parameters
+
+        @functools.wraps(work)
+        async def route(request: Request, who: Identity, **given: Any) -> _Outcome:
+            context = desk_of(request)
+            told = {"who": who, **given} if names_asker else given
+            return await context.gate.run(who.name, lambda: work(context, **told))
+
+        shared = {"request": Request, "who": Annotated[Identity, Depends(asker)]}
+        only = inspect.Parameter.KEYWORD_ONLY
+        parameters = [
+            *(inspect.Parameter(name, only, annotation=kind) for name, kind in shared.items()),
+            *(each.replace(kind=only) for each in taken),
+        ]
+        shown = signature.replace(parameters=parameters)
+        route.__signature__ = shown  # type: ignore[attr-defined]
+        return route
+
+    return make_route
 
 
 def login_of(request: Request) -> Login | None:

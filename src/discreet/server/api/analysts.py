@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
-from discreet.curator.answer import Answer
 from discreet.curator.snapshot import tables_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.pipeline import Plan
@@ -15,7 +14,7 @@ from discreet.schema.described import Tables
 from discreet.server.accounts import Identity, Role
 from discreet.server.api.forms import QueryForm, QuestionForm, prices_of
 from discreet.server.api.jobs import Jobs
-from discreet.server.context import Desk, analyst, desk_of, signed_in
+from discreet.server.context import Desk, analyst, desk_of, gated, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -36,12 +35,12 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     """
     routes = APIRouter(tags=["analyst"])
 
-    async def query(request: Request, form: QueryForm, who: _Analyst) -> Any:
-        desk = desk_of(request)
+    @gated(analyst)
+    def query(desk: Desk, form: QueryForm, who: Identity) -> Any:
         if not form.wait:
-            made = await desk.gate.run(who.name, lambda: jobs.start(desk, who, form))
+            made = jobs.start(desk, who, form)
             return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
-        return await desk.gate.run(who.name, lambda: _asked(desk, who, form))
+        return _asked(desk, who, form)
 
     async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
         found = jobs.find(who.name, name)
@@ -87,15 +86,15 @@ def _asked(desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
     return desk.shown(who, answer)
 
 
-async def _tables(request: Request, who: _Anyone) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-    found = await desk.gate.run(who.name, lambda: _described(desk, who))
+@gated(signed_in)
+def _tables(desk: Desk, who: Identity) -> list[dict[str, Any]]:
+    found = _described(desk, who)
     return [dict(each) for each in found.values()]
 
 
-async def _table(request: Request, name: _Name, who: _Anyone) -> dict[str, Any]:
-    desk = desk_of(request)
-    found = await desk.gate.run(who.name, lambda: _described(desk, who))
+@gated(signed_in)
+def _table(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    found = _described(desk, who)
     if name not in found:
         raise Problem("not-found")
     return dict(found[name])
@@ -106,21 +105,15 @@ def _described(desk: Desk, who: Identity) -> Tables:
     return tables_of(desk.curator.ledger, desk.curator.tables.values(), own)
 
 
-async def _explain(request: Request, form: QuestionForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def explain() -> dict[str, Any]:
-        made = desk.session(who).explain(form.sql, **prices_of(form))
-        accounts = _accounts(desk, who, made)
-        return {
-            **desk.explained(made, form.count),
-            "admitted": refusal_of(made.cost, *accounts) is None,
-            "remaining": {
-                each.holder.value: account_values(each)["remaining"] for each in accounts
-            },
-        }
-
-    return await desk.gate.run(who.name, explain)
+@gated(analyst)
+def _explain(desk: Desk, form: QuestionForm, who: Identity) -> dict[str, Any]:
+    made = desk.session(who).explain(form.sql, **prices_of(form))
+    accounts = _accounts(desk, who, made)
+    return {
+        **desk.explained(made, form.count),
+        "admitted": refusal_of(made.cost, *accounts) is None,
+        "remaining": {each.holder.value: account_values(each)["remaining"] for each in accounts},
+    }
 
 
 def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
@@ -131,65 +124,54 @@ def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
     )
 
 
-async def _budget(request: Request, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def read() -> dict[str, Any]:
-        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-        adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
-        return {**account_values(account), "adopted": adopted}
-
-    return await desk.gate.run(who.name, read)
+@gated(analyst)
+def _budget(desk: Desk, who: Identity) -> dict[str, Any]:
+    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+    adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
+    return {**account_values(account), "adopted": adopted}
 
 
-async def _answers(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+@gated(analyst)
+def _answers(
+    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-    found = await desk.gate.run(who.name, lambda: desk.answers(who, after=after, limit=limit + 1))
+    found = desk.answers(who, after=after, limit=limit + 1)
     numbers = [each["number"] for each in found]
     return with_next(response, "/api/v1/answers", found, numbers, limit)
 
 
-async def _history(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+@gated(analyst)
+def _history(
+    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-    found = await desk.gate.run(who.name, lambda: desk.history(who, after=after, limit=limit + 1))
+    found = desk.history(who, after=after, limit=limit + 1)
     numbers = [each["number"] for each in found]
     return with_next(response, "/api/v1/history", found, numbers, limit)
 
 
-async def _answer(request: Request, receipt: _Receipt, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: desk.shown(who, desk.recalled(who, receipt)))
+@gated(analyst)
+def _answer(desk: Desk, receipt: _Receipt, who: Identity) -> dict[str, Any]:
+    return desk.shown(who, desk.recalled(who, receipt))
 
 
-async def _recalled(request: Request, receipt: str, who: Identity) -> Answer:
-    desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: desk.recalled(who, receipt))
+@gated(analyst)
+def _csv(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+    return csv_of(desk.recalled(who, receipt))
 
 
-async def _csv(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return csv_of(await _recalled(request, receipt, who))
+@gated(analyst)
+def _png(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+    return picture_of(desk.recalled(who, receipt), "png")
 
 
-async def _picture(request: Request, receipt: str, who: Identity, form: str) -> Response:
-    # In a thread: drawing takes a moment, and others' requests go on meanwhile.
-    desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: picture_of(desk.recalled(who, receipt), form))
+@gated(analyst)
+def _svg(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+    return picture_of(desk.recalled(who, receipt), "svg")
 
 
-async def _png(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return await _picture(request, receipt, who, "png")
-
-
-async def _svg(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return await _picture(request, receipt, who, "svg")
-
-
-async def _notebook(request: Request, receipt: _Receipt, who: _Analyst) -> Response:
-    return notebook_of(await _recalled(request, receipt, who))
+@gated(analyst)
+def _notebook(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+    return notebook_of(desk.recalled(who, receipt))
 
 
 _EXPORTS: dict[str, tuple[Any, str]] = {

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 
 from discreet.errors import InvalidValue, SchemaError
 from discreet.report.values import account_values, entry_values
@@ -20,14 +20,13 @@ from discreet.server.api.forms import (
     TableForm,
     TokenForm,
 )
-from discreet.server.context import Desk, custodian, desk_of
+from discreet.server.context import Desk, custodian, gated
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 
 __all__ = ["custodian_routes", "schema_of"]
 
 _FALSE_ALARM = 1e-9
-_Custodian = Annotated[Identity, Depends(custodian)]
 _Name = Annotated[str, Path(min_length=1, max_length=100)]
 _Token = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8}$")]
 
@@ -77,25 +76,17 @@ def schema_of(desk: Desk, form: TableForm) -> dict[str, Any]:
     return {**schema, "table": {**table, "source": desk.settings.source(form.source)}}
 
 
-async def _add(request: Request, form: TableForm, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def add() -> dict[str, Any]:
-        schema = schema_of(desk, form)
-        made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
-        return {**table_values(made), "report": _report(desk, made.name)}
-
-    return await desk.gate.run(who.name, add)
+@gated(custodian)
+def _add(desk: Desk, form: TableForm) -> dict[str, Any]:
+    schema = schema_of(desk, form)
+    made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
+    return {**table_values(made), "report": _report(desk, made.name)}
 
 
-async def _refresh(request: Request, name: _Name, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def refresh() -> dict[str, Any]:
-        desk.refresh(name)
-        return {"table": name, "refreshed": True, "report": _report(desk, name)}
-
-    return await desk.gate.run(who.name, refresh)
+@gated(custodian)
+def _refresh(desk: Desk, name: _Name) -> dict[str, Any]:
+    desk.refresh(name)
+    return {"table": name, "refreshed": True, "report": _report(desk, name)}
 
 
 def _report(desk: Desk, name: str) -> dict[str, Any] | None:
@@ -104,44 +95,32 @@ def _report(desk: Desk, name: str) -> dict[str, Any] | None:
     return None if report is None else report.values()
 
 
-async def _inspect(request: Request, name: _Name, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def inspect() -> dict[str, Any]:
-        return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
-
-    return await desk.gate.run(who.name, inspect)
+@gated(custodian)
+def _inspect(desk: Desk, name: _Name) -> dict[str, Any]:
+    return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
 
 
-async def _accounts(request: Request, who: _Custodian) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        budgets = {
-            each.name: account_values(each)
-            for each in desk.curator.ledger.accounts()
-            if each.holder.value == "analyst"
-        }
-        accounts = list(desk.accounts.listed())
-        known = {each["name"] for each in accounts}
-        rest: list[dict[str, Any]] = [
-            {"name": name, "role": None, "tokens": []} for name in budgets if name not in known
-        ]
-        return [{**each, "budget": budgets.get(each["name"])} for each in [*accounts, *rest]]
-
-    return await desk.gate.run(who.name, listed)
+@gated(custodian)
+def _accounts(desk: Desk) -> list[dict[str, Any]]:
+    budgets = {
+        each.name: account_values(each)
+        for each in desk.curator.ledger.accounts()
+        if each.holder.value == "analyst"
+    }
+    accounts = list(desk.accounts.listed())
+    known = {each["name"] for each in accounts}
+    rest: list[dict[str, Any]] = [
+        {"name": name, "role": None, "tokens": []} for name in budgets if name not in known
+    ]
+    return [{**each, "budget": budgets.get(each["name"])} for each in [*accounts, *rest]]
 
 
-async def _open_account(request: Request, form: AccountForm, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def issue() -> dict[str, Any]:
-        if form.name in {each["name"] for each in desk.accounts.listed()}:
-            raise InvalidValue(f"there is an account {form.name!r:.100} already.")
-        days = form.days or desk.settings.token_days
-        return _shown(desk.accounts.issue(form.name, Role(form.role), days=days))
-
-    return await desk.gate.run(who.name, issue)
+@gated(custodian)
+def _open_account(desk: Desk, form: AccountForm) -> dict[str, Any]:
+    if form.name in {each["name"] for each in desk.accounts.listed()}:
+        raise InvalidValue(f"there is an account {form.name!r:.100} already.")
+    days = form.days or desk.settings.token_days
+    return _shown(desk.accounts.issue(form.name, Role(form.role), days=days))
 
 
 def _shown(issued: Issued) -> dict[str, Any]:
@@ -161,25 +140,17 @@ def _role(desk: Desk, name: str) -> Role:
     raise Problem("not-found")
 
 
-async def _grant(request: Request, name: _Name, form: GrantForm, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def grant() -> dict[str, Any]:
-        _role(desk, name)
-        desk.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
-        return account_values(desk.curator.ledger.account("analyst", name))
-
-    return await desk.gate.run(who.name, grant)
+@gated(custodian)
+def _grant(desk: Desk, name: _Name, form: GrantForm) -> dict[str, Any]:
+    _role(desk, name)
+    desk.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
+    return account_values(desk.curator.ledger.account("analyst", name))
 
 
-async def _token(request: Request, name: _Name, form: TokenForm, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def issue() -> dict[str, Any]:
-        days = form.days or desk.settings.token_days
-        return _shown(desk.accounts.issue(name, _role(desk, name), days=days))
-
-    return await desk.gate.run(who.name, issue)
+@gated(custodian)
+def _token(desk: Desk, name: _Name, form: TokenForm) -> dict[str, Any]:
+    days = form.days or desk.settings.token_days
+    return _shown(desk.accounts.issue(name, _role(desk, name), days=days))
 
 
 def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
@@ -192,85 +163,63 @@ def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
         )
 
 
-async def _revoke_all(
-    request: Request, name: _Name, who: _Custodian, confirm: bool = False
-) -> Response:
-    desk = desk_of(request)
-
-    def revoke() -> None:
-        _role(desk, name)
-        _ask_first(who, name, who.token, confirm)
-        desk.accounts.revoke(name)
-
-    await desk.gate.run(who.name, revoke)
+@gated(custodian)
+def _revoke_all(desk: Desk, name: _Name, who: Identity, confirm: bool = False) -> Response:
+    _role(desk, name)
+    _ask_first(who, name, who.token, confirm)
+    desk.accounts.revoke(name)
     return Response(status_code=204)
 
 
-async def _revoke(
-    request: Request, name: _Name, token: _Token, who: _Custodian, confirm: bool = False
+@gated(custodian)
+def _revoke(
+    desk: Desk, name: _Name, token: _Token, who: Identity, confirm: bool = False
 ) -> Response:
-    desk = desk_of(request)
-
-    def revoke() -> None:
-        _role(desk, name)
-        _ask_first(who, name, token, confirm)
-        try:
-            desk.accounts.revoke(name, token)
-        except InvalidValue:
-            raise Problem("not-found") from None
-
-    await desk.gate.run(who.name, revoke)
+    _role(desk, name)
+    _ask_first(who, name, token, confirm)
+    try:
+        desk.accounts.revoke(name, token)
+    except InvalidValue:
+        raise Problem("not-found") from None
     return Response(status_code=204)
 
 
-async def _paused(request: Request, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-    return {"paused": await desk.gate.run(who.name, lambda: desk.accounts.paused)}
+@gated(custodian)
+def _paused(desk: Desk) -> dict[str, Any]:
+    return {"paused": desk.accounts.paused}
 
 
-async def _pause(request: Request, form: PauseForm, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-    await desk.gate.run(who.name, desk.accounts.pause if form.paused else desk.accounts.go_on)
+@gated(custodian)
+def _pause(desk: Desk, form: PauseForm) -> dict[str, Any]:
+    (desk.accounts.pause if form.paused else desk.accounts.go_on)()
     return {"paused": form.paused}
 
 
-async def _ledger(
-    request: Request, response: Response, who: _Custodian, after: After = 0, limit: Limit = PAGE
+@gated(custodian)
+def _ledger(
+    desk: Desk, response: Response, after: After = 0, limit: Limit = PAGE
 ) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def read() -> dict[str, Any]:
-        ledger = desk.curator.ledger
-        found = ledger.entries_after(after, limit=limit + 1)
-        numbers = [each.sequence for each in found]
-        part = with_next(response, "/api/v1/custodian/ledger", found, numbers, limit)
-        return {
-            "accounts": [account_values(each) for each in ledger.accounts()],
-            "entries": [entry_values(each) for each in part],
-        }
-
-    return await desk.gate.run(who.name, read)
+    ledger = desk.curator.ledger
+    found = ledger.entries_after(after, limit=limit + 1)
+    numbers = [each.sequence for each in found]
+    part = with_next(response, "/api/v1/custodian/ledger", found, numbers, limit)
+    return {
+        "accounts": [account_values(each) for each in ledger.accounts()],
+        "entries": [entry_values(each) for each in part],
+    }
 
 
-async def _verify(request: Request, who: _Custodian) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def verify() -> dict[str, Any]:
-        found = desk.curator.ledger.verify()
-        return {"sound": found.sound, **asdict(found)}
-
-    return await desk.gate.run(who.name, verify)
+@gated(custodian)
+def _verify(desk: Desk) -> dict[str, Any]:
+    found = desk.curator.ledger.verify()
+    return {"sound": found.sound, **asdict(found)}
 
 
-async def _audit(request: Request, form: AuditForm, who: _Custodian) -> dict[str, Any]:
+@gated(custodian)
+def _audit(_desk: Desk, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
     from discreet.audit.report import examined_values
 
-    desk = desk_of(request)
-
-    def audit() -> dict[str, Any]:
-        found = find(form.mechanism, mechanism_subjects())
-        audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in found]
-        return {"audits": audits}
-
-    return await desk.gate.run(who.name, audit)
+    found = find(form.mechanism, mechanism_subjects())
+    audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in found]
+    return {"audits": audits}

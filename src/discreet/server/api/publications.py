@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path as File
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from discreet.errors import InvalidValue, Stale
@@ -23,16 +23,14 @@ from discreet.release.specification import read_release
 from discreet.report.words import cost_text
 from discreet.server.accounts import Identity
 from discreet.server.api.service_forms import NAME, ReleaseForm
-from discreet.server.api.services import begun
-from discreet.server.context import Desk, analyst, desk_of
+from discreet.server.api.services import names_route
+from discreet.server.context import Desk, analyst, gated
 from discreet.server.exports import attachment
-from discreet.server.paging import PAGE, After, Limit
 from discreet.server.problems import Problem
 
 __all__ = ["publication_routes"]
 
 _KIND = "published"
-_Analyst = Annotated[Identity, Depends(analyst)]
 _Name = Annotated[str, Path(pattern=NAME)]
 
 
@@ -42,7 +40,7 @@ def publication_routes() -> APIRouter:
     A release is charged as a whole before a row is read; what is kept is what went out.
     """
     routes = APIRouter(tags=["releases"])
-    routes.add_api_route("/releases", _listed, methods=["GET"])
+    routes.add_api_route("/releases", names_route(_KIND), methods=["GET"])
     routes.add_api_route("/releases", _make, methods=["POST"], status_code=201)
     routes.add_api_route("/releases/preview", _preview, methods=["POST"])
     routes.add_api_route("/releases/{name}", _manifest, methods=["GET"])
@@ -66,31 +64,23 @@ def _planned(desk: Desk, who: Identity, form: ReleaseForm) -> ReleasePlan:
     return read_release(document).plan(desk.session(who))
 
 
-async def _preview(request: Request, form: ReleaseForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def preview() -> dict[str, Any]:
-        made = _planned(desk, who, form)
-        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-        return {"cost": cost_text(made.cost, account.conversion_delta), "facts": made.facts()}
-
-    return await desk.gate.run(who.name, preview)
+@gated(analyst)
+def _preview(desk: Desk, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+    made = _planned(desk, who, form)
+    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+    return {"cost": cost_text(made.cost, account.conversion_delta), "facts": made.facts()}
 
 
-async def _make(request: Request, form: ReleaseForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def make() -> dict[str, Any]:
-        if desk.curator.vault.states.standing(form.name, analyst=who.name)[0]:
-            raise InvalidValue(
-                f"there is something named {form.name!r} already; choose another name. Nothing "
-                "was run or charged."
-            )
-        body = _packed(_planned(desk, who, form).run())
-        _keep(desk, who, form.name, body)
-        return _read_manifest(body)
-
-    return await desk.gate.run(who.name, make)
+@gated(analyst)
+def _make(desk: Desk, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+    if desk.curator.vault.states.standing(form.name, analyst=who.name)[0]:
+        raise InvalidValue(
+            f"there is something named {form.name!r} already; choose another name. Nothing "
+            "was run or charged."
+        )
+    body = _packed(_planned(desk, who, form).run())
+    _keep(desk, who, form.name, body)
+    return _read_manifest(body)
 
 
 def _packed(made: Published) -> bytes:
@@ -131,24 +121,12 @@ def _kept(desk: Desk, who: Identity, name: str) -> bytes:
     return state.body
 
 
-async def _listed(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
-) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        names = begun(desk, who, _KIND, response, after=after, limit=limit)
-        return [{"name": name} for name in names]
-
-    return await desk.gate.run(who.name, listed)
+@gated(analyst)
+def _manifest(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    return _read_manifest(_kept(desk, who, name))
 
 
-async def _manifest(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: _read_manifest(_kept(desk, who, name)))
-
-
-async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
-    desk = desk_of(request)
-    body = await desk.gate.run(who.name, lambda: _kept(desk, who, name))
+@gated(analyst)
+def _file(desk: Desk, name: _Name, who: Identity) -> Response:
+    body = _kept(desk, who, name)
     return Response(body, media_type="application/zip", headers=attachment(f"{name}.zip"))

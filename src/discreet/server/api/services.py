@@ -6,10 +6,11 @@ import contextlib
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path as File
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from discreet.curator.session import Session
@@ -28,7 +29,7 @@ from discreet.server.api.service_forms import (
     PointsForm,
     SynopsisForm,
 )
-from discreet.server.context import Desk, analyst, desk_of
+from discreet.server.context import Desk, analyst, gated
 from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -37,9 +38,16 @@ from discreet.streams.counter.state import Kept, Point
 from discreet.streams.monitor.monitor import Monitor
 from discreet.streams.synopsis.synopsis import Synopsis
 
-__all__ = ["Shelf", "asked_synopsis", "begun", "described_synopsis", "named", "service_routes"]
+__all__ = [
+    "Shelf",
+    "asked_synopsis",
+    "begun",
+    "described_synopsis",
+    "named",
+    "names_route",
+    "service_routes",
+]
 
-_Analyst = Annotated[Identity, Depends(analyst)]
 _Name = Annotated[str, Path(pattern=NAME)]
 _MOST_KEPT = 8
 _PATHS = {
@@ -95,6 +103,19 @@ def begun(
     return [each.name for each in part]
 
 
+def names_route(kind: str) -> Callable[..., Any]:
+    """The route that lists the names of an analyst's services of a kind, part by part."""
+
+    @gated(analyst)
+    def names(
+        desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    ) -> list[dict[str, Any]]:
+        found = begun(desk, who, kind, response, after=after, limit=limit)
+        return [{"name": name} for name in found]
+
+    return names
+
+
 def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
@@ -136,41 +157,28 @@ def service_routes(shelf: Shelf) -> APIRouter:
     routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
     routes.add_api_route("/monitors/{name}/checks", _check, methods=["POST"])
     routes.add_api_route("/monitors/{name}/runs", _renew, methods=["POST"], status_code=201)
-    routes.add_api_route("/counters", _counters, methods=["GET"])
+    routes.add_api_route("/counters", names_route("counter"), methods=["GET"])
     routes.add_api_route("/counters", _open_counter, methods=["POST"], status_code=201)
     routes.add_api_route("/counters/{name}", _counter, methods=["GET"])
     routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
 
-    async def open_synopsis(request: Request, form: SynopsisForm, who: _Analyst) -> dict[str, Any]:
-        desk = desk_of(request)
+    @gated(analyst)
+    def open_synopsis(desk: Desk, form: SynopsisForm, who: Identity) -> dict[str, Any]:
+        words = form.model_dump(exclude={"columns"})
+        made = Synopsis.open(desk.session(who), form.columns, **words)
+        return _about(shelf.keep(who.name, made))
 
-        def begin() -> dict[str, Any]:
-            words = form.model_dump(exclude={"columns"})
-            made = Synopsis.open(desk.session(who), form.columns, **words)
-            return _about(shelf.keep(who.name, made))
+    @gated(analyst)
+    def answer(desk: Desk, name: _Name, form: ConditionForm, who: Identity) -> dict[str, Any]:
+        return asked_synopsis(desk, shelf, who, name, form.sql)
 
-        return await desk.gate.run(who.name, begin)
+    @gated(analyst)
+    def finish(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+        made = _resumed(desk, desk.session(who), name)
+        made.finish()
+        return _about(shelf.keep(who.name, made))
 
-    async def answer(
-        request: Request, name: _Name, form: ConditionForm, who: _Analyst
-    ) -> dict[str, Any]:
-        desk = desk_of(request)
-
-        return await desk.gate.run(
-            who.name, lambda: asked_synopsis(desk, shelf, who, name, form.sql)
-        )
-
-    async def finish(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-        desk = desk_of(request)
-
-        def end() -> dict[str, Any]:
-            made = _resumed(desk, desk.session(who), name)
-            made.finish()
-            return _about(shelf.keep(who.name, made))
-
-        return await desk.gate.run(who.name, end)
-
-    routes.add_api_route("/synopses", _synopses, methods=["GET"])
+    routes.add_api_route("/synopses", names_route("synopsis"), methods=["GET"])
     routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
     routes.add_api_route("/synopses/{name}", _synopsis, methods=["GET"])
     routes.add_api_route("/synopses/{name}/answers", answer, methods=["POST"])
@@ -185,17 +193,13 @@ def service_routes(shelf: Shelf) -> APIRouter:
     return routes
 
 
-async def _monitors(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
+@gated(analyst)
+def _monitors(
+    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        session = desk.curator.remote_session(who.name)
-        names = begun(desk, who, "monitor", response, after=after, limit=limit)
-        return [_listed_monitor(desk, Monitor(session, name)) for name in names]
-
-    return await desk.gate.run(who.name, listed)
+    session = desk.curator.remote_session(who.name)
+    names = begun(desk, who, "monitor", response, after=after, limit=limit)
+    return [_listed_monitor(desk, Monitor(session, name)) for name in names]
 
 
 def _listed_monitor(desk: Desk, monitor: Monitor) -> dict[str, Any]:
@@ -214,59 +218,43 @@ def _watched(monitor: Monitor) -> dict[str, Any]:
     return {**monitor.values(), "notes": note_values(notes)}
 
 
-async def _open_monitor(request: Request, form: MonitorForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def begin() -> dict[str, Any]:
-        session = desk.session(who)
-        words = form.model_dump(exclude={"name", "sql"})
-        design = Monitor.explain(session, form.sql, **words)
-        made = Monitor.open(session, form.sql, name=form.name, **words)
-        account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-        return {
-            **_watched(made),
-            "cost": cost_text(design.cost, account.conversion_delta),
-            "error": design.error(checks=_CHECKS),
-            "error_checks": _CHECKS,
-            "number_error": design.number_error(),
-        }
-
-    return await desk.gate.run(who.name, begin)
+@gated(analyst)
+def _open_monitor(desk: Desk, form: MonitorForm, who: Identity) -> dict[str, Any]:
+    session = desk.session(who)
+    words = form.model_dump(exclude={"name", "sql"})
+    design = Monitor.explain(session, form.sql, **words)
+    made = Monitor.open(session, form.sql, name=form.name, **words)
+    account = desk.curator.ledger.account(Holder.ANALYST, who.name)
+    return {
+        **_watched(made),
+        "cost": cost_text(design.cost, account.conversion_delta),
+        "error": design.error(checks=_CHECKS),
+        "error_checks": _CHECKS,
+        "number_error": design.number_error(),
+    }
 
 
-async def _monitor(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def read() -> dict[str, Any]:
-        named(desk, who, "monitor", name)
-        return _watched(Monitor(desk.curator.remote_session(who.name), name))
-
-    return await desk.gate.run(who.name, read)
+@gated(analyst)
+def _monitor(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    named(desk, who, "monitor", name)
+    return _watched(Monitor(desk.curator.remote_session(who.name), name))
 
 
-async def _check(request: Request, name: _Name, form: CheckForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def check() -> dict[str, Any]:
-        named(desk, who, "monitor", name)
-        desk.admit_check(who)
-        monitor = Monitor(desk.session(who), name)
-        check = monitor.check(form.sql, threshold=form.threshold)
-        return {**check.values(), "notes": note_values(monitor.notes_of(check.question))}
-
-    return await desk.gate.run(who.name, check)
+@gated(analyst)
+def _check(desk: Desk, name: _Name, form: CheckForm, who: Identity) -> dict[str, Any]:
+    named(desk, who, "monitor", name)
+    desk.admit_check(who)
+    monitor = Monitor(desk.session(who), name)
+    check = monitor.check(form.sql, threshold=form.threshold)
+    return {**check.values(), "notes": note_values(monitor.notes_of(check.question))}
 
 
-async def _renew(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def renew() -> dict[str, Any]:
-        named(desk, who, "monitor", name)
-        monitor = Monitor(desk.session(who), name)
-        monitor.renew()
-        return _watched(monitor)
-
-    return await desk.gate.run(who.name, renew)
+@gated(analyst)
+def _renew(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    named(desk, who, "monitor", name)
+    monitor = Monitor(desk.session(who), name)
+    monitor.renew()
+    return _watched(monitor)
 
 
 def _again(session: Session, name: str) -> Counter:
@@ -297,49 +285,23 @@ def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
     ]
 
 
-async def _counters(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
-) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        names = begun(desk, who, "counter", response, after=after, limit=limit)
-        return [{"name": name} for name in names]
-
-    return await desk.gate.run(who.name, listed)
+@gated(analyst)
+def _open_counter(desk: Desk, form: CounterForm, who: Identity) -> dict[str, Any]:
+    if form.epsilon is None and form.rho is None:
+        raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
+    return _counted(Counter.open(desk.session(who), **form.model_dump()))
 
 
-async def _open_counter(request: Request, form: CounterForm, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def begin() -> dict[str, Any]:
-        if form.epsilon is None and form.rho is None:
-            raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
-        return _counted(Counter.open(desk.session(who), **form.model_dump()))
-
-    return await desk.gate.run(who.name, begin)
+@gated(analyst)
+def _counter(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    named(desk, who, "counter", name)
+    return _counted(_again(desk.curator.remote_session(who.name), name))
 
 
-async def _counter(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-
-    def read() -> dict[str, Any]:
-        named(desk, who, "counter", name)
-        return _counted(_again(desk.curator.remote_session(who.name), name))
-
-    return await desk.gate.run(who.name, read)
-
-
-async def _advance(
-    request: Request, name: _Name, form: PointsForm, who: _Analyst
-) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def advance() -> list[dict[str, Any]]:
-        named(desk, who, "counter", name)
-        return _points(_again(desk.session(who), name).advance(upto=form.upto))
-
-    return await desk.gate.run(who.name, advance)
+@gated(analyst)
+def _advance(desk: Desk, name: _Name, form: PointsForm, who: Identity) -> list[dict[str, Any]]:
+    named(desk, who, "counter", name)
+    return _points(_again(desk.session(who), name).advance(upto=form.upto))
 
 
 def _resumed(desk: Desk, session: Session, name: str) -> Synopsis:
@@ -361,33 +323,17 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
     }
 
 
-async def _synopses(
-    request: Request, response: Response, who: _Analyst, after: After = 0, limit: Limit = PAGE
-) -> list[dict[str, Any]]:
-    desk = desk_of(request)
-
-    def listed() -> list[dict[str, Any]]:
-        names = begun(desk, who, "synopsis", response, after=after, limit=limit)
-        return [{"name": name} for name in names]
-
-    return await desk.gate.run(who.name, listed)
+@gated(analyst)
+def _synopsis(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    return _about(_resumed(desk, desk.session(who), name))
 
 
-async def _synopsis(request: Request, name: _Name, who: _Analyst) -> dict[str, Any]:
-    desk = desk_of(request)
-    return await desk.gate.run(who.name, lambda: _about(_resumed(desk, desk.session(who), name)))
-
-
-async def _file(request: Request, name: _Name, who: _Analyst) -> Response:
-    desk = desk_of(request)
-
-    def written() -> bytes:
-        made = _resumed(desk, desk.session(who), name)
-        with tempfile.TemporaryDirectory() as folder:
-            place = File(folder) / "synopsis.npz"
-            made.save(place)
-            return place.read_bytes()
-
-    body = await desk.gate.run(who.name, written)
+@gated(analyst)
+def _file(desk: Desk, name: _Name, who: Identity) -> Response:
+    made = _resumed(desk, desk.session(who), name)
+    with tempfile.TemporaryDirectory() as folder:
+        place = File(folder) / "synopsis.npz"
+        made.save(place)
+        body = place.read_bytes()
     headers = attachment(f"{name}.npz")
     return Response(body, media_type="application/octet-stream", headers=headers)
