@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.linear.allocation import split_price
+from discreet.linear.components import Components
 from discreet.linear.contrasts import contrasted, norms, restored, transform
 from discreet.linear.factorisation import decoder_column, encoder_column
+from discreet.linear.hierarchy import Hierarchy, below, shape_of
 from discreet.linear.marginals import count_cells, sum_to
 from discreet.linear.simplex import project_to_simplex
 
@@ -104,3 +106,32 @@ def test_marginals_of_counted_rows_are_counted_rows(shape, data):
     assert (count_cells([codes[:, axis] for axis in axes], counts, inner) == expected).all()
     whole = count_cells(list(codes.T), counts, tuple(shape)).astype(np.float64)
     assert (sum_to(whole, tuple(range(len(shape))), axes) == expected).all()
+
+
+@given(st.lists(st.sampled_from([(), (2,), (3,), (2, 2)]), min_size=1, max_size=2), st.data())
+def test_components_are_least_squares(branches, data):
+    """Tables of different cuts and variances, against numpy's solver."""
+    hierarchies = tuple(Hierarchy(cells=prod(each), branches=each) for each in branches)
+    finest = tuple((axis, each.depth) for axis, each in enumerate(hierarchies) if each.depth)
+    cuts = [*data.draw(st.lists(st.sampled_from(below(finest)), max_size=3)), finest]
+    parts, rows, noisy = Components(hierarchies), [], []
+    for cut in cuts:
+        shape = shape_of(cut, hierarchies)
+        values = [data.draw(st.integers(-50, 50)) for _ in range(prod(shape))]
+        variance = data.draw(st.sampled_from([0.25, 1.0, 3.0]))
+        parts.add_table(cut, np.array(values, dtype=float).reshape(shape), variance=variance)
+        rows.append(block_sums(cut, hierarchies) / np.sqrt(variance))
+        noisy.append(np.array(values) / np.sqrt(variance))
+    cells = np.linalg.lstsq(np.concatenate(rows), np.concatenate(noisy), rcond=None)[0]
+    for cut in below(finest):
+        expected = block_sums(cut, hierarchies) @ cells
+        assert np.allclose(parts.table(cut).ravel(), expected, atol=1e-8)
+
+
+def block_sums(cut, hierarchies):
+    """The matrix that sums the finest cells to the blocks of a cut."""
+    levels, matrix = dict(cut), np.ones((1, 1))
+    for axis, each in enumerate(hierarchies):
+        blocks = each.blocks(levels.get(axis, 0))
+        matrix = np.kron(matrix, np.kron(np.eye(blocks), np.ones((1, each.padded // blocks))))
+    return matrix

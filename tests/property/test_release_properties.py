@@ -18,7 +18,7 @@ from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.workload import Workload
 
-LADDERS = st.lists(
+HIERARCHIES = st.lists(
     st.lists(st.integers(2, 4), min_size=0, max_size=2).map(tuple), min_size=1, max_size=3
 ).map(lambda all_: tuple(Hierarchy(cells=int(np.prod((1, *each))), branches=each) for each in all_))
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
@@ -26,7 +26,7 @@ UNITS = st.builds(Unit, rows=st.integers(1, 3), relation=st.sampled_from(list(Re
 PRICES = st.fractions(Fraction(1, 1000), Fraction(1000), max_denominator=1000)
 
 
-@given(hierarchies=LADDERS, data=st.data())
+@given(hierarchies=HIERARCHIES, data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_table_is_the_sum_of_its_components(hierarchies, data):
     cut = tuple((axis, each.depth) for axis, each in enumerate(hierarchies) if each.depth)

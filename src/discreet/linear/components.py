@@ -45,6 +45,13 @@ def _split(table: NDArray[Any], place: int, branch: int) -> NDArray[Any]:
     return table.reshape(*shape[:place], shape[place] // branch, branch, *shape[place + 1 :])
 
 
+def _centre(table: Floats, place: int, branch: int) -> tuple[Floats, Floats]:
+    """Each cell less the mean of its siblings, and the sums of siblings."""
+    split = _split(table, place, branch)
+    above = split.sum(axis=place + 1, keepdims=True)
+    return (split - above / branch).reshape(table.shape), above.squeeze(axis=place + 1)
+
+
 def _inverse(variance: float) -> float:
     return 1 / max(variance, 1e-100)  # noise that is never seen has a variance of zero
 
@@ -103,9 +110,8 @@ class Components:
         scale = scale_of(cut, self.hierarchies)
         centred = np.asarray(noisy, dtype=np.float64) / scale
         for place, (axis, level) in enumerate(cut):
-            split = _split(centred, place, self.hierarchies[axis].branches[level - 1])
-            mean = split.mean(axis=place + 1, keepdims=True)
-            centred = (split - mean).reshape(centred.shape)
+            branch = self.hierarchies[axis].branches[level - 1]
+            centred, _ = _centre(centred, place, branch)
         self._add(cut, centred, scale**2 * _inverse(variance))
 
     def know_contrast(self, cut: Cut, *, variance: float) -> None:
@@ -131,11 +137,9 @@ class Components:
             found = []
             for done, value in parts:
                 for low in range(level, 0, -1):
-                    split = _split(value, place, self.hierarchies[axis].branches[low - 1])
-                    above = split.sum(axis=place + 1, keepdims=True)
-                    centred = (split - above / split.shape[place + 1]).reshape(value.shape)
+                    branch = self.hierarchies[axis].branches[low - 1]
+                    centred, value = _centre(value, place, branch)
                     found.append((((axis, low), *done), centred))
-                    value = above.squeeze(axis=place + 1)
                 found.append((done, value.squeeze(axis=place)))
             parts = found
         return parts

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.curator.measurement import Exact
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
+from discreet.linear.marginals import count_cells
 from discreet.plan.parts.keys import Label, label
 from discreet.plan.pipeline import Plan
 from discreet.plan.sql.expressions import bounded, scope
@@ -110,9 +111,8 @@ class Cells:
         kept = np.ones(len(exact_counts), dtype=bool)
         for place in places:
             kept &= place >= 0
-        exact = np.zeros([axis.cells for axis in axes], dtype=np.int64)
-        np.add.at(exact, tuple(place[kept] for place in places), exact_counts[kept])
-        return exact
+        sizes = tuple(axis.cells for axis in axes)
+        return count_cells([place[kept] for place in places], exact_counts[kept], sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.marginals import Marginals, every, marginal_cut
 from discreet.release.tables.measure import measured, paid, tabulated
 
-LADDERS = (Hierarchy(cells=4, branches=(2, 2)), Hierarchy.flat(3))
+HIERARCHIES = (Hierarchy(cells=4, branches=(2, 2)), Hierarchy.flat(3))
 FINEST = ((0, 2), (1, 1))
 CUTS = below(FINEST)
 
 
-def sums(cut, hierarchies=LADDERS):
+def sums(cut, hierarchies=HIERARCHIES):
     """The matrix that turns the finest table into the table of a cut."""
     shape = [hierarchy.padded for hierarchy in hierarchies]
     rows = np.zeros((cells_of(cut, hierarchies), int(np.prod(shape))))
@@ -36,7 +36,7 @@ def sums(cut, hierarchies=LADDERS):
     return rows
 
 
-def contrasts(cut, hierarchies=LADDERS):
+def contrasts(cut, hierarchies=HIERARCHIES):
     """The matrix of a contrast, from that of the counts."""
     plain = sums(cut, hierarchies)
     shape = shape_of(cut, hierarchies)
@@ -49,10 +49,10 @@ def test_least_squares_is_that_of_dense_algebra(wanted):
     generator = np.random.default_rng(3)
     measured_cuts = [FINEST, ((0, 1), (1, 1)), ((1, 1),), ((0, 2),), ()]
     variances = [4.0, 1.0, 0.25, 2.0, 9.0]
-    parts = Components(LADDERS)
+    parts = Components(HIERARCHIES)
     system, right, weights = [], [], []
     for cut, variance in zip(measured_cuts, variances, strict=True):
-        noisy = generator.normal(size=shape_of(cut, LADDERS))
+        noisy = generator.normal(size=shape_of(cut, HIERARCHIES))
         parts.add_table(cut, noisy, variance=variance)
         system.append(sums(cut))
         right.append(noisy.ravel())
@@ -70,10 +70,10 @@ def test_least_squares_is_that_of_dense_algebra(wanted):
 def test_contrasts_give_the_same_estimate_as_dense_algebra(wanted):
     """The contrasts are redundant along an axis: their pseudo-inverse is the estimate."""
     generator = np.random.default_rng(5)
-    parts = Components(LADDERS)
+    parts = Components(HIERARCHIES)
     system, right = [], []
     for variance, cut in enumerate(CUTS, 1):
-        noisy = generator.normal(size=shape_of(cut, LADDERS))
+        noisy = generator.normal(size=shape_of(cut, HIERARCHIES))
         parts.add_contrast(cut, noisy, variance=float(variance))
         system.append(contrasts(cut) / np.sqrt(variance))
         right.append(noisy.ravel() / np.sqrt(variance))
@@ -85,16 +85,16 @@ def test_contrasts_give_the_same_estimate_as_dense_algebra(wanted):
 
 def test_a_contrast_is_the_scaled_component():
     exact = np.arange(12).reshape(4, 3) ** 2
-    parts = Components(LADDERS)
+    parts = Components(HIERARCHIES)
     parts.add_table(FINEST, exact.astype(float), variance=1.0)
-    scaled = contrast(exact, FINEST, LADDERS)
+    scaled = contrast(exact, FINEST, HIERARCHIES)
     assert scaled.dtype == exact.dtype
-    again = Components(LADDERS)
+    again = Components(HIERARCHIES)
     for cut in CUTS:
         table = np.asarray(parts.table(cut)).round().astype(np.int64)
-        again.add_contrast(cut, contrast(table, cut, LADDERS), variance=1.0)
+        again.add_contrast(cut, contrast(table, cut, HIERARCHIES), variance=1.0)
     assert np.allclose(again.table(FINEST), exact)
-    assert scale_of(FINEST, LADDERS) == 6
+    assert scale_of(FINEST, HIERARCHIES) == 6
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -102,7 +102,7 @@ def test_a_contrast_is_the_scaled_component():
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 def test_the_sensitivity_of_a_contrast_is_the_worst_of_all_neighbours(cut, rows, relation):
     matrix = contrasts(cut)
-    branches = [LADDERS[axis].branches[level - 1] for axis, level in cut]
+    branches = [HIERARCHIES[axis].branches[level - 1] for axis, level in cut]
     claimed = Unit(rows=rows, relation=relation).contrast_squared(branches)
     kept = {tuple(column) for column in matrix.T}
     placements = [np.zeros(len(matrix)), *(np.array(column) for column in kept)]

@@ -43,7 +43,7 @@ def binary(cells: int) -> Hierarchy:
 
 
 def chains(cells: int) -> Iterator[Hierarchy]:
-    """Ladders worth trying for Laplace noise: powers of two with few levels, and equal branches.
+    """Hierarchies to try for Laplace noise: powers of two with few levels, and equal branches.
 
     >>> [each.branches for each in chains(4)]
     [(4,), (2, 2), (3, 3)]
