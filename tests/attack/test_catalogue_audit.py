@@ -13,6 +13,8 @@ import pytest
 from discreet.audit import catalogue
 from support import fit
 
+pytestmark = pytest.mark.slow("black-box audits")
+
 SERVICES = ("a curator", "services", "publications")
 
 with ExitStack() as _unused:  # nothing is drawn from, so no vault is made

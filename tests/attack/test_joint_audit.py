@@ -68,6 +68,7 @@ def test_the_ledger_says_the_claims(sessions):
     assert charged(sessions[1]).zcdp().rho <= EPSILON**2 / 2
 
 
+@pytest.mark.slow("black-box audits")
 def test_questions_beyond_the_sensitivity_are_caught(sessions, monkeypatch):
     honest = Cells.add
 

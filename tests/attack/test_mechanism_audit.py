@@ -277,6 +277,7 @@ def test_laplace_passes_an_empirical_audit_and_planted_noise_does_not(honest, pl
     assert rejects(*audit(planted), name="too little noise")
 
 
+@pytest.mark.slow("black-box audits")
 @pytest.mark.parametrize("kind", [NoisyMax, PermuteAndFlip, Exponential])
 def test_selection_passes_an_empirical_audit_and_a_quarter_of_the_scale_does_not(kind):
     first, second = [0, 1, 0, 0], [1, 0, 1, 1]  # every score moves by one

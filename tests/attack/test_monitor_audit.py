@@ -15,6 +15,8 @@ from support.fit import check_fit, rejects
 from support.sparse_laws import law_of_one
 from support.vaults import curator_of, people
 
+pytestmark = pytest.mark.slow("black-box audits")
+
 COUNT = "SELECT COUNT(*) FROM visits"
 WITHOUT, WITH = people(58), people(60)  # one person has two rows
 THRESHOLDS = (60, 58)

@@ -7,6 +7,8 @@ from itertools import product
 
 import numpy as np
 
+import pytest
+
 from discreet.audit.blackbox import audit
 from discreet.audit.exact import enumerate_loss
 from discreet.linear.hierarchy import Hierarchy
@@ -54,6 +56,7 @@ def test_squared_distances_are_caught():
     assert epsilon > EPSILON
 
 
+@pytest.mark.slow("black-box audits")
 def test_a_contrast_priced_as_if_it_were_divided_is_caught():
     """Noise for counts on scaled integers: the scale of a contrast forgotten."""
     hierarchies = (Hierarchy.flat(8),)

@@ -27,6 +27,7 @@ UPPER = STEP * (VALUES - 1)
 FAR = np.unique(np.concatenate([np.arange(-400, 440), np.arange(-40_000, 40_001, 997)]))
 
 
+@pytest.mark.slow("black-box audits")
 def test_a_session_is_audited_and_the_planted_bug_is_caught(tmp_path):
     fit.performed.append("audit of a smooth median")
     asked = {"claim": Pure(epsilon=EPSILON), "pairs": [(0, 1)], "false_alarm": 1e-12}

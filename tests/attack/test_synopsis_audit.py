@@ -16,6 +16,8 @@ from discreet.streams.synopsis.synopsis import Synopsis
 from support import fit
 from support.synopsis_houses import house
 
+pytestmark = pytest.mark.slow("black-box audits")
+
 # Each column says a half; that both are equal makes a gap of a quarter, just the alpha below.
 WITHOUT = [(True, True, "x", 1), (False, False, "y", 2)] * 400
 WITH = [*WITHOUT, (True, False, "z", 4)]

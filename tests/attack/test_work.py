@@ -44,6 +44,7 @@ def duckdb_worlds():
         connection.close()
 
 
+@pytest.mark.slow("large oracles")
 def test_duckdb_handles_hardly_more_rows_for_one_person(duckdb_worlds):
     accepted = [(sql, made) for sql in work.statements() if (made := work.planned(sql, "duckdb"))]
     work.check_work(lambda secret, sql: work.duckdb_work(duckdb_worlds[secret], sql), accepted)

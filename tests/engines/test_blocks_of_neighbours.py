@@ -149,6 +149,7 @@ def check_neighbours(folder, monkeypatch, house, kind, add, every=1):
 WAYS = {"prepared": Curator.add, "in place": Curator.add_in_place}
 
 
+@pytest.mark.slow("large oracles")
 @pytest.mark.parametrize("kind", UNITS)
 @pytest.mark.parametrize("way", WAYS)
 def test_duckdb(tmp_path, monkeypatch, way, kind):

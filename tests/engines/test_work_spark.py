@@ -12,6 +12,8 @@ from discreet.plan.sql.dialects import SPARK, joined
 from support import work
 from support.fit import rejects
 
+pytestmark = pytest.mark.slow("Spark")
+
 
 def metric(node):
     """The rows that an operator made, scans too, and all below it, with the number of operators."""

@@ -17,6 +17,8 @@ from discreet.streams.holdout.holdout import Holdout
 from discreet.streams.joint.joint import Joint
 from support.vaults import curator_of, people
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 JUNE, YEAR = date(2024, 6, 30), date(2024, 12, 31)

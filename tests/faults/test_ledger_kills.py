@@ -19,6 +19,8 @@ from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 PROCESSES, THREADS = 2, 3
 RESTART_SECONDS = 20.0  # a lock that is stuck is waited for longer
 

@@ -16,6 +16,8 @@ from discreet.errors import Unavailable
 from discreet.streams import Monitor
 from support.vaults import curator_of, people
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 COUNT = "SELECT COUNT(*) FROM visits"
 FAR = 10**10  # the noise for so many alarms has a scale of two millions
 ALARMS = 10**6

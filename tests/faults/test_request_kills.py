@@ -19,6 +19,8 @@ from discreet.curator.curator import Curator
 from discreet.server.accounts import Accounts, Role
 from support.vaults import curator_of, people
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 PATIENCE = 240  # seconds for what should take a moment
 GRID = "2"  # an answer that a busy machine makes later would be charged and not given
 FINAL = (200, 410)

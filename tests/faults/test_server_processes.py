@@ -19,6 +19,8 @@ from discreet.errors import BudgetExceeded, DiscreetError, InvalidValue, Unavail
 from discreet.server.accounts import Accounts, Role
 from support.vaults import curator_of, people, write_schema, write_source
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 MAIN = ("-c", "from discreet.cli import main; main()")
 SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 PATIENCE = 240  # seconds for what should take a moment

@@ -16,6 +16,8 @@ from discreet.noise import system
 from discreet.survey import Reports, read_survey
 from support.command_line import run
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 PEOPLE = 400
 
 

@@ -10,6 +10,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from discreet.server.accounts import Role
 from support.server_house import house_of, listening
 
+pytestmark = pytest.mark.slow("servers")
+
 _NUMBERS = count()
 _FEW = settings(max_examples=12, deadline=None, suppress_health_check=[*HealthCheck])
 

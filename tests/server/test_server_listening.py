@@ -11,6 +11,8 @@ from discreet.errors import Unavailable
 from discreet.server.running import _listener
 from discreet.server.settings import Settings
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 MAIN = ("-c", "from discreet.cli import main; main()")
 
 

@@ -16,6 +16,8 @@ from support.fit import rejects
 from support.vaults import curator_of, people
 from support.worlds import API, COUNT, SPECIFICATION, Going, base_of, routes_of, world_of
 
+pytestmark = pytest.mark.slow("servers")
+
 NEW = "SELECT COUNT(*) AS n FROM visits WHERE age < 50"
 NORTH = "SELECT COUNT(*) FROM visits WHERE region = 'north' AND age >= 50"
 

@@ -22,6 +22,8 @@ from support.fit import check_rate_at_most, rejects
 from support.plan_cases import exact_of
 from support.plan_reference import aggregate
 
+pytestmark = pytest.mark.slow("coverage of errors")
+
 RUNS = 20_000
 COLUMNS = (
     Column("x", "number", step=Fraction(1, 4), lower=-20, upper=61),

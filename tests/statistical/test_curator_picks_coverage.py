@@ -21,6 +21,8 @@ from discreet.schema.column import Column
 from discreet.schema.table import Table
 from support.fit import check_rate_at_most, rejects
 
+pytestmark = pytest.mark.slow("coverage of errors")
+
 RUNS = 4_000
 PRICES = {"pure": Pure(epsilon=Fraction(1, 4)), "zcdp": ZCDP(rho=Fraction(1, 100))}
 COLUMNS = (

@@ -13,6 +13,8 @@ from discreet.mechanisms.selection.noisy_max import NoisyMax
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from support.fit import check_rate, check_rate_at_most, rejects
 
+pytestmark = pytest.mark.slow("coverage of errors")
+
 RUNS = 20_000
 
 

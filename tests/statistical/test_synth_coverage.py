@@ -16,6 +16,8 @@ from discreet.release.synth.rounds import Cells
 from discreet.release.synth.spread import replicas
 from support.fit import check_rate_at_most, rejects
 
+pytestmark = pytest.mark.slow("coverage of errors")
+
 RUNS = 60
 SIZES = (2, 3, 4)
 ATTRIBUTES = tuple(Attribute(str(place), size) for place, size in enumerate(SIZES))

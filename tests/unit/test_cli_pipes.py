@@ -12,6 +12,8 @@ from discreet.cli import app
 from discreet.curator.curator import Curator
 from support.command_line import SCHEMA
 
+pytestmark = pytest.mark.slow("kills and processes")
+
 SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 ANA = ("--as", "ana")
 

@@ -62,10 +62,12 @@ def _differences(twins, texts):
     return different
 
 
+@pytest.mark.slow("large oracles")
 def test_every_accepted_construct_prepared(prepared):
     assert _differences(prepared, EXAMPLES) == []
 
 
+@pytest.mark.slow("large oracles")
 def test_every_accepted_construct_in_place(in_place):
     assert _differences(in_place, EXAMPLES) == []
 

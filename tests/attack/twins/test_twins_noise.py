@@ -12,6 +12,8 @@ from discreet.noise.bits import system
 from support import fit
 from support.trips import PURE, WITH_DELTA, riders, trips_of
 
+pytestmark = pytest.mark.slow("black-box audits")
+
 WHO = [(10**9, 40, 100.0, "east", True, "2024-02-29", "mine")]
 RECEIPT = Receipt("1", "now", "ana", "", "", "", "", "", "", "", {}, ())
 SAMPLES = 3000

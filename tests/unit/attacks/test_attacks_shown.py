@@ -36,6 +36,8 @@ from discreet.loss import Relation
 from support.command_line import run
 from support.fit import check_rate
 
+pytestmark = pytest.mark.slow("attacks on curators")
+
 
 def outcome(**named):
     given = {"attack": "a", "interface": "<b>", "right": 8, "attempts": 10, "baseline": 0.5}

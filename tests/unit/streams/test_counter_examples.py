@@ -4,7 +4,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from support.surface import ROOT
+
+pytestmark = pytest.mark.slow("examples")
 
 
 def lines_of(name, folder):

@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from support.surface import ROOT
+
+pytestmark = pytest.mark.slow("examples")
 
 
 def test_the_example_watches_until_its_alarms_are_used(tmp_path):

@@ -70,6 +70,7 @@ def test_refusals_have_their_status(desk):
     assert "choose another name" in other.err
 
 
+@pytest.mark.slow("examples")
 def test_the_page_runs(tmp_path, monkeypatch):
     """Its code, and then its commands on a vault like the one of the code."""
     monkeypatch.chdir(tmp_path)
@@ -88,6 +89,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
         assert outcome.status == 0, outcome.err
 
 
+@pytest.mark.slow("examples")
 def test_the_example_runs(tmp_path):
     result = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "synopsis.py"), str(tmp_path)],
