@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-
 import pytest
 
 from discreet.audit.blackbox import audit
