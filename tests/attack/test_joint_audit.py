@@ -13,7 +13,7 @@ from discreet.loss import Pure
 from discreet.streams.holdout.holdout import Holdout
 from discreet.streams.joint.cells import Cells
 from discreet.streams.joint.joint import Joint
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 FEW = 100
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -27,7 +27,7 @@ def sessions(tmp_path_factory):
     opened = []
     for name, rows in (("without", people(20)), ("with", [*people(20), *PERSON])):
         folder = tmp_path_factory.mktemp(name) / "c"
-        curator = curator_of(folder, rows, budget="epsilon = 1000000\ndelta = 1e-6")
+        curator = copied_curator(folder, rows, budget="epsilon = 1000000\ndelta = 1e-6")
         curator.grant("ana", epsilon=900_000, delta=1e-6)
         opened.append(curator)
     yield [each.session("ana") for each in opened]

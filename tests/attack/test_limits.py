@@ -10,7 +10,7 @@ import pytest
 from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, UnsafeQuery
 from support.questions import ask
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) FROM visits"
 JOINS = " ".join(f"JOIN stays s{n} ON visits.patient_id = s{n}.patient_id" for n in range(17))
@@ -54,7 +54,7 @@ def test_a_limit_is_refused_in_a_moment(name):
 def small(tmp_path_factory):
     """A vault whose custodian allows 100 groups."""
     folder = tmp_path_factory.mktemp("groups")
-    curator_of(folder, people()).close()
+    copied_curator(folder, people()).close()
     with Curator.open(folder / "vault", most_groups=100, price_floor=0) as curator:
         curator.grant("ana", epsilon=9)
         yield curator
@@ -86,7 +86,7 @@ def test_a_plan_made_under_another_limit_is_refused(small):
 
 def test_a_release_beyond_the_default_is_recalled(tmp_path):
     """A custodian who allows more than the default gets such answers again, too."""
-    curator_of(tmp_path, people()).close()
+    copied_curator(tmp_path, people()).close()
     many = "SELECT age, day, region, COUNT(*) AS n FROM visits GROUP BY 1, 2, 3"  # 162,504 groups
     with Curator.open(tmp_path / "vault", most_groups=200_000, price_floor=0) as curator:
         curator.grant("ana", epsilon=9)

@@ -13,7 +13,7 @@ from discreet.streams import Monitor
 from support import fit
 from support.fit import check_fit, rejects
 from support.sparse_laws import law_of_one
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 pytestmark = pytest.mark.slow("black-box audits")
 
@@ -28,7 +28,7 @@ def sessions(tmp_path_factory):
         made = []
         for rows in (WITHOUT, WITH):
             folder = tmp_path_factory.mktemp("audit")
-            curator = stack.enter_context(curator_of(folder, rows, budget="epsilon = 1000000"))
+            curator = stack.enter_context(copied_curator(folder, rows, budget="epsilon = 1000000"))
             curator.grant("ana", epsilon=10**6)
             made.append(curator.session("ana"))
         yield made

@@ -11,6 +11,7 @@ import pytest
 
 from discreet.curator.curator import Curator
 from discreet.errors import SchemaError
+from support.pace import thinned
 
 REGIONS = ("north", "south")
 PEOPLE = 300
@@ -55,7 +56,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", thinned(STYLES, 4, "messy files"))
 def test_one_line_of_a_text_file(style, tmp_path):
     lines = [
         STYLES[style].format(id=number, region=REGIONS[number % 2]) for number in range(PEOPLE)
@@ -79,7 +80,7 @@ encoding = "{encoding}"
 """
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("encoding", thinned(["utf-8", "utf-16", "cp1252"], 3, "messy files"))
 @pytest.mark.parametrize("first", ["at the start", "at the end"])
 def test_one_line_of_a_file_without_a_header(first, encoding, tmp_path):
     """The first line is somebody's row, and says nothing of how others end or are encoded."""

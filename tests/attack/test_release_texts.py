@@ -16,7 +16,7 @@ from discreet.release.kinds import Declared
 from discreet.release.parts.values import StatisticsPart
 from discreet.release.specification import read_release
 from support import vaults
-from support.vaults import PERSON, curator_of, people
+from support.vaults import PERSON, copied_curator, people
 
 MOST = 20
 SPELT = {
@@ -64,7 +64,7 @@ def session(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         many = vaults.SCHEMA.replace("rows_per_unit = 2", f"rows_per_unit = {MOST}")
         patch.setattr(vaults, "SCHEMA", many)
-        curator = curator_of(folder, people(60) + spread(999), **budget)
+        curator = copied_curator(folder, people(60) + spread(999), **budget)
     single = vaults.SCHEMA.replace("rows_per_unit = 2", "rows_per_unit = 1")
     schema = folder / "singles.toml"
     schema.write_text(single.replace('"visits"', '"singles"').format(**budget))
@@ -263,7 +263,7 @@ def test_a_coarse_step_with_missing_values_fails_for_nobody(tmp_path, monkeypatc
     coarse = vaults.SCHEMA.replace("upper = 200000, step = 0.5", "upper = 200000, step = 1000")
     monkeypatch.setattr(vaults, "SCHEMA", coarse)
     rows = people(240)
-    with curator_of(tmp_path, rows, budget="epsilon = 1000000") as curator:
+    with copied_curator(tmp_path, rows, budget="epsilon = 1000000") as curator:
         curator.grant("ana", epsilon=10**6)
         tables = [
             {"kind": "quantiles", "name": "mid", "column": "income", "fractions": [0.5]},

@@ -20,7 +20,7 @@ from discreet.noise import bits
 from discreet.noise.bits import SystemBits, system
 from discreet.plan.parts.patience import GRID_SECONDS
 from support.clocks import InstantClock
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 FAR = [(10**9, 10**6, float("inf"), "nowhere", "9999-12-31", 2**53)] * 300
 
@@ -30,7 +30,7 @@ def twins(tmp_path_factory):
     """With a person who has 300 rows in the source, and without."""
     folder = tmp_path_factory.mktemp("times")
     rows = {"a": people(), "b": [*people(), *FAR]}
-    made = [curator_of(folder / name, rows[name], clock=InstantClock()) for name in rows]
+    made = [copied_curator(folder / name, rows[name], clock=InstantClock()) for name in rows]
     for curator in made:
         curator.grant("ana", epsilon=9)
     yield made

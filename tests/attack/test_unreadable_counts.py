@@ -125,6 +125,7 @@ def test_a_refusal_in_python_is_not_kept(house):
     assert {name for name, data in outside(house).items() if shows(data)} == set()
 
 
+@pytest.mark.slow("servers")
 def test_a_source_without_rows_is_told_to_nobody_else(tmp_path, caplog, capfd):
     """Twin sources, one of them without rows: analysts see the same bytes of both."""
     caplog.set_level(logging.DEBUG)

@@ -30,6 +30,7 @@ def published(tmp_path_factory):
         return plan.run().write(folder / "out")
 
 
+@pytest.mark.slow("examples")
 def test_the_specification_of_the_page_gives_a_whole_folder(published):
     assert check_folder(published) == []
     manifest = read_manifest(published)

@@ -16,7 +16,7 @@ from discreet.server.problems import KINDS
 from discreet.server.settings import Settings
 from support.command_line import run
 from support.surface import ROOT
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 PAGE = (ROOT / "docs" / "server.md").read_text()
 DEPLOY = (ROOT / "docs" / "deploy.md").read_text()
@@ -25,7 +25,7 @@ SQL = "SELECT COUNT(*) AS n FROM visits"
 
 @pytest.fixture
 def app(tmp_path):
-    with curator_of(tmp_path / "c", people()) as curator:
+    with copied_curator(tmp_path / "c", people()) as curator:
         yield application(curator)
 
 
@@ -78,7 +78,7 @@ def test_a_backup_that_is_current_goes_on_and_an_older_one_is_refused(tmp_path):
     """As docs/deploy.md says: a copy made while it runs, put back, with the anchor as it is."""
     folder = tmp_path / "c"
     backups = []
-    with curator_of(folder, people()) as curator:
+    with copied_curator(folder, people()) as curator:
         curator.grant("ana", epsilon=5)
         session = curator.session("ana")
         for epsilon in (0.5, 0.25):

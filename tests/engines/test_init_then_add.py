@@ -28,6 +28,7 @@ from discreet.schema.guess.cells import read_cell
 from discreet.schema.table import Table
 from discreet.schema.toml.read import FILL_IN, read_schema_text
 from discreet.schema.toml.skeleton import skeleton
+from support.pace import thinned
 from support.zoo import animals
 
 _FILLED = {
@@ -58,7 +59,9 @@ def filled(found: Preview, source: str, keys: tuple[str, ...] = ()) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("animal", animals(), ids=lambda animal: animal.name)
+@pytest.mark.parametrize(
+    "animal", thinned(animals(), 4, "messy files"), ids=lambda animal: animal.name
+)
 def test_the_zoo_is_added_as_init_proposes_or_init_says_why_not(animal, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
@@ -213,7 +216,10 @@ def label(made: Made) -> str:
 
 @pytest.mark.parametrize(
     "made",
-    [*MADE[:14], *(pytest.param(each, marks=pytest.mark.soak) for each in MADE[14:])],
+    [
+        *thinned(MADE[:14], 3, "messy files"),
+        *(pytest.param(each, marks=pytest.mark.soak) for each in MADE[14:]),
+    ],
     ids=label,
 )
 def test_a_generated_file_is_read_as_it_was_meant(made, tmp_path):

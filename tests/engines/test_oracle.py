@@ -200,6 +200,7 @@ def test_duckdb_gives_the_integers_of_plain_sql_for_every_case(duckdb_house, pla
     check_none(wrong(duckdb_house, EVERY, plain))
 
 
+@pytest.mark.slow("large oracles")
 def test_duckdb_in_place_gives_the_integers_of_plain_sql(duckdb_house, plain):
     check_none(wrong_in_place(duckdb_house, SOME, plain))
 

@@ -7,7 +7,7 @@ import pytest
 from discreet.engines.process.child import Child
 from discreet.errors import DiscreetError
 from support.clocks import InstantClock
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 AT_ONCE = 6  # more than the cores of a small machine; slower there, not one after the other
 PATIENCE = 60
@@ -30,7 +30,7 @@ class Meeting:
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path / "house", people(), clock=InstantClock()) as made:
+    with copied_curator(tmp_path / "house", people(), clock=InstantClock()) as made:
         for name in ("ana", "bob"):
             made.grant(name, epsilon=5)
         yield made

@@ -15,6 +15,7 @@ from discreet.mechanisms.additive.lattice import Lattice
 from discreet.robust.blocks import blocks as module
 from discreet.robust.blocks.blocks import SampleAndAggregate
 from discreet.robust.blocks.summaries import BlockMean
+from support.pace import thinned
 from support.robust_estimators import code_of_bytes, first_row, last_difference
 
 LATTICE = Lattice(step=1, lower=0, upper=1 << 32, missing=(1 << 32) - 1)
@@ -86,7 +87,7 @@ def test_a_unit_that_comes_goes_or_is_another_changes_its_blocks_only(kind, unit
             assert changed(table(full), table(rows)) <= Relation.REPLACE.steps
 
 
-@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("kind", thinned(CONTAINERS, 4, "large oracles"))
 def test_without_a_unit_each_row_is_one(kind):
     made = CONTAINERS[kind]
     for rows in permutations(VALUES, len(VALUES) - 1):  # without one of them, in every order

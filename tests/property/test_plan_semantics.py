@@ -71,9 +71,16 @@ def check_written(case):
         bench.close()
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(written())
 def test_expressions_mean_what_the_algebra_says_and_stay_in_their_bounds(case):
+    check_written(case)
+
+
+@pytest.mark.slow("large oracles")
+@settings(max_examples=250, deadline=None, suppress_health_check=SLOW)
+@given(written())
+def test_more_expressions_mean_what_the_algebra_says(case):
     check_written(case)
 
 
@@ -216,9 +223,16 @@ def check_close(found, truth, slack, output):
     assert math.isclose(found, truth, rel_tol=1e-9, abs_tol=slack), (found, truth, output)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=80, deadline=None, suppress_health_check=SLOW)
 @given(asked())
 def test_whole_questions_give_the_aggregates_of_every_group(case):
+    check_asked(case)
+
+
+@pytest.mark.slow("large oracles")
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@given(asked())
+def test_more_whole_questions(case):
     check_asked(case)
 
 

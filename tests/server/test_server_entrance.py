@@ -15,7 +15,7 @@ from discreet.ledger import states
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
 from support.server_house import house_of
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 
@@ -163,7 +163,7 @@ def test_of_two_at_once_one_is_made(house):
 
 
 def test_a_vault_of_old_with_both_goes_on(tmp_path, monkeypatch):
-    with curator_of(tmp_path / "c", people()) as curator, monkeypatch.context() as patches:
+    with copied_curator(tmp_path / "c", people()) as curator, monkeypatch.context() as patches:
         for module in (states, sqlite):
             patches.setattr(module, "check_name", lambda *_: None)
         for name in ("ana", "ANA"):

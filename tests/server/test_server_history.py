@@ -37,7 +37,7 @@ from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 from support.clocks import InstantClock
 from support.robust_estimators import size
 from support.server_house import listening
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 from support.worlds import SPECIFICATION
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
@@ -143,7 +143,7 @@ CHARGES = {"bought count": 2, "monitor": 2}  # of one call; every other makes on
 def house(request, tmp_path_factory):
     """A curator whose analyst was charged through every service, and another through two."""
     folder = tmp_path_factory.mktemp(request.param)
-    with curator_of(folder / "c", people(600), budget=BUDGET, clock=InstantClock()) as curator:
+    with copied_curator(folder / "c", people(600), budget=BUDGET, clock=InstantClock()) as curator:
         delta = 0 if request.param == "pure" else 1e-4
         refused = set()
         for name in ("ana", "bob"):
@@ -322,7 +322,7 @@ def test_an_outcome_is_not_listed_before_its_time(tmp_path):
     """Whatever is stored already: a look in between says what it said before."""
     from datetime import UTC, datetime
 
-    with curator_of(tmp_path / "c", people(), clock=InstantClock()) as curator:
+    with copied_curator(tmp_path / "c", people(), clock=InstantClock()) as curator:
         curator.grant("ana", epsilon=5)
         curator.remote_session("ana").sql(COUNT, epsilon=0.1)
         store = curator.vault.history._store
@@ -337,7 +337,7 @@ def test_after_an_adoption_the_charges_since_are_added_to_what_was_adopted(tmp_p
     """Totals that were taken over, charges that cannot be read any more, and an amendment."""
     import sqlite3
 
-    with curator_of(tmp_path / "c", people()) as curator:
+    with copied_curator(tmp_path / "c", people()) as curator:
         curator.grant("ana", epsilon=5)
         for place in range(3):
             curator.session("ana").sql(f"{COUNT} AND age > {place}", epsilon=Fraction(1, 3 + place))

@@ -17,7 +17,7 @@ from discreet.server.watch import Watch
 from discreet.streams import Monitor
 from support.clocks import InstantClock
 from support.long_vaults import LOSS, lengthen
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 SHORT, LONG = 1_000, 100_000
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
@@ -99,7 +99,7 @@ def measured(folder, lengths, lists, fault=None):
     found = {}
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
-        curator_of(folder, people(), clock=InstantClock(), budget="epsilon = 1000") as curator,
+        copied_curator(folder, people(), clock=InstantClock(), budget="epsilon = 1000") as curator,
     ):
         monkeypatch.setattr(Watch, "start", lambda _: None)
         curator.ledger.add_account("population", "quiet", Budget(epsilon=1))
@@ -148,7 +148,7 @@ def test_a_list_without_its_index_is_noticed(tmp_path, index, who, path):
 
 
 def test_the_writer_leaves_a_sound_record_with_right_totals(tmp_path):
-    with curator_of(tmp_path / "h", people(), budget="epsilon = 1000") as curator:
+    with copied_curator(tmp_path / "h", people(), budget="epsilon = 1000") as curator:
         curator.grant("ana", epsilon=500)
         for length in (200, 333):
             lengthen(curator, analysts=("ana",), entries=length)

@@ -18,7 +18,7 @@ from discreet.server.api.forms import QueryForm
 from discreet.server.logins import COOKIE, Logins
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 from support.server_house import house_of
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
 DAYS = "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
@@ -101,7 +101,7 @@ PRICES = [
 @pytest.mark.parametrize("price", PRICES)
 def test_the_price_of_a_monitor_is_a_decimal(tmp_path, price):
     budget = "epsilon = 50" if "epsilon" in price else "epsilon = 50\ndelta = 1e-5"
-    with curator_of(tmp_path / "c", people(), budget=budget) as curator:
+    with copied_curator(tmp_path / "c", people(), budget=budget) as curator:
         curator.grant("ana", epsilon=20, delta=0 if "epsilon" in price else 1e-6)
         session = curator.session("ana")
         monitor = Monitor.open(session, COUNT, threshold=5, name="m", **price)
@@ -164,7 +164,7 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_that_fails_says_whether_it_was_charged(tmp_path, monkeypatch, name):
     """Every service whose engine fails: the words agree with the ledger, and have their cause."""
-    with curator_of(tmp_path / "c", people(), budget="epsilon = 50\ndelta = 1e-5") as curator:
+    with copied_curator(tmp_path / "c", people(), budget="epsilon = 50\ndelta = 1e-5") as curator:
         curator.grant("ana", epsilon=40, delta=1e-6)
         run = RUNS[name](curator.session("ana"))
         before = curator.ledger.count()

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.streams.joint.joint import Joint
 from support.fit import check_fit, check_rate_at_most, rejects
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 CELLS = "SELECT age, region, COUNT(*) AS n, SUM(income) AS s FROM visits GROUP BY age, region"
 ROWS, EPSILON, SENSITIVITY = people(60), 1000, 2 * 200_001
@@ -19,7 +19,7 @@ ROWS, EPSILON, SENSITIVITY = people(60), 1000, 2 * 200_001
 def readings(tmp_path_factory):
     """Four times 444 groups, each with a count and a sum of incomes in halves."""
     folder = tmp_path_factory.mktemp("joint") / "c"
-    with curator_of(folder, ROWS, budget="epsilon = 100000") as curator:
+    with copied_curator(folder, ROWS, budget="epsilon = 100000") as curator:
         curator.grant("ana", epsilon=90_000)
         session = curator.session("ana")
         return [

@@ -1,6 +1,7 @@
 """A small clinic in a vault and a way to run commands on it in this process."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,4 +87,10 @@ def write_desk(folder: Path, *, patients: int = 40) -> Desk:
             lines.append(f"{known},{canary.TEXT}")
     (folder / "visits.csv").write_text("\n".join(lines) + "\n")
     (folder / "visits.toml").write_text(SCHEMA)
+    return Desk(folder)
+
+
+def copied_desk(prepared: Desk, folder: Path) -> Desk:
+    """A desk of a test's own, with what was done at another one; sources stay where they were."""
+    shutil.copytree(prepared.folder, folder, dirs_exist_ok=True)
     return Desk(folder)

@@ -18,7 +18,7 @@ from discreet.server.accounts import Accounts, Role
 from discreet.server.application import application
 from discreet.server.settings import Settings
 from support.clocks import InstantClock
-from support.vaults import Row, curator_of, people
+from support.vaults import Row, copied_curator, people
 
 
 @dataclass
@@ -43,7 +43,7 @@ def house_of(
     folder: Path, *, clock: Clock | None = None, rows: list[Row] | None = None, **settings: Any
 ) -> Iterator[House]:
     """A house, closed at the end, in which waiting takes no time."""
-    with curator_of(folder, rows or people(), clock=clock or InstantClock()) as curator:
+    with copied_curator(folder, rows or people(), clock=clock or InstantClock()) as curator:
         curator.grant("ana", epsilon=5)
         accounts = Accounts(curator.vault.states)
         tokens = {

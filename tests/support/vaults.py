@@ -1,5 +1,10 @@
 """Small curators for tests: a made-up table of people in a Parquet file and a vault beside it."""
 
+import atexit
+import pickle
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +82,24 @@ def curator_of(
     curator = Curator.open(folder / "vault", price_floor=0, clock=clock)
     curator.add(write_schema(folder, **schema))
     return curator
+
+
+@cache
+def _prepared(rows: bytes, schema: tuple[tuple[str, str], ...]) -> tuple[Path, int]:
+    """A folder with the table in its vault, and when its source was written."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-prepared-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    curator_of(folder / "house", pickle.loads(rows), **dict(schema)).close()
+    return folder / "house", (folder / "house" / "visits.parquet").stat().st_mtime_ns
+
+
+def copied_curator(
+    folder: Path, rows: list[Row], *, clock: Clock | None = None, **schema: str
+) -> Curator:
+    """The same as `curator_of`, but the vault is a copy of one that was prepared for an earlier
+    test; the source of its table lies elsewhere and is never changed.
+    """
+    prepared, written = _prepared(pickle.dumps(rows), tuple(sorted(schema.items())))
+    assert (prepared / "visits.parquet").stat().st_mtime_ns == written, "a test changed the source"
+    shutil.copytree(prepared, folder, dirs_exist_ok=True)
+    return Curator.open(folder / "vault", price_floor=0, clock=clock)

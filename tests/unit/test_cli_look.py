@@ -6,20 +6,25 @@ import shlex
 
 import pytest
 
-from support.command_line import run, write_desk
+from support.command_line import copied_desk, run, write_desk
 
 COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
 
-@pytest.fixture
-def desk(tmp_path):
-    made = write_desk(tmp_path)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    made = write_desk(tmp_path_factory.mktemp("prepared"))
     text = made.schema.read_text()
     text = text.replace('name = "visits"', 'name = "visits"\ndescription = "Every visit."')
     made.schema.write_text(text.replace("upper = 50 }", 'upper = 50, description = "in years" }'))
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ana", "--epsilon", "5").status == 0
     return made
+
+
+@pytest.fixture
+def desk(prepared, tmp_path):
+    return copied_desk(prepared, tmp_path)
 
 
 def test_tables_lists_what_there_is(desk):

@@ -23,7 +23,7 @@ from discreet.release.synth.service import synthesize
 from discreet.schema import Column
 from discreet.schema.table import Table
 from discreet.streams import Holdout, Joint
-from support.command_line import Desk, Outcome, run, write_desk
+from support.command_line import Desk, Outcome, copied_desk, run, write_desk
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 PAID = ("--as", "ann", "--epsilon", "0.1")
@@ -37,12 +37,18 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return write_desk(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    made = write_desk(tmp_path_factory.mktemp("prepared"))
+    assert made.run("add", made.schema).status == 0
+    assert made.run("grant", "ann", "--epsilon", "20").status == 0
+    return made
+
+
 @pytest.fixture
-def ready(desk: Desk) -> Desk:
+def ready(prepared: Desk, desk: Desk) -> Desk:
     """The same, with the table registered and a budget for ann."""
-    assert run("add", desk.schema).status == 0
-    assert run("grant", "ann", "--epsilon", "20").status == 0
-    return desk
+    return copied_desk(prepared, desk.folder)
 
 
 def refused(*words: object) -> str:

@@ -6,12 +6,14 @@ from datetime import date
 import pytest
 
 from discreet.errors import DiscreetError, InvalidValue, SchemaError
-from support.vaults import curator_of, people, write_schema
+from support.vaults import copied_curator, curator_of, people, write_schema
 
 
 @pytest.fixture(scope="module")
 def curator(tmp_path_factory):
-    with curator_of(tmp_path_factory.mktemp("a") / "x", people(), budget="epsilon = 1000") as made:
+    with copied_curator(
+        tmp_path_factory.mktemp("a") / "x", people(), budget="epsilon = 1000"
+    ) as made:
         made.grant("ana", epsilon=1000)
         yield made
 

@@ -6,14 +6,14 @@ import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.plan.target import supposed_count, worth_reusing
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 AVERAGE = "SELECT AVG(age) AS a FROM visits"
 
 
 @pytest.fixture
 def session(tmp_path):
-    with curator_of(tmp_path / "vault", people(3000), budget="epsilon = 1000000") as curator:
+    with copied_curator(tmp_path / "vault", people(3000), budget="epsilon = 1000000") as curator:
         curator.grant("buyer", epsilon=10**6)
         yield curator.session("buyer")
 
@@ -68,7 +68,7 @@ def test_what_no_count_helps_is_refused_before_one_is_bought(session):
 
 
 def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
-    with curator_of(tmp_path / "poor", people(3000)) as curator:
+    with copied_curator(tmp_path / "poor", people(3000)) as curator:
         curator.grant("poor", epsilon=Fraction(1, 10))
         session = curator.session("poor")
         with pytest.raises(

@@ -17,7 +17,7 @@ from discreet.query.parse import parse
 from discreet.schema.column import LARGEST, Column
 from discreet.schema.table import Table
 from support.plan_cases import exact_of
-from support.vaults import curator_of, people, write_schema, write_source
+from support.vaults import copied_curator, people, write_schema, write_source
 
 TINY = Fraction(1, 10**15)
 
@@ -153,7 +153,7 @@ def test_lattice_steps_are_exact_in_what_is_written():
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path / "clinic", people(4000), budget="epsilon = 1000") as made:
+    with copied_curator(tmp_path / "clinic", people(4000), budget="epsilon = 1000") as made:
         made.grant("ana", epsilon=100)
         yield made
 
@@ -209,7 +209,7 @@ def test_too_low_a_price_finds_nothing_and_stays_charged(curator):
 
 def test_rows_beyond_the_declared_bounds_count_as_the_bounds(tmp_path):
     rows = [(n, 5000, 1.0, "north", "2024-01-15", n) for n in range(2000)]
-    with curator_of(tmp_path / "clinic", rows) as curator:
+    with copied_curator(tmp_path / "clinic", rows) as curator:
         curator.grant("ana", epsilon=10)
         found = curator.session("ana").bounds("visits", "age", epsilon=2).at(failure=TINY)
     assert (found.lower, found.upper, found.declared) == (65, 110, ("upper",))
@@ -217,7 +217,7 @@ def test_rows_beyond_the_declared_bounds_count_as_the_bounds(tmp_path):
 
 def test_a_budget_with_a_delta_pays_in_rho(tmp_path):
     budget = "epsilon = 10\ndelta = 1e-6"
-    with curator_of(tmp_path / "clinic", people(4000), budget=budget) as curator:
+    with copied_curator(tmp_path / "clinic", people(4000), budget=budget) as curator:
         curator.grant("ana", epsilon=5, delta=1e-6)
         session = curator.session("ana")
         found = session.bounds("visits", "big", rho=Fraction(1, 10)).at(failure=TINY)

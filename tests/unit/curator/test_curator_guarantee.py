@@ -5,12 +5,12 @@ import re
 import pytest
 
 from discreet.errors import SchemaError
-from support.vaults import curator_of, people, write_schema
+from support.vaults import copied_curator, people, write_schema
 
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path / "home", people()) as made:
+    with copied_curator(tmp_path / "home", people()) as made:
         yield made
 
 

@@ -30,7 +30,7 @@ from discreet.mechanisms.additive.lattice import Lattice
 from discreet.release import Declared, Release
 from discreet.robust.blocks.summaries import BlockMean
 from discreet.streams import Counter, Holdout, Joint, Monitor
-from support.command_line import run, write_desk
+from support.command_line import copied_desk, run, write_desk
 
 QUESTION = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
@@ -43,12 +43,17 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture
-def desk(tmp_path: Path):
-    made = write_desk(tmp_path)
+@pytest.fixture(scope="module")
+def prepared_desk(tmp_path_factory):
+    made = write_desk(tmp_path_factory.mktemp("prepared"))
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "20").status == 0
     return made
+
+
+@pytest.fixture
+def desk(prepared_desk, tmp_path: Path):
+    return copied_desk(prepared_desk, tmp_path)
 
 
 def press(times: int = 1) -> None:
@@ -377,13 +382,18 @@ KEPT = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def house(tmp_path):
-    made = write_desk(tmp_path)
+@pytest.fixture(scope="module")
+def prepared_house(tmp_path_factory):
+    made = write_desk(tmp_path_factory.mktemp("prepared"))
     made.schema.write_text(made.schema.read_text() + "delta = 1e-6\n")
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "20", "--delta", "1e-6").status == 0
-    with Curator.open(made.vault) as curator:
+    return made
+
+
+@pytest.fixture
+def house(prepared_house, tmp_path):
+    with Curator.open(copied_desk(prepared_house, tmp_path).vault) as curator:
         yield curator
 
 

@@ -23,7 +23,7 @@ from discreet.schema.table import Budget, Table
 from discreet.schema.toml.read import read_schema_text
 from discreet.schema.toml.write import schema_text
 from discreet.streams import Counter, Joint, Monitor
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, curator_of, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 BY_REGION = "SELECT region, COUNT(*) AS n, SUM(age) AS s FROM visits GROUP BY region"
@@ -33,7 +33,7 @@ CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({}) "
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path / "c", people(), budget="epsilon = 50\ndelta = 1e-6") as made:
+    with copied_curator(tmp_path / "c", people(), budget="epsilon = 50\ndelta = 1e-6") as made:
         made.grant("ana", epsilon=20, delta=1e-6)
         yield made
 
@@ -237,7 +237,7 @@ def test_twins_say_the_same_words(tmp_path):
     twins = [rows, [*rows[:10], (*rows[0][:3], "nroth", *rows[0][4:])] * 3]
     said = []
     for place, data in enumerate(twins):
-        with curator_of(tmp_path / str(place), data) as curator:
+        with copied_curator(tmp_path / str(place), data) as curator:
             curator.grant("ana", epsilon=5)
             said.append(told(curator))
     assert said[0] == said[1]
@@ -361,7 +361,7 @@ def test_a_plan_is_shown_in_a_few_lines(session):
 
 @pytest.mark.parametrize("step", ["0.05", "0.3", "2", "0.07"])
 def test_the_seconds_of_a_plan_are_whole_steps_of_the_grid(tmp_path, step):
-    with curator_of(tmp_path / "c", people()) as curator:
+    with copied_curator(tmp_path / "c", people()) as curator:
         curator.close()
     with Curator.open(tmp_path / "c" / "vault", grid_seconds=Fraction(step)) as made:
         made.grant("ana", epsilon=5)

@@ -17,7 +17,7 @@ from discreet.errors import (
 from discreet.loss import ZCDP, Pure
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.explain import error_of
-from support.vaults import curator_of, people, write_schema, write_source
+from support.vaults import copied_curator, curator_of, people, write_schema, write_source
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MIXED = "epsilon = 10\ndelta = 1e-6"
@@ -25,13 +25,13 @@ MIXED = "epsilon = 10\ndelta = 1e-6"
 
 @pytest.fixture
 def pure(tmp_path):
-    with curator_of(tmp_path / "pure", people(), budget="epsilon = 10") as curator:
+    with copied_curator(tmp_path / "pure", people(), budget="epsilon = 10") as curator:
         yield curator
 
 
 @pytest.fixture
 def mixed(tmp_path):
-    with curator_of(tmp_path / "mixed", people(), budget=MIXED) as curator:
+    with copied_curator(tmp_path / "mixed", people(), budget=MIXED) as curator:
         yield curator
 
 
@@ -222,7 +222,7 @@ def test_the_same_again_is_free_and_flagged(mixed):
 
 
 def test_sharing_makes_a_release_free_for_everyone(tmp_path):
-    with curator_of(tmp_path / "s", people(), budget="epsilon = 1\nsharing = true") as curator:
+    with copied_curator(tmp_path / "s", people(), budget="epsilon = 1\nsharing = true") as curator:
         curator.grant("ana", epsilon=1)
         curator.grant("bo", epsilon=1)
         first = curator.session("ana").sql(COUNT, epsilon=1)

@@ -11,15 +11,16 @@ from discreet.errors import BudgetExceeded, InvalidValue, Stale, Unavailable, Un
 from discreet.ledger.states import Change
 from discreet.loss import ZCDP, Pure
 from support.clocks import InstantClock
-from support.vaults import curator_of, people, write_source
+from support.vaults import copied_curator, curator_of, people, write_source
 
 BY_REGION = "SELECT region, COUNT(*) AS n, SUM(age) AS a FROM visits GROUP BY region"
 QUARTER = Pure(epsilon=Fraction(1, 4))
 
 
 @pytest.fixture
-def curator(tmp_path):
-    with curator_of(tmp_path / "c", people()) as made:
+def curator(request, tmp_path):
+    open_curator = getattr(request, "param", copied_curator)
+    with open_curator(tmp_path / "c", people()) as made:
         made.grant("ana", epsilon=1)
         yield made
 
@@ -105,6 +106,7 @@ def test_a_run_is_paid_ahead_and_goes_on_without_a_charge(session, curator):
     assert session.remaining.epsilon == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_a_pinned_program_refuses_other_data(session, curator, tmp_path):
     made = program(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
     pinned = session.read_versions(made.plan)
@@ -132,7 +134,7 @@ def test_a_price_is_in_the_terms_of_the_accounts(session, tmp_path):
     made = session.prepare(BY_REGION)
     assert session.price(made, epsilon=1) == Pure(epsilon=1)
     budget = "epsilon = 10\ndelta = 1e-6"
-    with curator_of(tmp_path / "d", people(), budget=budget) as other:
+    with copied_curator(tmp_path / "d", people(), budget=budget) as other:
         other.grant("ana", epsilon=1, delta=1e-6)
         there = other.session("ana")
         assert isinstance(there.price(there.prepare(BY_REGION), epsilon=1), ZCDP)
@@ -141,7 +143,7 @@ def test_a_price_is_in_the_terms_of_the_accounts(session, tmp_path):
 def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
     """And of what the program adds to it; a local one at once."""
     clock = InstantClock()
-    with curator_of(tmp_path / "c", people(), clock=clock) as curator:
+    with copied_curator(tmp_path / "c", people(), clock=clock) as curator:
         curator.grant("ana", epsilon=5)
         start = clock.now()
         assert curator.session("ana").measure(program(curator.session("ana"), lambda *_: 1))[1] == 1

@@ -9,7 +9,7 @@ from discreet.curator.runs.questions import Questions
 from discreet.errors import UnsafeQuery
 from discreet.ledger.catalogue import Catalogue
 from discreet.schema import Column, Table
-from support.vaults import curator_of, people, write_schema
+from support.vaults import copied_curator, people, write_schema
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -75,7 +75,7 @@ def test_few_and_short_texts_are_kept(read, monkeypatch):
 
 def test_a_changed_schema_is_read_anew(tmp_path):
     sql = "SELECT SUM(age) AS s FROM visits"
-    with curator_of(tmp_path / "here", people()) as curator:
+    with copied_curator(tmp_path / "here", people()) as curator:
         curator.grant("ana", epsilon=5)
         session = curator.session("ana")
         before = session.explain(sql, epsilon=0.5)
@@ -88,7 +88,7 @@ def test_a_changed_schema_is_read_anew(tmp_path):
 
 
 def test_a_question_looks_at_the_catalogue_once_until_it_runs(tmp_path, monkeypatch):
-    with curator_of(tmp_path / "here", people()) as curator:
+    with copied_curator(tmp_path / "here", people()) as curator:
         curator.grant("ana", epsilon=5)
         session = curator.session("ana")
         looks = []

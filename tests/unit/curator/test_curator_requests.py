@@ -15,14 +15,14 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.requests import Requests
 from discreet.loss import Pure
 from discreet.schema.table import Budget
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path / "house", people()) as made:
+    with copied_curator(tmp_path / "house", people()) as made:
         made.grant("ana", epsilon=1)
         made.grant("bob", epsilon=1)
         yield made
@@ -233,7 +233,7 @@ def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, m
     def cut(patches):
         patches.setattr(access, "noised", second)
 
-    curator = curator_of(tmp_path / "house", people(4000))
+    curator = copied_curator(tmp_path / "house", people(4000))
     curator.grant("ana", epsilon=10)
     cut_off(curator, monkeypatch, cut, average, error=20, key="july")
     with again(curator, tmp_path) as other:

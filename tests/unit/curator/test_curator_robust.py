@@ -24,7 +24,7 @@ from discreet.plan.results.explain import cost_of
 from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode
 from discreet.robust.tested.outcome import Refused, Shown
 from support.robust_estimators import mean_of_first, size
-from support.vaults import curator_of
+from support.vaults import copied_curator
 
 DELTA = "epsilon = 1000000\ndelta = 1e-3"
 SURE = 300  # an epsilon that leaves next to no noise
@@ -42,7 +42,7 @@ def bell(count=400):
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    with curator_of(tmp_path_factory.mktemp("robust"), bell(), budget=DELTA) as made:
+    with copied_curator(tmp_path_factory.mktemp("robust"), bell(), budget=DELTA) as made:
         made.grant("ana", epsilon=10**6, delta=1e-3)
         made.grant("pure", epsilon=10**6)
         yield made
@@ -102,7 +102,7 @@ def test_medians_by_two_mechanisms_agree(session, ask, column, epsilon, mechanis
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_a_replaced_unit_costs_two_steps(tmp_path, neighbours):
-    with curator_of(tmp_path / "c", bell(40), neighbours=neighbours) as made:
+    with copied_curator(tmp_path / "c", bell(40), neighbours=neighbours) as made:
         made.grant("ana", epsilon=9)
         session = made.session("ana")
         for ask, mechanism in ((smooth_median, "smooth sensitivity"), (median, "choice by rank")):
@@ -153,7 +153,7 @@ def test_a_slope_needs_enough_rows_to_be_stable(session, tmp_path):
     asked = {"step": 1, "largest": 10**4, "bound": 4000, "epsilon": SURE}
     few = slope(session, "visits", "income", "age", delta=HARDLY, **asked)
     assert few.value == Refused("the slope of income over age")
-    with curator_of(tmp_path / "c", bell(30_000), budget=DELTA) as large:
+    with copied_curator(tmp_path / "c", bell(30_000), budget=DELTA) as large:
         large.grant("ana", epsilon=10**6, delta=1e-3)
         many = slope(large.session("ana"), "visits", "income", "age", **asked)
         assert abs(many.value.value - 100) < 1500

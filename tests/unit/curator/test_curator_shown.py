@@ -20,7 +20,7 @@ from discreet.server.exports import csv_of
 from discreet.streams import Holdout, Monitor, Synopsis
 from discreet.streams.counter.counter import Counter
 from discreet.streams.joint.joint import Joint
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 PICKS = {
     "integer": "MEDIAN(age)", "date": "MEDIAN(day)", "computed": "QUANTILE(FLOOR(age / 10), 0.9)",
@@ -32,7 +32,7 @@ PICKS = {
 @pytest.fixture(scope="module")
 def curator(tmp_path_factory):
     budget = "epsilon = 100000\ndelta = 1e-3"
-    with curator_of(tmp_path_factory.mktemp("s") / "x", people(), budget=budget) as made:
+    with copied_curator(tmp_path_factory.mktemp("s") / "x", people(), budget=budget) as made:
         made.grant("ana", epsilon=90_000, delta=1e-3)
         yield made
 

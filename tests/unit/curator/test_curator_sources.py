@@ -15,6 +15,7 @@ import pytest
 from discreet.curator.curator import Curator
 from discreet.errors import SchemaError, Unavailable
 from discreet.ledger import catalogue
+from support.pace import thinned
 
 QUERY = """SELECT range AS patient, range % 90 AS age, (range * 7 % 100) / 4 AS income,
 ['North', 'south'][1 + range % 2] AS region, DATE '2024-01-01' + CAST(range % 300 AS INT) AS day,
@@ -205,7 +206,7 @@ def check_second(house, way, source=None, data=None, changes=FEW):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("reached", SOURCES)
+@pytest.mark.parametrize("reached", thinned(SOURCES, 4, "known sources"))
 def test_known_rows_of_a_file(house, reached, way):
     add(house, schema(source="visits.parquet"), way="prepared" if way == "in place" else "in place")
     check_second(house, way, SOURCES[reached](house.folder))
@@ -214,7 +215,11 @@ def test_known_rows_of_a_file(house, reached, way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "reached",
-    ["byte_copy", "csv", *(pytest.param(each, marks=pytest.mark.soak) for each in SOURCES)],
+    [
+        "byte_copy",
+        pytest.param("csv", marks=pytest.mark.slow("known sources")),
+        *(pytest.param(each, marks=pytest.mark.soak) for each in SOURCES),
+    ],
 )
 def test_every_second_schema_of_known_rows(house, reached, way):
     add(house, schema(source="visits.parquet"))
@@ -234,13 +239,15 @@ def test_moments_with_and_without_a_time_zone_are_the_same_rows(house, zoned_fir
     check_second(house, "prepared", "other.parquet")
 
 
-@pytest.mark.parametrize("reached", FRAMES)
+@pytest.mark.parametrize("reached", thinned(FRAMES, 4, "known sources"))
 def test_known_rows_of_a_frame(house, reached):
     add(house, schema(source="visits.parquet"))
     check_second(house, "prepared", data=FRAMES[reached](house.folder / "visits.parquet"))
 
 
-@pytest.mark.parametrize("reached", ["itself", "csv", "database", "pandas_csv"])
+@pytest.mark.parametrize(
+    "reached", thinned(["itself", "csv", "database", "pandas_csv"], 4, "known sources")
+)
 def test_known_rows_of_a_frame_in_a_file(house, reached):
     add(house, schema(), data=polars.read_parquet(house.folder / "visits.parquet"))
     check_second(house, "in place", SOURCES[reached](house.folder))

@@ -28,7 +28,7 @@ from discreet.release.published import Published
 from discreet.release.specification import read_release
 from discreet.release.verification import check_entries, check_folder, read_manifest
 from support.command_line import run
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 SPECIFICATION = """
 [release]
@@ -111,7 +111,7 @@ def decade(row):
 def released(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     schema = HUGE if request.param == "pure" else CONCENTRATED
-    with curator_of(folder, ROWS, **schema) as curator:
+    with copied_curator(folder, ROWS, **schema) as curator:
         delta = {} if request.param == "pure" else {"delta": 1e-6}
         curator.grant("ana", epsilon=10**6, **delta)
         plan = read_release(specification(folder, 900_000)).plan(curator.session("ana"))
@@ -250,7 +250,7 @@ def test_the_manifest_says_what_a_reader_needs(released):
 
 
 def test_previews_are_made_before_anything_is_paid(tmp_path):
-    with curator_of(tmp_path, ROWS) as curator:
+    with copied_curator(tmp_path, ROWS) as curator:
         curator.grant("ana", epsilon=5)
         plan = read_release(specification(tmp_path, 2)).plan(curator.session("ana"))
         errors = {each.table: each.error for each in plan.preview()}
@@ -262,7 +262,7 @@ def test_previews_are_made_before_anything_is_paid(tmp_path):
 
 
 def test_what_the_budget_does_not_admit_is_refused_and_nothing_is_charged(tmp_path):
-    with curator_of(tmp_path, ROWS, budget="epsilon = 1") as curator:
+    with copied_curator(tmp_path, ROWS, budget="epsilon = 1") as curator:
         curator.grant("ana", epsilon=1)
         plan = read_release(specification(tmp_path, 2)).plan(curator.session("ana"))
         with pytest.raises(BudgetExceeded, match="release 'Visits'"):
@@ -300,7 +300,7 @@ def one(kind, *, epsilon=1, **options):
     ],
 )
 def test_bad_declarations_are_refused_before_anything_is_paid(tmp_path, declared, message):
-    with curator_of(tmp_path, ROWS[:10]) as curator:
+    with copied_curator(tmp_path, ROWS[:10]) as curator:
         curator.grant("ana", epsilon=5)
         with pytest.raises(DiscreetError, match=message) as refusal:
             declared.plan(curator.session("ana")).run()
@@ -319,7 +319,7 @@ def test_two_tables_of_one_name_are_refused(tmp_path):
             ],
         }
     )
-    with curator_of(tmp_path, ROWS[:10]) as curator:
+    with copied_curator(tmp_path, ROWS[:10]) as curator:
         curator.grant("ana", epsilon=5)
         with pytest.raises(InvalidValue, match="'by_decade'"):
             declared.plan(curator.session("ana"))
@@ -328,7 +328,7 @@ def test_two_tables_of_one_name_are_refused(tmp_path):
 def test_replacing_a_person_costs_more_noise(tmp_path):
     errors = {}
     for neighbours in ("add-remove", "replace"):
-        with curator_of(tmp_path / neighbours, ROWS[:10], neighbours=neighbours) as curator:
+        with copied_curator(tmp_path / neighbours, ROWS[:10], neighbours=neighbours) as curator:
             curator.grant("ana", epsilon=5)
             plan = read_release(specification(tmp_path, 2)).plan(curator.session("ana"))
             errors[neighbours] = {each.table: each.error for each in plan.preview()}
@@ -348,7 +348,7 @@ def test_a_release_on_neighbouring_tables_keeps_its_price(tmp_path):
 
     curators, sessions = [], []
     for name, rows in (("one", ROWS[:40]), ("other", ROWS[:38])):
-        curator = curator_of(tmp_path / name, rows, budget="epsilon = 100000")
+        curator = copied_curator(tmp_path / name, rows, budget="epsilon = 100000")
         curator.grant("ana", epsilon=100_000)
         curators.append(curator)
         sessions.append(curator.session("ana"))
@@ -373,7 +373,7 @@ def test_rows_without_a_number_have_a_place_of_their_own(tmp_path):
             "tables": [{"kind": "marginals", "name": "n", "columns": ["thousands"]}],
         }
     )
-    with curator_of(tmp_path, ROWS, **HUGE) as curator:
+    with copied_curator(tmp_path, ROWS, **HUGE) as curator:
         curator.grant("ana", epsilon=10**6)
         sheet = declared.plan(curator.session("ana")).run().tables["n"]
     north = [row for row in ROWS if row[3] == "north"]
@@ -395,7 +395,7 @@ def test_twins_differ_in_nothing_but_noise(tmp_path):
     """One person more changes no key, row, column or fact of a release."""
     found = []
     for name, rows in (("one", ROWS[:40]), ("other", ROWS[:38])):
-        with curator_of(tmp_path / name, rows) as curator:
+        with copied_curator(tmp_path / name, rows) as curator:
             curator.grant("ana", epsilon=5)
             made = read_release(specification(tmp_path, 2)).plan(curator.session("ana")).run()
         text = json.dumps(shape(made), sort_keys=True, default=str)
@@ -405,7 +405,7 @@ def test_twins_differ_in_nothing_but_noise(tmp_path):
 
 
 def test_the_command_line_previews_releases_and_verifies(tmp_path):
-    curator_of(tmp_path, ROWS).close()
+    copied_curator(tmp_path, ROWS).close()
     vault, spec = str(tmp_path / "vault"), str(specification(tmp_path, 1))
     preview = run("release", spec, "--vault", vault)
     assert preview.status == 0
@@ -427,7 +427,7 @@ def test_the_command_line_previews_releases_and_verifies(tmp_path):
 
 
 def test_the_command_line_prints_json(tmp_path):
-    curator_of(tmp_path, ROWS).close()
+    copied_curator(tmp_path, ROWS).close()
     vault, spec = str(tmp_path / "vault"), str(specification(tmp_path, 1))
     found = json.loads(run("release", spec, "--vault", vault, "--json").out)
     assert found["charged_epsilon"] == "1"
@@ -446,7 +446,7 @@ def test_intervals_of_single_counts_are_exact_and_quantiles_name_their_buckets(t
         {"kind": "quantiles", "name": "middle", "column": "income", "fractions": [0.5]},
     ]
     given = {"release": {"title": "T", "table": "visits", "epsilon": 3}, "tables": tables}
-    with curator_of(tmp_path, ROWS, budget="epsilon = 9") as curator:
+    with copied_curator(tmp_path, ROWS, budget="epsilon = 9") as curator:
         curator.grant("ana", epsilon=9)
         found = read_release(given).plan(curator.session("ana")).run()
     noise = DiscreteLaplace(scale=2)  # two rows of a person, epsilon 1 for each table

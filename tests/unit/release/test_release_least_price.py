@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger.floor import PriceFloor
 from discreet.release import Declared, Release
 from discreet.streams import Counter, Monitor
-from support.command_line import SURROUNDINGS, write_desk
+from support.command_line import SURROUNDINGS, copied_desk, write_desk
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits{} GROUP BY m"
@@ -54,14 +54,19 @@ def _where(condition):
     return f" WHERE {condition}" if condition else ""
 
 
-@pytest.fixture(params=["", "delta = 1e-6\n"], ids=["pure", "delta"])
-def desk(tmp_path, request):
-    made = write_desk(tmp_path)
+@pytest.fixture(scope="module", params=["", "delta = 1e-6\n"], ids=["pure", "delta"])
+def prepared(tmp_path_factory, request):
+    made = write_desk(tmp_path_factory.mktemp("prepared"))
     made.schema.write_text(made.schema.read_text() + request.param)
     assert made.run("add", made.schema).status == 0
     delta = ("--delta", "1e-6") if request.param else ()
     assert made.run("grant", "ann", "--epsilon", "20", *delta).status == 0
     return made
+
+
+@pytest.fixture
+def desk(prepared, tmp_path):
+    return copied_desk(prepared, tmp_path)
 
 
 @pytest.mark.parametrize("name", DOORS)

@@ -19,15 +19,17 @@ from discreet.loss import Pure
 from discreet.release.synth.report import custodian_page, public_page
 from discreet.release.synth.service import exact_codes, synthesize
 from discreet.release.synth.state import Course
-from support.vaults import curator_of, people, write_source
+from support.pace import thinned
+from support.vaults import copied_curator, curator_of, people, write_source
 
 COLUMNS = ["age", "income", "region", "day"]
 BUDGET = "epsilon = 50\ndelta = 1e-6"
 
 
 @pytest.fixture
-def curator(tmp_path):
-    with curator_of(tmp_path, people(600), budget=BUDGET) as made:
+def curator(request, tmp_path):
+    open_curator = getattr(request, "param", copied_curator)
+    with open_curator(tmp_path, people(600), budget=BUDGET) as made:
         made.grant("ana", epsilon=40, delta=1e-6)
         yield made
 
@@ -148,6 +150,7 @@ class Crowd:
         return paid
 
 
+@pytest.mark.slow("syntheses")
 @pytest.mark.parametrize("entered", [(0,), (1,), (2,), (3,), (0, 2)])
 def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, entered):
     crowd = Crowd(curator, entered=entered, name="crowd")
@@ -197,6 +200,7 @@ def test_a_name_stands_for_one_synthesis(session):
             synthesize(session, "visits", name="fever", **other)
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_new_data_is_another_synthesis(curator, session, tmp_path):
     with pytest.raises(Interrupted):
         synthesize(
@@ -243,7 +247,7 @@ def test_an_unknown_table_is_refused(session):
 
 
 def test_a_pure_budget_takes_mwem_only(tmp_path):
-    with curator_of(tmp_path, people(600), budget="epsilon = 10") as curator:
+    with copied_curator(tmp_path, people(600), budget="epsilon = 10") as curator:
         curator.grant("ana", epsilon=10)
         session = curator.session("ana")
         with pytest.raises(UnprovableRequest, match="mwem"):
@@ -329,7 +333,7 @@ def test_one_column_is_enough(session):
 @pytest.mark.parametrize(("neighbours", "squared"), [("add-remove", 4), ("replace", 8)])
 def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared):
     """Two rows may lie in one cell; replaced, they may leave one and reach another."""
-    with curator_of(tmp_path, people(80), budget=BUDGET, neighbours=neighbours) as curator:
+    with copied_curator(tmp_path, people(80), budget=BUDGET, neighbours=neighbours) as curator:
         curator.grant("ana", epsilon=40, delta=1e-6)
         session = curator.session("ana")
         synthesize(session, "visits", epsilon=5, columns=["region"], name="fever")
@@ -350,7 +354,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("null", ["drop", "error", None])
+@pytest.mark.parametrize("null", thinned(["drop", "error", None], 3, "syntheses"))
 def test_notes_name_the_columns_that_people_know(tmp_path, null):
     """All kinds of columns: a note names columns of the table and nothing of the synthesis."""
     columns = {

@@ -24,7 +24,7 @@ from discreet.release.synth.rounds import Cells, Round
 from discreet.release.synth.service import synthesize
 from discreet.release.synth.spread import replicas
 from discreet.release.synth.stages import Stages, gaussian, worst_missed
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 ONE = Sensitivity.single(1)
 ATTRIBUTES = tuple(
@@ -340,7 +340,7 @@ def test_stages_have_names():
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path, people(300), budget="epsilon = 50\ndelta = 1e-6") as found:
+    with copied_curator(tmp_path, people(300), budget="epsilon = 50\ndelta = 1e-6") as found:
         found.grant("ana", epsilon=40, delta=1e-6)
         yield found
 

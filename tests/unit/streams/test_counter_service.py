@@ -19,7 +19,7 @@ from discreet.errors import (
 )
 from discreet.streams.counter.counter import Counter
 from discreet.streams.counter.factorisation import Factorisation
-from support.vaults import curator_of, people, write_source
+from support.vaults import copied_curator, curator_of, people, write_source
 
 MONTHS = "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
 INCOMES = "SELECT DATE_TRUNC('month', day) AS m, SUM(income) AS s FROM visits GROUP BY m"
@@ -28,8 +28,9 @@ HUGE = 10**9  # so little noise that sums are exact to a hundredth
 
 
 @pytest.fixture
-def curator(tmp_path):
-    with curator_of(tmp_path / "c", people(), budget=BUDGET) as made:
+def curator(request, tmp_path):
+    open_curator = getattr(request, "param", copied_curator)
+    with open_curator(tmp_path / "c", people(), budget=BUDGET) as made:
         made.grant("ana", epsilon=900, delta=1e-6)
         yield made
 
@@ -42,7 +43,7 @@ def session(curator):
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A session for tests that change no data and use names of their own."""
-    with curator_of(tmp_path_factory.mktemp("kept") / "c", people(), budget=BUDGET) as made:
+    with copied_curator(tmp_path_factory.mktemp("kept") / "c", people(), budget=BUDGET) as made:
         made.grant("ana", epsilon=900, delta=1e-6)
         yield made.session("ana")
 
@@ -172,6 +173,7 @@ def test_noise_is_drawn_once(kept):
         assert Counter.open(kept, MONTHS, name="noise_is_drawn_", versions=1).points == said
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_new_data_is_read_as_often_as_declared(session, curator, tmp_path):
     counter = Counter.open(session, MONTHS, name="visits", rho=150, versions=2)
     months_until(counter, 4)
@@ -186,6 +188,7 @@ def test_new_data_is_read_as_often_as_declared(session, curator, tmp_path):
     assert len(counter.points) == 8
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_points_stay_and_new_ones_are_those_of_the_new_data(session, curator, tmp_path):
     """What was said stays as it was; the next point counts all months in the new version."""
     counter = Counter.open(session, MONTHS, name="visits", rho=150, versions=2)
@@ -288,7 +291,7 @@ def test_another_question_under_the_same_name_is_refused(kept):
 
 
 def test_a_pure_budget_is_refused(tmp_path):
-    with curator_of(tmp_path / "p", people()) as curator:
+    with copied_curator(tmp_path / "p", people()) as curator:
         curator.grant("ana", epsilon=1)
         with pytest.raises(UnprovableRequest, match="grant with delta"):
             Counter.open(curator.session("ana"), MONTHS, name="c", epsilon=0.5, versions=1)
@@ -300,6 +303,7 @@ def test_too_dear_a_counter_is_refused_and_leaves_nothing(kept):
     assert kept.states.newest("c", analyst="ana") is None
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_another_schema_ends_a_counter(session, curator, tmp_path):
     Counter.open(session, MONTHS, name="visits", rho=1, versions=1)
     schema = tmp_path / "c" / "visits.toml"

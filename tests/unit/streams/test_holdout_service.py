@@ -14,7 +14,7 @@ from discreet.loss import ZCDP, Pure, Sensitivity
 from discreet.streams.holdout import holdout as module
 from discreet.streams.holdout.holdout import Agreement, Holdout
 from discreet.streams.holdout.thresholdout import Thresholdout
-from support.vaults import curator_of, people, write_source
+from support.vaults import copied_curator, curator_of, people, write_source
 
 ROWS = 400
 YOUNG = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
@@ -25,14 +25,15 @@ TRUTH = sum(row[1] < 45 for row in people(ROWS)) / ROWS  # about a half
 def kept(tmp_path_factory):
     """A session for tests that change no data and use names of their own."""
     folder = tmp_path_factory.mktemp("kept")
-    with curator_of(folder / "c", people(ROWS), budget="epsilon = 1000000") as made:
+    with copied_curator(folder / "c", people(ROWS), budget="epsilon = 1000000") as made:
         made.grant("ana", epsilon=900_000)
         yield made.session("ana")
 
 
 @pytest.fixture
-def curator(tmp_path):
-    with curator_of(tmp_path / "c", people(ROWS), budget="epsilon = 100000") as made:
+def curator(request, tmp_path):
+    open_curator = getattr(request, "param", copied_curator)
+    with open_curator(tmp_path / "c", people(ROWS), budget="epsilon = 100000") as made:
         made.grant("ana", epsilon=90_000)
         yield made
 
@@ -109,7 +110,7 @@ def test_the_cost_is_that_of_the_mechanisms_under_both_budgets(kept, tmp_path):
     assert isinstance(holdout.settings.price, Pure)
     run = holdout.settings.mechanism.loss(Sensitivity.single(2))
     assert run.epsilon == 7 * Fraction(9, 10)  # two rows a person
-    with curator_of(tmp_path / "z", people(), budget="epsilon = 10\ndelta = 1e-6") as curator:
+    with copied_curator(tmp_path / "z", people(), budget="epsilon = 10\ndelta = 1e-6") as curator:
         curator.grant("ana", epsilon=8, delta=1e-6)
         session = curator.session("ana")
         Holdout.open(session, table="visits", name="h", threshold=0.1, overfits=3, rho=0.1)
@@ -118,6 +119,7 @@ def test_the_cost_is_that_of_the_mechanisms_under_both_budgets(kept, tmp_path):
         assert Fraction(99, 1000) < loss.rho <= Fraction(1, 10)
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_new_data_end_it(curator, tmp_path):
     session = curator.session("ana")
     holdout = opened(session, "h")
@@ -208,6 +210,7 @@ def test_who_is_overtaken_before_measuring_neither_looks_nor_pays(kept, monkeypa
     assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_a_lost_size_is_not_measured_on_other_data(curator, tmp_path, monkeypatch):
     session = curator.session("ana")
     with monkeypatch.context() as broken:

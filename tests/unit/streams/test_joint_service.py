@@ -21,7 +21,7 @@ from discreet.loss import Pure
 from discreet.streams.counter.counter import Counter
 from discreet.streams.joint.joint import Joint
 from discreet.streams.pinning import seen_to_change
-from support.vaults import curator_of, people, write_source
+from support.vaults import copied_curator, curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 YOUNG, OLD = f"{COUNT} WHERE age < 40", f"{COUNT} WHERE age >= 40"
@@ -33,14 +33,15 @@ CELLS = ("age", "region")
 def kept(tmp_path_factory):
     """A session for tests that change no data and use names of their own."""
     folder = tmp_path_factory.mktemp("kept")
-    with curator_of(folder / "c", people(), budget="epsilon = 100000") as made:
+    with copied_curator(folder / "c", people(), budget="epsilon = 100000") as made:
         made.grant("ana", epsilon=90_000)
         yield made.session("ana")
 
 
 @pytest.fixture
-def curator(tmp_path):
-    with curator_of(tmp_path / "c", people(), budget="epsilon = 1000") as made:
+def curator(request, tmp_path):
+    open_curator = getattr(request, "param", copied_curator)
+    with open_curator(tmp_path / "c", people(), budget="epsilon = 1000") as made:
         made.grant("ana", epsilon=900)
         yield made
 
@@ -122,7 +123,7 @@ def test_a_refusal_is_the_same_whatever_the_data(tmp_path):
     """Neighbouring tables, the same questions: the same refusals at the same places."""
     seen = []
     for place, rows in enumerate((people(), people()[2:], people(4))):
-        with curator_of(tmp_path / str(place), rows, budget="epsilon = 10") as curator:
+        with copied_curator(tmp_path / str(place), rows, budget="epsilon = 10") as curator:
             curator.grant("ana", epsilon=5)
             joint = opened(curator.session("ana"), "j", epsilon=1, sensitivity=4)
             verdicts = []
@@ -158,6 +159,7 @@ def test_it_is_charged_once_and_goes_on_after_a_restart(curator, tmp_path):
             joint.ask(f"{COUNT} WHERE age < 30")
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_new_data_end_it(curator, tmp_path):
     session = curator.session("ana")
     joint = opened(session, "j", sensitivity=8)
@@ -169,6 +171,7 @@ def test_new_data_end_it(curator, tmp_path):
     assert joint.ask(YOUNG) == said  # what was said may be said again
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_another_schema_ends_it(curator, tmp_path):
     session = curator.session("ana")
     joint = opened(session, "j", sensitivity=8)
@@ -205,7 +208,7 @@ def test_a_question_whose_answer_was_lost_is_asked_again_for_free(kept, monkeypa
 
 def test_units_that_are_replaced_count_twice(tmp_path):
     folder = tmp_path / "r"
-    with curator_of(folder, people(), budget="epsilon = 10", neighbours="replace") as curator:
+    with copied_curator(folder, people(), budget="epsilon = 10", neighbours="replace") as curator:
         curator.grant("ana", epsilon=5)
         joint = opened(curator.session("ana"), "j", epsilon=1, sensitivity=4)
         joint.ask(YOUNG)
@@ -268,6 +271,7 @@ def test_the_only_table_and_the_settings_are_the_default(kept):
     assert Joint.open(kept, epsilon=2, sensitivity=4).name != one.name
 
 
+@pytest.mark.parametrize("curator", [curator_of], indirect=True)
 def test_without_a_table_there_must_be_one(curator):
     curator.add(
         {

@@ -15,7 +15,7 @@ from discreet.loss import ZCDP, Pure
 from discreet.streams import Monitor, NumericSparse, Side, Sparse, Thresholds
 from discreet.streams.monitor.design import Form
 from discreet.streams.monitor.state import KEPT
-from support.vaults import curator_of, people, write_source
+from support.vaults import copied_curator, curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) FROM visits"
 FAR = 10**7
@@ -23,7 +23,7 @@ FAR = 10**7
 
 @pytest.fixture
 def curator(tmp_path):
-    with curator_of(tmp_path, people(), budget="epsilon = 20") as made:
+    with copied_curator(tmp_path, people(), budget="epsilon = 20") as made:
         made.grant("ana", epsilon=10)
         made.grant("bob", epsilon=10)
         yield made
@@ -106,7 +106,7 @@ def test_the_next_run_is_charged_when_it_starts(curator, session):
 
 
 def test_a_restart_goes_on_with_the_same_threshold(tmp_path):
-    with curator_of(tmp_path, people()) as curator:
+    with copied_curator(tmp_path, people()) as curator:
         curator.grant("ana", epsilon=10)
         session = curator.session("ana")
         monitor = Monitor.open(session, COUNT, threshold=-FAR, alarms=3, epsilon=1, name="busy")
@@ -228,7 +228,7 @@ def test_a_run_for_rising_values_takes_no_others(session):
 
 
 def test_the_signed_question_of_the_same_reach_is_refused_for_its_sign(tmp_path):
-    with curator_of(tmp_path, people()) as curator:
+    with copied_curator(tmp_path, people()) as curator:
         curator.grant("ana", epsilon=10)
         session = curator.session("ana")
         rising = Monitor.open(
@@ -254,7 +254,7 @@ def test_which_form_is_chosen(session):
 
 
 def test_under_replace_nothing_is_monotone(tmp_path):
-    with curator_of(tmp_path, people(), neighbours="replace") as curator:
+    with copied_curator(tmp_path, people(), neighbours="replace") as curator:
         curator.grant("ana", epsilon=10)
         design = Monitor.explain(curator.session("ana"), COUNT, threshold=1, epsilon=1)
         assert design.watched.form == Form.GENERAL
@@ -262,7 +262,7 @@ def test_under_replace_nothing_is_monotone(tmp_path):
 
 
 def test_a_zcdp_budget_buys_fresh_thresholds_at_their_rho(tmp_path):
-    with curator_of(tmp_path, people(), budget="epsilon = 10\ndelta = 1e-6") as curator:
+    with copied_curator(tmp_path, people(), budget="epsilon = 10\ndelta = 1e-6") as curator:
         curator.grant("ana", epsilon=5, delta=1e-6)
         session = curator.session("ana")
         design = Monitor.explain(session, COUNT, threshold=FAR, alarms=4, epsilon=1)
@@ -377,7 +377,7 @@ def test_a_counter_of_the_same_name_is_not_taken_for_a_monitor(session):
 
 
 def test_a_failing_engine_says_nothing_and_changes_nothing(tmp_path):
-    with curator_of(tmp_path, people()) as curator:
+    with copied_curator(tmp_path, people()) as curator:
         curator.grant("ana", epsilon=10)
         monitor = Monitor.open(
             curator.session("ana"), COUNT, threshold=-FAR, epsilon=1, name="busy"

@@ -21,7 +21,7 @@ from discreet.streams.holdout.state import Stand
 from discreet.streams.monitor.state import Watch
 from discreet.streams.svt.run import Standing
 from discreet.streams.synopsis.state import Body
-from support.vaults import curator_of, people
+from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
@@ -53,7 +53,7 @@ SERVICES = {
 def states(tmp_path_factory):
     """The newest state of each service of one session."""
     folder = tmp_path_factory.mktemp("lengths")
-    with curator_of(folder / "c", people(), budget="epsilon = 100000\ndelta = 1e-3") as curator:
+    with copied_curator(folder / "c", people(), budget="epsilon = 100000\ndelta = 1e-3") as curator:
         curator.grant("ana", epsilon=90_000, delta=1e-3)
         session = curator.session("ana")
         Monitor.open(session, COUNT, name="monitor", threshold=10**6, epsilon=5).check()
