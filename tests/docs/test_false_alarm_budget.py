@@ -21,14 +21,18 @@ def test_many(part):
 
 
 @pytest.mark.parametrize(
-    ("checks", "status", "verdict", "workers"),
-    [(250, 0, "within", "0"), (251, 1, "OVER", "0"), (251, 1, "OVER", "2")],
+    ("checks", "status", "verdict", "options"),
+    [
+        (250, 0, "within", ()),
+        (251, 1, "OVER", ("-n", "2")),
+        (126, 1, "OVER", ("-m", "not slow")),  # each part of the suite has half of the budget
+    ],
 )
-def test_the_count_is_held_to_the_budget(checks, status, verdict, workers, tmp_path):
+def test_the_count_is_held_to_the_budget(checks, status, verdict, options, tmp_path):
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     (tmp_path / "test_many.py").write_text(SUITE.format(checks=checks))
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, "."],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "."],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
         capture_output=True,
