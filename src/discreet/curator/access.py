@@ -126,7 +126,7 @@ class Access:
         state: Change | None = None,
         details: Mapping[str, str] | None = None,
     ) -> Charge:
-        """Pay ahead, touching no data: a run begins. The state moves on in the same transaction.
+        """Pay ahead, touching no data; see `Session.prepay`.
 
         Charges both budgets before anything that `cost` pays for.
         """
@@ -141,11 +141,9 @@ class Access:
         state: Change | None = None,
         versions: tuple[int, ...] | None = None,
     ) -> tuple[Charge | None, _Result]:
-        """Charge, run the statement, release. Nothing exact leaves, whatever fails.
+        """Run a measurement that was prepared from the catalogue as it is; see `Session.measure`.
 
-        A `state` moves on with the charge, before a row is read; without a charge, by itself, also
-        before. `versions` pins the measurement to a state of the data. The measurement's cost, for
-        the unit and relation of its table; a failure after the charge keeps it.
+        Its cost is charged first; a failure after the charge keeps it.
         """
         plan = measurement.plan
         now = self._check_record(plan)

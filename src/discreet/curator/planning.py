@@ -142,16 +142,16 @@ class Planner:
             seconds=self.warehouse.seconds(known.name),
         )
 
-    def check(self, given: Prepared, limit: int) -> None:
-        """Refuse a plan that is not the one its tables give now."""
+    def check(self, given: Prepared, *, most_groups: int | None = None) -> None:
+        """Refuse a plan that is not the one its tables give now, by default at its own limit."""
         read_versions(self.warehouse, given)
-        if given != self._prepare_again(given, limit):
+        if given != self._prepare_again(given, most_groups):
             raise InvalidValue(
                 f"this is not the plan that {given.tables[0].name} gives now; explain the question "
                 "again. Nothing was run or charged."
             )
 
-    def _prepare_again(self, given: Prepared, limit: int) -> Prepared:
+    def _prepare_again(self, given: Prepared, most_groups: int | None) -> Prepared:
         names = tuple(table.name for table in given.tables)
         if isinstance(given, UnitRows):
             return self.prepare_rows(names[0], given.columns, given.question)
@@ -161,7 +161,7 @@ class Planner:
             table=table,
             relation=relation,
             kept=self.warehouse.kept(table.name),
-            limit=limit,
+            limit=given.limit if most_groups is None else most_groups,
             others=tuple(others),
             integer_units=self.warehouse.integer_units(names),
             dialect=self.warehouse.dialect(table.name),

@@ -363,7 +363,7 @@ class Session:
                 f"run takes what explain made, not {with_article(type(given).__name__)}; for a "
                 "question as text, write session.sql(...). Nothing was run or charged."
             )
-        self._planner.check(plan, self._planner.most_groups)
+        self._planner.check(plan, most_groups=self._planner.most_groups)
         return self._run(plan)
 
     @property
@@ -456,7 +456,7 @@ class Session:
 
         Charges both budgets before anything that `cost` pays for.
         """
-        self._planner.check(plan, plan.limit)
+        self._planner.check(plan)
         return self._access.prepay(plan, cost=cost, label=label, state=state, details=details)
 
     def measure(
@@ -472,8 +472,7 @@ class Session:
         before. `versions` pins the measurement to a state of the data. The measurement's cost, for
         the unit and relation of its table; a failure after the charge keeps it.
         """
-        plan = measurement.plan
-        self._planner.check(plan, plan.limit if isinstance(plan, Plan) else 0)
+        self._planner.check(measurement.plan)
         return self._access.measure(measurement, state=state, versions=versions)
 
     def _await(self, request: Request) -> None:

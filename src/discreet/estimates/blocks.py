@@ -13,7 +13,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.interrupts import handing_over
 from discreet.curator.measurement import Exact, Measurement
 from discreet.errors import InvalidValue
-from discreet.estimates.program import Estimated
+from discreet.estimates.estimate import Estimated
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import table_notes

@@ -8,7 +8,7 @@ from fractions import Fraction
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.estimates.columns import another_question, axis_of, column_of, values_of
-from discreet.estimates.program import Estimated, proposed
+from discreet.estimates.estimate import Estimated, propose
 from discreet.plan.parts.candidates import Way
 from discreet.rationals import Number, rational
 from discreet.robust.tested.outcome import Outcome
@@ -119,7 +119,7 @@ def proposed_median(
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
     query = QuantileReach(fraction=fraction, lower=axis.lower, upper=axis.upper)
-    return proposed(
+    return propose(
         session,
         values,
         query,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from discreet.curator.measurement import Exact
 from discreet.curator.session import Session
 from discreet.estimates.columns import counts_of, rows_of, values_of
-from discreet.estimates.program import Estimated, named, performed, proposed, terms
+from discreet.estimates.estimate import Estimated, find_terms, measure_values, propose, restate
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.keys import Label
 from discreet.rationals import Number, rational
@@ -37,7 +37,7 @@ def spread(
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
     query = SpreadReach(lower=axis.lower, upper=axis.upper)
-    return proposed(
+    return propose(
         session,
         values,
         query,
@@ -77,7 +77,7 @@ def slope(
         step=rational(step) / scale,
         largest=rational(largest) / scale,
     )
-    return proposed(
+    return propose(
         session,
         values,
         query,
@@ -104,16 +104,16 @@ def location(
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
-    mechanism = Location(**terms(session, values, epsilon=epsilon, delta=delta))
+    mechanism = Location(**find_terms(session, values, epsilon=epsilon, delta=delta))
 
     def release(exact: Exact, bits: BitSource) -> Outcome[tuple[Fraction, Fraction]]:
         rows = rows_of(values, exact)
-        return named(
+        return restate(
             mechanism.release(rows, bits, what=f"the location of {column}"),
             lambda place: (axis.value(place.mean), place.variance * axis.unit**2),
         )
 
-    return performed(
+    return measure_values(
         session,
         values,
         of=column,
@@ -148,7 +148,7 @@ def clustered(
         rows = rows_of(values, exact)
         return mechanism.release(rows_outside_clusters(rows, clusters=clusters, width=steps), bits)
 
-    return performed(
+    return measure_values(
         session,
         values,
         of=column,
@@ -172,14 +172,14 @@ def mode(
     Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Sec. 3.3].
     """
     values = counts_of(session, table, column, where)
-    mechanism = StableValue(**terms(session, values, epsilon=epsilon, delta=delta))
+    mechanism = StableValue(**find_terms(session, values, epsilon=epsilon, delta=delta))
     labels = values.plan.domains[0].labels
 
     def release(exact: Exact, bits: BitSource) -> Outcome[Label]:
         found = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
-        return named(found, labels.__getitem__)
+        return restate(found, labels.__getitem__)
 
-    return performed(
+    return measure_values(
         session,
         values,
         of=column,

@@ -1,5 +1,5 @@
-"""Programs: charged before a row is read, exact values seen by their release only, pinned to data
-where they ask for it."""
+"""Measurements: charged before a row is read, exact values seen by their release only, pinned to
+data where they ask for it."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +30,7 @@ def session(curator):
     return curator.session("ana")
 
 
-def program(session, release, cost=QUARTER, sql=BY_REGION, **plan):
+def measurement(session, release, cost=QUARTER, sql=BY_REGION, **plan):
     made = session.prepare(sql, **plan)
     return Measurement(plan=made, cost=cost, label="The test", release=release)
 
@@ -46,7 +46,7 @@ def test_a_release_sees_dense_measures_and_sparse_cells(session):
         seen.append((exact.measures(), exact.cells()))
         return "released"
 
-    receipt, result = session.measure(program(session, release))
+    receipt, result = session.measure(measurement(session, release))
     (counts, ages), (places, (some, _)) = seen[0]
     assert result == "released"
     assert counts.tolist() == [20, 20, 20, 0]
@@ -62,7 +62,7 @@ def test_domains_too_large_to_list_are_read_as_cells(session):
     sql = "SELECT age, region, day, COUNT(*) AS n FROM visits GROUP BY age, region, day"
     with pytest.raises(UnsafeQuery, match="162,504 groups"):
         session.prepare(sql)
-    made = program(session, lambda exact, _: exact.cells(), sql=sql, most_groups=10**9)
+    made = measurement(session, lambda exact, _: exact.cells(), sql=sql, most_groups=10**9)
     _, (places, (counts,)) = session.measure(made)
     assert counts.sum() == 60
     assert places.shape == (len(counts), 3)
@@ -74,7 +74,7 @@ def test_it_is_charged_before_a_row_is_read_and_a_failure_keeps_the_charge(sessi
         raise ValueError(f"secret {exact.measures()}")
 
     with pytest.raises(Unavailable) as raised:
-        session.measure(program(session, fails), state=change(1))
+        session.measure(measurement(session, fails), state=change(1))
     assert "secret" not in str(raised.value)
     assert raised.value.__cause__ is raised.value.__context__ is None
     assert session.remaining.epsilon == Fraction(3, 4)
@@ -86,16 +86,16 @@ def test_a_refused_charge_reads_nothing(session):
         raise AssertionError
 
     with pytest.raises(BudgetExceeded, match=r"^The test would bring"):
-        session.measure(program(session, release, cost=Pure(epsilon=2)))
+        session.measure(measurement(session, release, cost=Pure(epsilon=2)))
     session.states.put(change(1))
     for cost in (None, QUARTER):
         with pytest.raises(Stale):
-            session.measure(program(session, release, cost=cost), state=change(1))
+            session.measure(measurement(session, release, cost=cost), state=change(1))
     assert session.remaining.epsilon == 1
 
 
 def test_a_run_is_paid_ahead_and_goes_on_without_a_charge(session, curator):
-    made = program(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
+    made = measurement(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
     begun = session.prepay(
         made.plan, cost=Pure(epsilon=Fraction(1, 2)), label="A run", state=change(1)
     )
@@ -107,8 +107,8 @@ def test_a_run_is_paid_ahead_and_goes_on_without_a_charge(session, curator):
 
 
 @pytest.mark.parametrize("curator", [curator_of], indirect=True)
-def test_a_pinned_program_refuses_other_data(session, curator, tmp_path):
-    made = program(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
+def test_a_pinned_measurement_refuses_other_data(session, curator, tmp_path):
+    made = measurement(session, lambda exact, _: int(exact.measures()[0].sum()), cost=None)
     pinned = session.read_versions(made.plan)
     assert session.measure(made, versions=pinned)[1] == 60
     write_source(tmp_path / "c", people(80))
@@ -141,16 +141,19 @@ def test_a_price_is_in_the_terms_of_the_accounts(session, tmp_path):
 
 
 def test_a_remote_session_releases_at_the_time_of_its_plan(tmp_path):
-    """And of what the program adds to it; a local one at once."""
+    """And of what the measurement adds to it; a local one at once."""
     clock = InstantClock()
     with copied_curator(tmp_path / "c", people(), clock=clock) as curator:
         curator.grant("ana", epsilon=5)
         start = clock.now()
-        assert curator.session("ana").measure(program(curator.session("ana"), lambda *_: 1))[1] == 1
+        assert (
+            curator.session("ana").measure(measurement(curator.session("ana"), lambda *_: 1))[1]
+            == 1
+        )
         assert clock.now() == start
         remote = curator.remote_session("ana")
-        longer = replace(program(remote, lambda *_: 1), seconds=Fraction(2))
-        for made, seconds in ((program(remote, lambda *_: 1), 0.05), (longer, 2.05)):
+        longer = replace(measurement(remote, lambda *_: 1), seconds=Fraction(2))
+        for made, seconds in ((measurement(remote, lambda *_: 1), 0.05), (longer, 2.05)):
             with curator._warehouse.engines.lane(("visits",), (1,), curator._grid, "ana"):
                 pass  # it has started
             start = clock.now()

@@ -24,7 +24,7 @@ from discreet.rationals import Number
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.propose import ProposeTestRelease, ReachQuery
 
-__all__ = ["Estimated", "delta_for", "named", "performed", "proposed", "terms"]
+__all__ = ["Estimated", "find_terms", "measure_values", "propose", "restate"]
 
 _SECONDS = Fraction(5)  # what a mechanism over sorted rows may take
 
@@ -57,21 +57,30 @@ class _Terms(TypedDict):
     rows_per_unit: int
 
 
-def terms(session: Session, values: Values, *, epsilon: Number, delta: Number | None) -> _Terms:
+def find_terms(
+    session: Session, values: Values, *, epsilon: Number, delta: Number | None
+) -> _Terms:
     """The terms of a release of these values.
 
     Privacy: refused under a pure budget.
     """
+    chosen = session.choose_delta(values.plan, delta=delta)
+    if chosen is None:
+        raise UnprovableRequest(
+            "this estimate may fail with a probability delta, and the budget is pure. Ask the "
+            "custodian for a grant with delta, or take median or clustered. Nothing was run or "
+            "charged."
+        )
     return {
         "epsilon": epsilon,
-        "delta": delta_for(session, values, delta=delta),
+        "delta": chosen,
         "relation": values.relation,
         "rows_per_unit": values.rows_per_unit,
     }
 
 
 @handing_over
-def performed(
+def measure_values(
     session: Session,
     values: Values,
     *,
@@ -96,16 +105,16 @@ def performed(
     return Estimated(found, mechanism, cost, receipt, cuts_of(values.plan))
 
 
-def named(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
+def restate(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
     """What was shown in other terms; a refusal stays one.
 
-    >>> named(Shown(3), lambda steps: steps * 10)
+    >>> restate(Shown(3), lambda steps: steps * 10)
     Shown(value=30)
     """
     return found if isinstance(found, Refused) else Shown(make(found.value))
 
 
-def proposed(
+def propose(
     session: Session,
     values: Values,
     query: ReachQuery,
@@ -121,26 +130,15 @@ def proposed(
 
     Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
     """
-    test = ProposeTestRelease(bound=bound, **terms(session, values, epsilon=epsilon, delta=delta))
+    test = ProposeTestRelease(
+        bound=bound, **find_terms(session, values, epsilon=epsilon, delta=delta)
+    )
 
     def release(exact: Exact, bits: BitSource) -> Outcome[Fraction]:
         rows: NDArray[Any] = rows_of(values, exact)
-        return named(test.release(rows, query, bits, what=what), value)
+        return restate(test.release(rows, query, bits, what=what), value)
 
     of = ", ".join(axis.name for axis in values.axes)
-    return performed(session, values, of=of, cost=test.loss(), mechanism=mechanism, release=release)
-
-
-def delta_for(session: Session, values: Values, *, delta: Number | None) -> Fraction:
-    """What a test may cost in delta; a tenth of what the accounts keep for such steps by default.
-
-    Privacy: refused under a pure budget.
-    """
-    chosen = session.choose_delta(values.plan, delta=delta)
-    if chosen is None:
-        raise UnprovableRequest(
-            "this estimate may fail with a probability delta, and the budget is pure. Ask the "
-            "custodian for a grant with delta, or take median or clustered. Nothing was run or "
-            "charged."
-        )
-    return chosen
+    return measure_values(
+        session, values, of=of, cost=test.loss(), mechanism=mechanism, release=release
+    )
