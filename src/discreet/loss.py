@@ -2,9 +2,11 @@
 All arithmetic is exact or rounded towards more loss. Knows no mechanism and no data.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import ClassVar, Literal
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.rationals import (
@@ -14,13 +16,16 @@ from discreet.rationals import (
     nonnegative,
     probability,
     rational,
+    sqrt_down,
     sqrt_up,
 )
 
 __all__ = [
     "Approximate",
     "BoundedRange",
+    "Currency",
     "Loss",
+    "Price",
     "Pure",
     "Relation",
     "Sensitivity",
@@ -52,6 +57,22 @@ class Relation(StrEnum):
         return 1 if self is Relation.ADD_REMOVE else 2
 
 
+class Currency(StrEnum):
+    """The terms in which a loss is stated and a budget adds up: epsilon, or rho of zCDP."""
+
+    EPSILON = "epsilon"
+    RHO = "rho"
+
+    def price(self, amount: Number) -> "Price":
+        """The price of this amount.
+
+        Privacy: epsilon-DP [DMNS06, Def. 2.1] or rho-zCDP [BS16, Def. 1.1].
+        >>> Currency("rho").price(1).currency
+        <Currency.RHO: 'rho'>
+        """
+        return Pure(epsilon=amount) if self is Currency.EPSILON else ZCDP(rho=amount)
+
+
 @dataclass(frozen=True, slots=True)
 class Pure:
     """epsilon-differential privacy.
@@ -61,6 +82,7 @@ class Pure:
     Pure(epsilon=Fraction(3, 10))
     """
 
+    currency: ClassVar[Literal[Currency.EPSILON]] = Currency.EPSILON
     epsilon: Fraction
 
     def __init__(self, *, epsilon: Number) -> None:
@@ -70,6 +92,66 @@ class Pure:
         if not isinstance(other, Pure):
             return NotImplemented
         return Pure(epsilon=self.epsilon + other.epsilon)
+
+    @property
+    def amount(self) -> Fraction:
+        """How much it is, in its currency."""
+        return self.epsilon
+
+    @staticmethod
+    def of(amount: Number) -> "Pure":
+        """The price of this amount.
+
+        Privacy: epsilon-DP [DMNS06, Def. 2.1].
+        """
+        return Pure(epsilon=amount)
+
+    @staticmethod
+    def total(losses: "Iterable[Loss]") -> "Pure":
+        """What losses cost together under a pure price, which only pure losses can.
+
+        Privacy: epsilons add [DR14, Cor. 3.15].
+        >>> Pure.total([Pure(epsilon=1), BoundedRange(epsilon=2)])
+        Pure(epsilon=Fraction(3, 1))
+        """
+        return sum((loss.pure() for loss in losses), Pure(epsilon=0))
+
+    def share(self, part: Fraction) -> "Pure":
+        """A part of the price.
+
+        Privacy: epsilons add, so the parts of a price cost the price [DR14, Cor. 3.15].
+        >>> Pure(epsilon=1).share(Fraction(1, 2))
+        Pure(epsilon=Fraction(1, 2))
+        """
+        return Pure(epsilon=self.epsilon * part)
+
+    def largest_epsilon(self) -> Fraction:
+        """The epsilon of a pure mechanism that costs this price."""
+        return self.epsilon
+
+    def concentrated(self, what: str) -> "ZCDP":
+        """Refuse to pay for what only rho can pay for; `what` opens the message.
+
+        Privacy: nothing is charged.
+        """
+        raise UnprovableRequest(
+            f"{what}, and the budget is pure. Ask the custodian for a grant with delta. "
+            "Nothing was run or charged."
+        )
+
+    def with_delta(self, *, delta: Number) -> "Approximate":
+        """The same statement outside an event of probability `delta`.
+
+        Privacy: (epsilon, delta)-DP [DKMMN06, Def. 1].
+        """
+        return Approximate(epsilon=self.epsilon, delta=delta)
+
+    def pure(self) -> "Pure":
+        """Itself, so that every loss can be asked for its pure price.
+
+        Privacy: unchanged.
+        """
+        return self
 
     def zcdp(self) -> "ZCDP":
         """The zCDP it implies.
@@ -99,6 +181,7 @@ class BoundedRange:
     Fraction(1, 8)
     """
 
+    currency: ClassVar[Literal[Currency.EPSILON]] = Currency.EPSILON
     epsilon: Fraction
 
     def __init__(self, *, epsilon: Number) -> None:
@@ -142,6 +225,7 @@ class ZCDP:
     ZCDP(rho=Fraction(3, 10), delta=Fraction(1, 1000000))
     """
 
+    currency: ClassVar[Literal[Currency.RHO]] = Currency.RHO
     rho: Fraction
     delta: Fraction
 
@@ -154,12 +238,88 @@ class ZCDP:
             return NotImplemented
         return ZCDP(rho=self.rho + other.rho, delta=min(Fraction(1), self.delta + other.delta))
 
+    @property
+    def amount(self) -> Fraction:
+        """How much it is, in its currency; delta is beside it."""
+        return self.rho
+
+    @staticmethod
+    def of(amount: Number) -> "ZCDP":
+        """The price of this amount, without delta.
+
+        Privacy: rho-zCDP [BS16, Def. 1.1].
+        """
+        return ZCDP(rho=amount)
+
+    @staticmethod
+    def total(losses: "Iterable[Loss]") -> "ZCDP":
+        """What losses cost together, each by the zCDP that it implies.
+
+        Privacy: rho adds [BS16, Lemma 1.7 and 8.2].
+        >>> ZCDP.total([Pure(epsilon=1), BoundedRange(epsilon=2)]).rho
+        Fraction(1, 1)
+        """
+        return sum((loss.zcdp() for loss in losses), ZCDP(rho=0))
+
+    def share(self, part: Fraction) -> "ZCDP":
+        """A part of the price, without delta.
+
+        Privacy: rho adds, so the parts of a price cost the price [BS16, Lemma 1.7].
+        >>> ZCDP(rho=1).share(Fraction(1, 2)).rho
+        Fraction(1, 2)
+        """
+        return ZCDP(rho=self.rho * part)
+
+    def largest_epsilon(self) -> Fraction:
+        """The epsilon of a pure mechanism that costs at most this price, rounded down.
+
+        Privacy: epsilon-DP implies (epsilon^2/2)-zCDP [BS16, Prop. 1.4].
+        >>> ZCDP(rho=2).largest_epsilon()
+        Fraction(2, 1)
+        """
+        return sqrt_down(2 * self.rho)
+
+    def concentrated(self, _what: str) -> "ZCDP":
+        """Itself: rho pays for everything that has a price.
+
+        Privacy: unchanged.
+        """
+        return self
+
+    def with_delta(self, *, delta: Number) -> "ZCDP":
+        """The same statement outside an event of probability `delta`.
+
+        Privacy: delta-approximate rho-zCDP [BS16, Def. 8.1].
+        """
+        return ZCDP(rho=self.rho, delta=delta)
+
+    def pure(self) -> Pure:
+        """The pure guarantee it implies: none, unless nothing was released.
+
+        Privacy: 0-zCDP is 0-DP [BS16, Def. 1.1].
+        >>> ZCDP(rho=0).pure()
+        Pure(epsilon=Fraction(0, 1))
+        """
+        if self.rho or self.delta:
+            raise _not_pure(self)
+        return Pure(epsilon=0)
+
     def zcdp(self) -> "ZCDP":
         """Itself, so that every loss can be asked for its zCDP price.
 
         Privacy: unchanged.
         """
         return self
+
+    def approximate(self) -> "Approximate":
+        """Refuse: zCDP states an epsilon for every delta, and none of its own.
+
+        Privacy: nothing is stated.
+        """
+        raise UnprovableRequest(
+            f"{self!r} makes no (epsilon, delta) statement of its own; compose it with "
+            "zcdp(losses, delta=...). Nothing was computed."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +332,7 @@ class Approximate:
     Approximate(epsilon=Fraction(1, 1), delta=Fraction(1, 500000))
     """
 
+    currency: ClassVar[Literal[Currency.EPSILON]] = Currency.EPSILON
     epsilon: Fraction
     delta: Fraction
 
@@ -184,6 +345,17 @@ class Approximate:
             return NotImplemented
         delta = min(Fraction(1), self.delta + other.delta)
         return Approximate(epsilon=self.epsilon + other.epsilon, delta=delta)
+
+    def pure(self) -> Pure:
+        """The pure guarantee it states, which has no delta.
+
+        Privacy: (epsilon, 0)-DP is epsilon-DP [DKMMN06, Def. 1].
+        >>> Approximate(epsilon=1, delta=0).pure()
+        Pure(epsilon=Fraction(1, 1))
+        """
+        if self.delta:
+            raise _not_pure(self)
+        return Pure(epsilon=self.epsilon)
 
     def zcdp(self) -> ZCDP:
         """The approximate zCDP it implies.
@@ -205,6 +377,16 @@ class Approximate:
 
 Loss = Pure | BoundedRange | ZCDP | Approximate
 """What one release costs; a filter prices it in its own terms."""
+
+Price = Pure | ZCDP
+"""What a question may cost, in the terms of the account that pays."""
+
+
+def _not_pure(loss: Loss) -> UnprovableRequest:
+    return UnprovableRequest(
+        f"{loss!r} cannot be paid from a pure budget: it states no epsilon at delta=0. Use a "
+        "pure mechanism (Laplace noise), or a budget with a delta. Nothing was charged."
+    )
 
 
 def group(loss: Loss, size: int) -> Loss:

@@ -14,7 +14,6 @@ from discreet.curator.noising import noised
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.noise.bits import system
 from discreet.plan.parts.candidates import chooser
-from discreet.plan.parts.price import shared
 from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -98,7 +97,7 @@ def test_modes_are_behind_by_no_more_than_the_plan_says(data, kind):
 def test_choices_that_are_noisier_than_believed_are_caught(kind):
     """A tenth of the price buys the choices, and the whole of it the promise."""
     planned = made("QUANTILE_CONT(x, 0.5) AS b", PRICES[kind])
-    part = shared(PRICES[kind], Fraction(1, 10 if kind == "pure" else 100))
+    part = PRICES[kind].share(Fraction(1, 10 if kind == "pure" else 100))
     worse = replace(planned, choices=tuple(chooser(pick, part) for pick in planned.picks))
     [column] = released(worse, SPREAD)
     off = ranks_off(SPREAD, Fraction(1, 2), column)

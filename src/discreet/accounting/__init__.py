@@ -22,11 +22,12 @@ from discreet.accounting.discrete_gaussian import (
     discrete_gaussian_delta,
     discrete_gaussian_epsilon,
 )
-from discreet.accounting.filters import Currency, Filter
+from discreet.accounting.filters import Filter
 from discreet.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from discreet.accounting.meaning import Meaning, explain
 from discreet.accounting.odometer import Odometer
 from discreet.accounting.pld.distribution import Bracket, Distribution
+from discreet.loss import Currency
 
 __all__ = [
     "Bracket",

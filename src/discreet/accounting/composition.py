@@ -12,7 +12,7 @@ from typing import Literal, overload
 from discreet.accounting.binomial import smallest_epsilon
 from discreet.accounting.pld.distribution import Distribution
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.loss import Approximate, BoundedRange, Loss, Pure
+from discreet.loss import Approximate, Loss, Pure
 from discreet.rationals import (
     Number,
     ceil_decimal,
@@ -38,15 +38,7 @@ def _times(count: int) -> int:
 
 def _statements(losses: Iterable[Loss]) -> list[Approximate]:
     """Each loss as an (epsilon, delta) statement, or a refusal."""
-    statements = []
-    for loss in losses:
-        if not isinstance(loss, Pure | BoundedRange | Approximate):
-            raise UnprovableRequest(
-                f"{loss!r} makes no (epsilon, delta) statement of its own; compose it with "
-                "zcdp(losses, delta=...). Nothing was computed."
-            )
-        statements.append(loss.approximate())
-    return statements
+    return [loss.approximate() for loss in losses]
 
 
 def basic(losses: Iterable[Loss]) -> Pure | Approximate:

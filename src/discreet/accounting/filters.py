@@ -4,12 +4,11 @@ returns the next one or refuses, so nothing can be half charged. Never holds eve
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
-from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.loss import ZCDP, Currency, Loss, Price, Pure
 from discreet.rationals import (
     Number,
     floor_decimal,
@@ -20,16 +19,9 @@ from discreet.rationals import (
     sqrt_up,
 )
 
-__all__ = ["Currency", "Filter", "price", "rounded_total"]
+__all__ = ["Filter", "price", "rounded_total"]
 
 _FINEST = 10**40
-
-
-class Currency(StrEnum):
-    """What a filter adds up: epsilon of pure losses, or rho of zCDP."""
-
-    EPSILON = "epsilon"
-    RHO = "rho"
 
 
 def price(loss: Loss, currency: Currency) -> tuple[Fraction, Fraction]:
@@ -45,17 +37,7 @@ def price(loss: Loss, currency: Currency) -> tuple[Fraction, Fraction]:
     if currency is Currency.RHO:
         cost = loss.zcdp()
         return cost.rho, cost.delta
-    if isinstance(loss, ZCDP):
-        if not loss.rho and not loss.delta:
-            return Fraction(0), Fraction(0)
-    else:
-        statement = loss.approximate()
-        if not statement.delta:
-            return statement.epsilon, Fraction(0)
-    raise UnprovableRequest(
-        f"{loss!r} cannot be paid from a pure budget: it states no epsilon at delta=0. Use a "
-        "pure mechanism (Laplace noise), or a budget with a delta. Nothing was charged."
-    )
+    return loss.pure().epsilon, Fraction(0)
 
 
 def rounded_total(total: Fraction) -> Fraction:
@@ -192,7 +174,7 @@ the budget is 1. Nothing was charged.
         return state
 
     @property
-    def remaining(self) -> Pure | ZCDP:
+    def remaining(self) -> Price:
         """The largest single loss that is still admitted.
 
         Privacy: whatever is admitted up to here keeps the budget [RRUV16], [WRRW23, Sec. 3].

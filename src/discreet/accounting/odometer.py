@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.accounting.filters import Currency, price, rounded_total
+from discreet.accounting.filters import price, rounded_total
 from discreet.errors import UnprovableRequest
-from discreet.loss import ZCDP, Approximate, Loss, Pure
+from discreet.loss import ZCDP, Approximate, Currency, Loss, Pure
 from discreet.rationals import Number, ceil_decimal, log_bounds, positive, probability
 
 __all__ = ["Odometer"]

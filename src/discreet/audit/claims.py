@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_delta
 from discreet.accounting.gaussian import gaussian_delta
-from discreet.loss import ZCDP, Approximate, BoundedRange, Pure
+from discreet.loss import ZCDP, Approximate, BoundedRange, Currency, Pure
 from discreet.rationals import Number, nonnegative, positive
 
 __all__ = ["Claim", "GaussianClaim", "statements"]
@@ -48,12 +48,12 @@ def statements(claim: Claim) -> tuple[Approximate, ...]:
     >>> len(statements(ZCDP(rho=0.5)))
     16
     """
-    if not isinstance(claim, ZCDP | GaussianClaim):
-        return (claim.approximate(),)
-    if isinstance(claim, ZCDP):
+    if isinstance(claim, GaussianClaim):
+        rho = float(claim.sensitivity / claim.sigma) ** 2 / 2
+    elif claim.currency is Currency.RHO:
         rho = float(claim.rho)
     else:
-        rho = float(claim.sensitivity / claim.sigma) ** 2 / 2
+        return (claim.approximate(),)
     highest = rho + 2 * math.sqrt(rho * math.log(1 / _SMALLEST_DELTA))
     levels = [Fraction(round(highest * step / _POINTS, 6)) for step in range(_POINTS)]
     return tuple(Approximate(epsilon=level, delta=_delta(claim, level)) for level in levels)

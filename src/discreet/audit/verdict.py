@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.audit.claims import Claim, GaussianClaim
 from discreet.audit.evidence.events import Direction
 from discreet.audit.pairs import Pair
-from discreet.loss import ZCDP, Approximate
+from discreet.loss import Approximate, Currency
 from discreet.rationals import exp_bounds, floor_float, log_bounds
 
 __all__ = ["Evidence", "Verdict"]
@@ -159,7 +159,7 @@ def _up(value: Fraction) -> str:
 def _named(claim: Claim) -> str:
     if isinstance(claim, GaussianClaim):
         return f"Gaussian noise of sigma {_up(claim.sigma)} at distance {_up(claim.sensitivity)}"
-    if isinstance(claim, ZCDP):
+    if claim.currency is Currency.RHO:
         return f"zCDP with rho {_up(claim.rho)}, delta {_up(claim.delta)}"
     statement = claim.approximate()
     return f"epsilon {_up(statement.epsilon)}, delta {_up(statement.delta)}"

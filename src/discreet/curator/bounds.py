@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.curator.answer import Answer
 from discreet.errors import InvalidValue, UnsafeQuery
-from discreet.plan.parts.price import Noise
+from discreet.mechanisms.priced import Noise
 from discreet.plan.parts.remarks import Note
 from discreet.plan.results.notes import table_notes
 from discreet.query.readers.naming import free_name

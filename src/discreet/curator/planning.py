@@ -13,10 +13,9 @@ from discreet.curator.tables.warehouse import Warehouse
 from discreet.errors import InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.vault import Vault
-from discreet.loss import ZCDP, Pure
+from discreet.loss import ZCDP, Price, Pure
 from discreet.plan.parts.candidates import Way
 from discreet.plan.parts.patience import GRID_SECONDS
-from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.target import checked_count
 from discreet.query.algebra import Query

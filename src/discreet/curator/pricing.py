@@ -5,8 +5,7 @@ from fractions import Fraction
 from discreet.accounting.conversion import zcdp_rho
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.ledger.account import Account
-from discreet.loss import ZCDP, Pure
-from discreet.plan.parts.price import Price
+from discreet.loss import ZCDP, Price, Pure
 from discreet.query.algebra import Options
 from discreet.rationals import Number, positive
 

@@ -15,10 +15,9 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Currency, Price
 from discreet.plan.parts.candidates import Way
 from discreet.plan.parts.keys import KeyDomain
-from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.results.explain import cost_of, noise_of
 from discreet.plan.results.released import Released
@@ -173,11 +172,8 @@ def _fits(column: list[int]) -> bool:
 
 
 def _written(price: Price) -> list[str]:
-    if isinstance(price, Pure):
-        return ["epsilon", str(price.epsilon)]
-    return ["rho", str(price.rho)]
+    return [price.currency.value, str(price.amount)]
 
 
 def _read(price: list[str]) -> Price:
-    number = Fraction(price[1])
-    return Pure(epsilon=number) if price[0] == "epsilon" else ZCDP(rho=number)
+    return Currency(price[0]).price(Fraction(price[1]))

@@ -36,10 +36,9 @@ from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request, unanswered_text
 from discreet.ledger.states import Change, States
 from discreet.ledger.vault import Vault
-from discreet.loss import Loss
+from discreet.loss import Loss, Price
 from discreet.plan.parts.candidates import Way
 from discreet.plan.parts.patience import GRID_SECONDS
-from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.target import (

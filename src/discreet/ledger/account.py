@@ -4,15 +4,16 @@ Exact arithmetic on frozen values; knows no file and no clock.
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon, zcdp_rho
-from discreet.accounting.filters import Currency, Filter, price, rounded_total
+from discreet.accounting.filters import Filter, price, rounded_total
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest
-from discreet.loss import ZCDP, Approximate, Loss
+from discreet.loss import Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema.table import Budget
 
@@ -144,6 +145,11 @@ class Account:
         return not self.delta
 
     @property
+    def currency(self) -> Currency:
+        """What the account adds up."""
+        return Currency.EPSILON if self.pure else Currency.RHO
+
+    @property
     def budget(self) -> Budget:
         """The budget the account was opened with.
 
@@ -176,7 +182,7 @@ class Account:
         Pure(epsilon=Fraction(1, 1))
         """
         return Filter(
-            currency=Currency.EPSILON if self.pure else Currency.RHO,
+            currency=self.currency,
             limit=self.limit,
             delta_limit=self.delta - self.conversion_delta,
             spent=self.spent,
@@ -195,9 +201,8 @@ class Account:
 the budget is 1. Ask at a lower price, or ask the custodian for a larger budget. Nothing was \
 run or charged.
         """
-        currency = Currency.EPSILON if self.pure else Currency.RHO
         try:
-            cost, delta = _price(loss, currency)
+            cost, delta = _price(loss, self.currency)
         except UnprovableRequest as error:
             raise UnprovableRequest(f"{self.holder} {self.name!r}: {error}") from None
         # As `Filter.charge` on `self.filter`, without building two filters for every charge.
@@ -218,7 +223,7 @@ run or charged.
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=2)).share(Pure(epsilon=1))
         Fraction(1, 2)
         """
-        cost, _ = _price(loss, Currency.EPSILON if self.pure else Currency.RHO)
+        cost, _ = _price(loss, self.currency)
         return cost / self.limit if self.limit else Fraction(1)
 
     def _reached(self, cost: Fraction, delta: Fraction) -> str:
@@ -282,11 +287,8 @@ def rounded_up(loss: Loss) -> Loss:
     >>> rounded_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
-    if isinstance(loss, ZCDP):
-        return ZCDP(rho=rounded_total(loss.rho), delta=rounded_total(loss.delta))
-    if isinstance(loss, Approximate):
-        return Approximate(epsilon=rounded_total(loss.epsilon), delta=rounded_total(loss.delta))
-    return replace(loss, epsilon=rounded_total(loss.epsilon))
+    rounded: Any = {each.name: rounded_total(getattr(loss, each.name)) for each in fields(loss)}
+    return replace(loss, **rounded)
 
 
 def _root(value: Fraction) -> Fraction:

@@ -5,7 +5,7 @@ Canonical text in and out, exact fractions only; knows no file.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -88,8 +88,7 @@ def describe_loss(loss: Loss) -> str:
     >>> describe_loss(Pure(epsilon=0.1))
     '{"epsilon":"1/10","loss":"pure"}'
     """
-    fields = ("rho", "delta") if isinstance(loss, ZCDP) else ("epsilon", "delta")
-    values = {name: str(getattr(loss, name)) for name in fields if hasattr(loss, name)}
+    values = {each.name: str(getattr(loss, each.name)) for each in fields(loss)}
     return canonical({"loss": _KINDS[type(loss)], **values})
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import InvalidValue
 from discreet.ledger.account import Account
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import ZCDP, Loss, Price, Pure
 from discreet.rationals import Number, ceil_decimal, nonnegative, sqrt_up
 
 __all__ = ["DEFAULT_FLOOR", "NO_FLOOR", "PriceFloor"]
@@ -43,7 +43,7 @@ class PriceFloor:
             )
         object.__setattr__(self, "share", given)
 
-    def least(self, accounts: Iterable[Account], kind: type[Pure] | type[ZCDP]) -> Pure | ZCDP:
+    def least(self, accounts: Iterable[Account], kind: type[Price]) -> Price:
         """The least price of this kind that is admitted, rounded up.
 
         Privacy: depends on budgets alone.

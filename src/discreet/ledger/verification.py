@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.conversion import zcdp_epsilon
-from discreet.accounting.filters import Currency, price, rounded_total
+from discreet.accounting.filters import price, rounded_total
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import FIRST, Act, Entry, account_of, adopted_accounts, loss_of
+from discreet.loss import Currency
 
 __all__ = ["Broken", "Replay", "Verification", "found_by", "replay", "verify"]
 
@@ -125,7 +126,7 @@ class Replay:
         """As `Account.admit`, without a new account for each charge."""
         account = self._found[key]
         spent, spent_delta = self._spent.get(key) or (account.spent, account.spent_delta)
-        cost, delta = _price(event, Currency.EPSILON if account.pure else Currency.RHO)
+        cost, delta = _price(event, account.currency)
         spent, spent_delta = rounded_total(spent + cost), rounded_total(spent_delta + delta)
         if spent > account.limit or spent_delta > account.delta - account.conversion_delta:
             account = self._settled(key) or account

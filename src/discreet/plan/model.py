@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from discreet.loss import Price
+from discreet.mechanisms.priced import Noise
 from discreet.plan.parts.candidates import Choice, Pick, Way
 from discreet.plan.parts.keys import KeyDomain, groups
 from discreet.plan.parts.measures import Chosen, Contribution, Estimator, Measure
 from discreet.plan.parts.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
-from discreet.plan.parts.price import Noise, Price
 from discreet.plan.parts.remarks import Note, Suggestion
 from discreet.plan.parts.selection import Ranking, Selection
 from discreet.query.algebra import Aggregate, Query

@@ -5,9 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Price
 from discreet.plan.model import Draft, Plan
-from discreet.plan.parts.price import Price, cheapest, shared, smallest_price
+from discreet.plan.parts.price import cheapest, smallest_price
 from discreet.plan.parts.split import Errors, for_targets
 from discreet.plan.pipeline import measured, plan
 from discreet.plan.results.combination import combination
@@ -67,7 +67,7 @@ def priced_for_error(
     shares = _shares(draft, first, targets, kind, count)
 
     def priced(price: Price) -> Plan:
-        return plan(replace(draft, price=tuple(shared(price, share) for share in shares)))
+        return plan(replace(draft, price=tuple(price.share(share) for share in shares)))
 
     def enough(price: Price) -> bool:
         reached = error_of(priced(price), count)
@@ -92,7 +92,7 @@ def _shares(
             statistics.append(output.expression)
             known.append(_made_from(first, output.expression, errors))
     errors = Errors(known, errors.power)
-    equal = shared(Pure(epsilon=1) if kind is Pure else ZCDP(rho=1), Fraction(1, parts))
+    equal = kind.of(Fraction(1, parts))
     reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
     modelled = errors.of([1 / parts] * parts)
     wanted: dict[int, float] = {}
@@ -173,11 +173,7 @@ def worth_reusing(
     if all(high - low <= 2 * width for low, high in intervals):
         return True
     hoped = supposed_count([(high - width, high + width) for _, high in intervals])
-    return _amount(made.cost) <= _amount(wanted.cost) + _amount(priced(hoped).cost)
-
-
-def _amount(price: Price) -> Fraction:
-    return price.epsilon if isinstance(price, Pure) else price.rho
+    return made.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
 
 
 def checked_count(count: int | None) -> int | None:

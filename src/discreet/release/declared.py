@@ -14,7 +14,7 @@ from discreet.curator.interrupts import handing_over
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Currency, Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number, ceil_decimal, floor_decimal, positive
@@ -106,13 +106,11 @@ class Release:
         return made
 
 
-def _share(paid: Pure | ZCDP, part: Fraction) -> Pure | ZCDP:
+def _share(paid: Price, part: Fraction) -> Price:
     """A part of a price, as a decimal rounded down."""
     if part == 1:
         return paid
-    if isinstance(paid, Pure):
-        return Pure(epsilon=floor_decimal(paid.epsilon * part, 15))
-    return ZCDP(rho=floor_decimal(paid.rho * part, 15))
+    return paid.of(floor_decimal(paid.amount * part, 15))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ class ReleasePlan:
     release: Release
     frame: Frame = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
-    price: Pure | ZCDP
+    price: Price
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -159,12 +157,9 @@ class ReleasePlan:
         By full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
         """
         said, how = statement(self.losses, delta=self.delta)
-        cost = self.cost
-        charged = (
-            {"rho": _text(cost.rho)} if isinstance(cost, ZCDP) else {"epsilon": _text(cost.epsilon)}
-        )
+        charged = self.cost.rho if self.cost.currency is Currency.RHO else self.cost.epsilon
         return {
-            **{f"charged_{name}": value for name, value in charged.items()},
+            f"charged_{self.cost.currency}": _text(charged),
             "epsilon": _text(said.epsilon),
             "delta": _text(said.delta),
             "composition": how,

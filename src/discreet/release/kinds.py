@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Price
 from discreet.rationals import positive
 from discreet.release.frame import Frame
 from discreet.release.parts.counting import CountingPart
@@ -39,7 +39,7 @@ class Kind:
 
     options: frozenset[str]
     needs: Callable[[Options], tuple[list[str], list[str]]]  # columns to group by, aggregates
-    part: Callable[[Frame, str, Options, Pure | ZCDP], Part]
+    part: Callable[[Frame, str, Options, Price], Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Declared:
         """
         return KINDS[self.kind].needs(self.options)
 
-    def part(self, frame: Frame, price: Pure | ZCDP) -> Part:
+    def part(self, frame: Frame, price: Price) -> Part:
         """The part it becomes at a price."""
         return KINDS[self.kind].part(frame, self.name, self.options, price)
 
@@ -105,12 +105,12 @@ def _marginal_needs(options: Options) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(each for columns in _sets(options) for each in columns)), []
 
 
-def _marginals(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _marginals(frame: Frame, name: str, options: Options, price: Price) -> Part:
     finish = options.get("finish", "least-squares")
     return MarginalPart.planned(frame, name, _sets(options), price=price, finish=finish)
 
 
-def _ranges(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _ranges(frame: Frame, name: str, options: Options, price: Price) -> Part:
     chosen = {each: options[each] for each in ("workload", "method", "finish") if each in options}
     return RangePart.planned(frame, name, _names(options), price=price, **chosen)
 
@@ -130,7 +130,7 @@ def _statistics_needs(options: Options) -> tuple[list[str], list[str]]:
     return by, list(_selected(options).values())
 
 
-def _statistics(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _statistics(frame: Frame, name: str, options: Options, price: Price) -> Part:
     by = _names(options, "by") if options.get("by") else []
     return StatisticsPart.planned(frame, name, _selected(options), by=by, price=price)
 
@@ -140,7 +140,7 @@ def _quantile_needs(options: Options) -> tuple[list[str], list[str]]:
     return [*by, *_names(options, "column")], []
 
 
-def _quantiles(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _quantiles(frame: Frame, name: str, options: Options, price: Price) -> Part:
     column, *others = _names(options, "column")
     fractions = options.get("fractions", [0.25, 0.5, 0.75])
     if others or not isinstance(fractions, list | tuple) or not fractions:
@@ -163,7 +163,7 @@ def _moment_needs(options: Options) -> tuple[list[str], list[str]]:
     return [], list(aggregates_for(listed).values())
 
 
-def _regression(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _regression(frame: Frame, name: str, options: Options, price: Price) -> Part:
     target = _target(options)
     return RegressionPart.planned(frame, name, _names(options), target=target, price=price)
 
@@ -175,7 +175,7 @@ def _query_needs(options: Options) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(each for query in queries.values() for each in query)), []
 
 
-def _queries(frame: Frame, name: str, options: Options, price: Pure | ZCDP) -> Part:
+def _queries(frame: Frame, name: str, options: Options, price: Price) -> Part:
     return CountingPart.planned(frame, name, options["queries"], price=price)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.drawing.chart import DARK, bars, chart, quantity
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.release.frame import Cells
 from discreet.schema.column import identifier
@@ -197,7 +197,7 @@ class Part(Protocol):
         """The name its tables begin with."""
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from discreet.accounting.filters import Currency, price
+from discreet.accounting.filters import price
 from discreet.curator.answer import Answer, Receipt
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Act, Entry, describe_loss
 from discreet.ledger.history import Adopted, Charged
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Loss, Price
 from discreet.plan.parts.remarks import Note
 from discreet.plan.results.explain import cost_of
 
@@ -137,7 +137,7 @@ def loss_values(loss: Loss) -> dict[str, str]:
     >>> loss_values(Pure(epsilon=0.5))
     {'epsilon': '0.5'}
     """
-    if isinstance(loss, Pure | ZCDP):
+    if isinstance(loss, Price):
         return cost_of(loss)
     return {name: str(value) for name, value in json.loads(describe_loss(loss)).items()}
 
@@ -157,7 +157,7 @@ def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
     >>> found["kind"], found["spent"]
     ('holdout', {'epsilon': '1/10', 'delta': '0'})
     """
-    receipt, currency = charged.receipt, Currency.EPSILON if account.pure else Currency.RHO
+    receipt, currency = charged.receipt, account.currency
     cost, delta = price(receipt.loss, currency)
     return {
         "number": receipt.sequence,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
 from discreet.ledger.account import Account
-from discreet.loss import ZCDP, Approximate, Loss
+from discreet.loss import Approximate, Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal
 
 __all__ = [
@@ -43,7 +43,7 @@ def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
     >>> cost_text(ZCDP(rho=0.005, delta=Fraction(1, 10**7)), Fraction(1, 10**7))
     'rho 0.005, delta 1e-07 (alone: epsilon 0.4789 at delta 2e-07)'
     """
-    if not isinstance(loss, ZCDP):
+    if loss.currency is Currency.EPSILON:
         text = f"epsilon {_up(loss.epsilon)}"
         return f"{text}, delta {_up(loss.delta)}" if isinstance(loss, Approximate) else text
     text = f"rho {_up(loss.rho)}" + (f", delta {_up(loss.delta)}" if loss.delta else "")

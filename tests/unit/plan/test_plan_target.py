@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.parts.price import shared, smallest_price
+from discreet.plan.parts.price import smallest_price
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.explain import error_of
 from discreet.plan.target import priced_for_error
@@ -78,7 +78,7 @@ def test_the_error_is_reached_and_a_little_less_does_not_reach_it(text, error, k
     targets = targets_of(made, error)
     assert reaches(made, targets)
     assert number(made.cost) <= sum(map(number, made.prices)) * (1 + 1e-12)
-    less = tuple(shared(price, Fraction(97, 100)) for price in made.prices)
+    less = tuple(price.share(Fraction(97, 100)) for price in made.prices)
     worse = plan(Draft(**{**fields_of(draft), "price": less}))
     assert not reaches(worse, targets)
 
@@ -104,7 +104,7 @@ def test_no_other_split_on_a_grid_is_much_cheaper(text, error, kind):
         shares = [Fraction(split.get(place, 5), 10) for place in range(parts)]
 
         cheap = price_of(Fraction(0.94 * own), kind)
-        tried = tuple(shared(cheap, each) for each in shares)
+        tried = tuple(cheap.share(each) for each in shares)
         assert not reaches(plan(Draft(**fields_of(draft), price=tried)), targets), tenths
 
 

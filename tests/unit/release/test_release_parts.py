@@ -17,7 +17,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, BoundedRange, Pure, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.release.composition import batch_cost, statement, summed
+from discreet.release.composition import batch_cost, statement
 from discreet.release.declared import Release, digest_of
 from discreet.release.kinds import KINDS, Declared
 from discreet.release.page import page_of
@@ -255,7 +255,7 @@ def test_composition_is_never_above_the_sum_and_often_below():
     losses = [Pure(epsilon=Fraction(1, 20))] * 40
     said, how = statement(losses, delta=1e-6)
     assert how == "privacy-loss distribution"
-    assert said.epsilon < summed(losses, Pure).epsilon == 2
+    assert said.epsilon < Pure.total(losses).epsilon == 2
     few, how = statement([Pure(epsilon=1)], delta=1e-9)
     assert few.epsilon <= 1
 
@@ -263,7 +263,7 @@ def test_composition_is_never_above_the_sum_and_often_below():
 def test_mixed_losses_take_the_better_of_two_ways():
     losses = [ZCDP(rho=0.01)] * 3 + [BoundedRange(epsilon=0.1)]
     said, how = statement(losses, delta=1e-6)
-    rho = summed(losses, ZCDP).rho
+    rho = ZCDP.total(losses).rho
     assert rho == Fraction(3, 100) + Fraction(1, 800)
     assert said.epsilon == zcdp_epsilon(rho=rho, delta=Fraction(1, 10**6))
     assert how == "zCDP, converted"

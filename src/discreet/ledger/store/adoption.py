@@ -5,7 +5,7 @@ For a record that is not sound any more, and a custodian who decides to go on wi
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.accounting.filters import Currency, price
+from discreet.accounting.filters import price
 from discreet.errors import DiscreetError
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.entry import Act, Entry, account_of, adopted_accounts
@@ -48,7 +48,7 @@ class _Remains:
         spent, spent_delta = known.spent, known.spent_delta
         for loss in self.losses.get(key, []):
             try:
-                cost, delta = price(loss, Currency.EPSILON if known.pure else Currency.RHO)
+                cost, delta = price(loss, known.currency)
             except _UNREADABLE:
                 continue
             spent, spent_delta = spent + cost, spent_delta + delta

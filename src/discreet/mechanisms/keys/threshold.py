@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, UnprovableRequest, with_article
-from discreet.loss import ZCDP, Approximate, Pure, Sensitivity
+from discreet.loss import ZCDP, Approximate, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.counts import read_delta, read_units
@@ -86,10 +86,7 @@ class Threshold:
                 "numbers of distinct units, which move by 1. Nothing was released."
             )
         delta = _delta(self.noise, self.threshold, sensitivity.groups)
-        loss = self.noise.loss(sensitivity)
-        if isinstance(loss, Pure):
-            return Approximate(epsilon=loss.epsilon, delta=delta)
-        return ZCDP(rho=loss.rho, delta=delta)
+        return self.noise.loss(sensitivity).with_delta(delta=delta)
 
     def release(
         self, exact: NDArray[Any], bits: BitSource = system

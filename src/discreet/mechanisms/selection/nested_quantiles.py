@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import ZCDP, Price, Pure, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.priced import scale_for
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.shared.ranks import (
     rank_gaps,
     ranks,
     reach,
     read_fractions,
-    scale_of_price,
 )
 from discreet.mechanisms.shared.scores import check_candidates, declared, read_candidates
 from discreet.mechanisms.shared.weights import choose
@@ -105,7 +105,7 @@ class NestedQuantiles:
         *,
         fractions: Sequence[Number],
         sensitivity: Sensitivity,
-        price: Pure | ZCDP,
+        price: Price,
         candidates: int | None = None,
     ) -> "NestedQuantiles":
         """The mechanism with the least noise whose loss is at most the price.
@@ -116,7 +116,9 @@ class NestedQuantiles:
         Fraction(5, 2)
         """
         unit = cls(fractions=fractions, scale=1, candidates=candidates)
-        scale = scale_of_price(unit.pure_loss(sensitivity), unit.loss(sensitivity), price)
+        scale = scale_for(
+            price, pure=unit.pure_loss(sensitivity), concentrated=unit.loss(sensitivity)
+        )
         return cls(fractions=fractions, scale=scale, candidates=candidates)
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure
 from discreet.mechanisms.shared.integers import integer_list
 from discreet.mechanisms.shared.scores import Gaps, read_gaps
-from discreet.rationals import Number, ceil_decimal, positive, probability, sqrt_up
+from discreet.rationals import Number, probability
 
-__all__ = ["rank_gaps", "ranks", "reach", "read_fractions", "scale_of_price"]
+__all__ = ["rank_gaps", "ranks", "reach", "read_fractions"]
 
 _SMALL = 1 << 62  # products below this need no more than 64 bits
 _ORDINARY = Fraction(1, 10**100), Fraction(10**100)  # scales whose quotients floats can hold
@@ -37,15 +36,6 @@ def read_fractions(fractions: Sequence[Number]) -> tuple[Fraction, ...]:
 def reach(fraction: Fraction) -> Fraction:
     """How far one row can move a rank distance."""
     return max(fraction, 1 - fraction)
-
-
-def scale_of_price(pure: Pure, concentrated: ZCDP, price: Pure | ZCDP) -> Fraction:
-    """The least scale that keeps the price, from the losses at scale 1."""
-    if not pure.epsilon:
-        raise InvalidValue("the sensitivity is 0: the answer is public and needs no noise.")
-    if isinstance(price, Pure):
-        return pure.epsilon / positive(price.epsilon, "epsilon")
-    return ceil_decimal(sqrt_up(concentrated.rho / positive(price.rho, "rho")))
 
 
 def ranks(exact: Any) -> tuple[NDArray[Any], NDArray[Any]]:

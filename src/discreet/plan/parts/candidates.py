@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery, with_article
-from discreet.loss import BoundedRange, Pure, Sensitivity
+from discreet.loss import BoundedRange, Currency, Price, Pure, Sensitivity
+from discreet.mechanisms.priced import loss_in, scale_for
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -19,12 +21,10 @@ from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.keys import Label, label
 from discreet.plan.parts.measures import Contribution, noticeable
-from discreet.plan.parts.price import Price
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Field, Statistic
-from discreet.rationals import ceil_decimal, sqrt_up
 from discreet.schema.column import Column
 
 __all__ = [
@@ -49,7 +49,8 @@ MOST_CELLS = 65_536
 
 _FINEST, _COARSEST = 4096, 32  # candidates in one group, however many groups there are
 _UNKNOWN_GROUPS = 64  # what private keys count as: how many are shown is not known before
-_MANY_PURE, _MANY = 5, 16  # fractions from which recursion is usually better, by simulation
+# Fractions from which recursion is usually better, by simulation.
+_MANY = MappingProxyType({Currency.EPSILON: 5, Currency.RHO: 16})
 _ORDERED = ("number", "date", "datetime")
 _COUNTABLE = ("number", "category", "boolean", "date")
 
@@ -257,7 +258,7 @@ def chooser(pick: Pick, price: Price) -> Choice:
     """
     sensitivity = noticeable(pick.sensitivity)
     if pick.fractions:
-        few = len(pick.fractions) < (_MANY_PURE if isinstance(price, Pure) else _MANY)
+        few = len(pick.fractions) < _MANY[price.currency]
         inside = all(0 < fraction < 1 for fraction in pick.fractions)
         kind = NestedQuantiles if inside and not few else Quantiles
         return kind.of_price(
@@ -266,10 +267,10 @@ def chooser(pick: Pick, price: Price) -> Choice:
             price=price,
             candidates=pick.candidates,
         )
-    if isinstance(price, Pure):
-        scale = sensitivity.l1 / price.epsilon
+    unit = BoundedRange(epsilon=sensitivity.l1)
+    scale = scale_for(price, pure=unit.pure(), concentrated=unit.zcdp())
+    if price.currency is Currency.EPSILON:
         return PermuteAndFlip(scale=scale, candidates=pick.candidates)
-    scale = ceil_decimal(sqrt_up(sensitivity.l1**2 / (8 * price.rho)))
     return Exponential(scale=scale, candidates=pick.candidates)
 
 
@@ -289,9 +290,7 @@ def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
     if isinstance(choice, Smoothed):
         return choice.loss(price)
     if isinstance(choice, Quantiles | NestedQuantiles):
-        if isinstance(price, Pure):
-            return choice.pure_loss(sensitivity)
-        return choice.loss(sensitivity)
+        return loss_in(price, choice, sensitivity)
     epsilon = sensitivity.l1 / choice.scale
     if isinstance(choice, PermuteAndFlip):
         return Pure(epsilon=epsilon)

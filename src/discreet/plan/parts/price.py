@@ -1,30 +1,18 @@
 """From a price to noise, and from a wanted error to a price. Touches public numbers only."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
-from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.loss import Price
+from discreet.mechanisms.priced import Noise, least_noise
 from discreet.plan.parts.measures import Measure, noticeable
-from discreet.rationals import sqrt_down
 
 __all__ = [
-    "Noise",
-    "Price",
     "cheapest",
     "choose",
-    "paid",
-    "shared",
     "smallest_price",
 ]
-
-Price = Pure | ZCDP
-"""What a question may cost, in the terms of the account that pays."""
-
-Noise = DiscreteLaplace | DiscreteGaussian
-"""The mechanisms that plans choose from."""
 
 _DIGITS = 4  # significant digits of a price found by search; rounded up
 
@@ -38,43 +26,7 @@ def choose(measure: Measure, price: Price) -> Noise:
     >>> choose(Measure("count", (), Sensitivity.single(1), Fraction(1)), Pure(epsilon=0.5))
     DiscreteLaplace(scale=Fraction(2, 1))
     """
-    sensitivity = noticeable(measure.sensitivity)
-    if isinstance(price, Pure):
-        return DiscreteLaplace(scale=sensitivity.l1 / price.epsilon)
-    laplace = DiscreteLaplace(scale=sensitivity.l1 / sqrt_down(2 * price.rho))
-    gaussian = DiscreteGaussian.of_variance(sensitivity.l2_squared / (2 * price.rho))
-    noises: tuple[Noise, ...] = (gaussian, laplace)
-    return min(noises, key=lambda noise: noise.error(Fraction(95, 100)))
-
-
-def paid(losses: Iterable[Loss], price: Price) -> Price:
-    """What several mechanisms cost together, in the terms of the price.
-
-    Privacy: losses add [DR14, Cor. 3.15; BS16, Lemma 1.7].
-    >>> paid([Pure(epsilon=0.5), Pure(epsilon=0.25)], Pure(epsilon=1))
-    Pure(epsilon=Fraction(3, 4))
-    """
-    if isinstance(price, ZCDP):
-        return sum((loss.zcdp() for loss in losses), ZCDP(rho=0))
-    total = Pure(epsilon=0)
-    for loss in losses:
-        if not isinstance(loss, Pure):
-            raise InvalidValue("a pure price pays for pure mechanisms only. Nothing was charged.")
-        total += loss
-    return total
-
-
-def shared(price: Price, share: Fraction) -> Price:
-    """A part of a price.
-
-    Privacy: losses add, so the shares of a price cost the price [DR14, Thm. 3.14], [BS16, Lemma
-    1.7].
-    >>> shared(Pure(epsilon=1), Fraction(1, 2))
-    Pure(epsilon=Fraction(1, 2))
-    """
-    if isinstance(price, Pure):
-        return Pure(epsilon=price.epsilon * share)
-    return ZCDP(rho=price.rho * share)
+    return least_noise(price, noticeable(measure.sensitivity))
 
 
 def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price:
@@ -102,7 +54,7 @@ def smallest_price(enough: Callable[[Price], bool], kind: type[Price]) -> Price:
 
     def at(exponent: int, digits: int) -> Price:
         number = Fraction(digits) * Fraction(10) ** (exponent - _DIGITS)
-        return Pure(epsilon=number) if kind is Pure else ZCDP(rho=number)
+        return kind.of(number)
 
     exponent = -12
     while not enough(at(exponent, 10**_DIGITS)):

@@ -10,15 +10,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from discreet.errors import UnprovableRequest
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import ZCDP, Price, Sensitivity
 from discreet.mechanisms.keys.partition import Partition
 from discreet.mechanisms.keys.threshold import Threshold
+from discreet.mechanisms.priced import Noise, loss_in, scale_for
 from discreet.mechanisms.selection.top_k import TopK
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.measures import Contribution, Measure
-from discreet.plan.parts.price import Noise, Price, choose, shared
+from discreet.plan.parts.price import choose
 from discreet.query.algebra import Aggregate, Statistic
-from discreet.rationals import ceil_decimal, sqrt_down, sqrt_up
+from discreet.rationals import sqrt_down
 
 __all__ = [
     "Kept",
@@ -141,8 +142,7 @@ def ranking(
         each.of_units() if wanted.statistic is Statistic.UNITS else each.of(0, 1)
         for each in (contribution, replace(contribution, groups_in_all=count))
     )
-    whole: Price = Pure(epsilon=1) if kind is Pure else ZCDP(rho=1)
-    half = shared(whole, Fraction(1, 2))
+    whole, half = kind.of(1), kind.of(Fraction(1, 2))
     noise = _noise(before, whole if shown else half)
     made = Ranking(count, groups, counted, before, shown, 0.0, 0.0)
     # Two noisy counts change places only if one of them is off by half their distance.
@@ -166,10 +166,9 @@ def leading(made: Ranking, price: Price) -> Leading:
     Fraction(1, 1)
     """
     unit = TopK(scale=1, count=made.count, candidates=made.groups)
-    if isinstance(price, Pure):
-        scale = unit.pure_loss(made.sensitivity).epsilon / price.epsilon
-    else:
-        scale = ceil_decimal(sqrt_up(unit.loss(made.sensitivity).rho / price.rho))
+    scale = scale_for(
+        price, pure=unit.pure_loss(made.sensitivity), concentrated=unit.loss(made.sensitivity)
+    )
     ranking = TopK(scale=scale, count=made.count, candidates=made.groups)
     return Leading(ranking, made.counted, made.sensitivity)
 
@@ -188,9 +187,9 @@ def kept_keys(
 ) -> Kept:
     """Choose private keys by themselves, for this price. epsilon is rounded down."""
     some = _some(delta)
-    assert isinstance(price, ZCDP)
     keys = contribution.of_units().groups
-    epsilon = sqrt_down(2 * keys * price.rho)
+    rho = price.concentrated("keys that are not public cost some delta").rho
+    epsilon = sqrt_down(2 * keys * rho)
     return Kept(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
 
 
@@ -210,9 +209,7 @@ def selection_loss(selection: Selection, measures: Sequence[Measure], price: Pri
     Privacy: as the mechanism says; a threshold on a paid count adds its delta only.
     """
     if isinstance(selection, Leading):
-        if isinstance(price, Pure):
-            return selection.ranking.pure_loss(selection.sensitivity)
-        return selection.ranking.loss(selection.sensitivity)
+        return loss_in(price, selection.ranking, selection.sensitivity)
     if isinstance(selection, Kept):
         return selection.rule.zcdp_loss()
     loss = selection.threshold.loss(measures[selection.place].sensitivity)

@@ -11,10 +11,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import Pure
+from discreet.loss import Currency, Price
 from discreet.noise.bits import BitSource, system
-from discreet.plan.parts.price import Price
-from discreet.rationals import Number, probability, sqrt_down
+from discreet.rationals import Number, probability
 from discreet.robust.smooth.laplace_noise import LogNormalShape
 from discreet.robust.smooth.mechanism import SmoothNoise
 from discreet.robust.smooth.quantile import SmoothQuantile
@@ -96,12 +95,7 @@ class Smoothed:
         >>> found.loss(Pure(epsilon=1))
         Pure(epsilon=Fraction(1, 1))
         """
-        paid = self.noise.loss
-        if isinstance(price, Pure):
-            if not isinstance(paid, Pure):
-                raise InvalidValue("a pure price pays for pure noise only. Nothing was charged.")
-            return paid
-        return paid.zcdp()
+        return price.total([self.noise.loss])
 
     def error(self, confidence: Number) -> float:
         """How many rows the rank may be off, whatever the data: no bound can be promised.
@@ -135,24 +129,24 @@ class _Offer:
 
     def noise(self, price: Price) -> SmoothNoise:
         if isinstance(self.shape, StudentShape):
-            epsilon = price.epsilon if isinstance(price, Pure) else sqrt_down(2 * price.rho)
             return StudentShape.priced(
-                epsilon=epsilon, degrees=self.shape.degrees, share=self.share
+                epsilon=price.largest_epsilon(), degrees=self.shape.degrees, share=self.share
             )
-        assert not isinstance(price, Pure)
-        return LogNormalShape.priced(rho=price.rho, sigma=self.shape.sigma, share=self.share)
+        rho = price.concentrated("the Laplace-log-normal law is priced in rho").rho
+        return LogNormalShape.priced(rho=rho, sigma=self.shape.sigma, share=self.share)
 
 
 def _offers(price: Price) -> Iterator[_Offer]:
     """Student's t for epsilon; for rho also the Laplace-log-normal law, by the formulas of both."""
-    root = float(price.epsilon) if isinstance(price, Pure) else math.sqrt(2 * float(price.rho))
+    pure = price.currency is Currency.EPSILON
+    root = float(price.amount) if pure else math.sqrt(2 * float(price.amount))
     for share in _SHARES:
         for degrees in _DEGREES:
             smoothing = root * float(share) / degrees
             left = (root - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
             sliding = math.sqrt(degrees) * math.sqrt(left**2 - smoothing**2)
             yield _Offer(StudentShape(degrees=degrees), share, sliding, smoothing)
-        for sigma in () if isinstance(price, Pure) else _SIGMAS:
+        for sigma in () if pure else _SIGMAS:
             steepest = math.exp(1.5 * float(sigma) ** 2)
             sliding, smoothing = root * float(1 - share) / steepest, root * float(share * sigma)
             yield _Offer(LogNormalShape(sigma=sigma), share, sliding, smoothing)

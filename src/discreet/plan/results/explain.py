@@ -7,9 +7,10 @@ from fractions import Fraction
 from textwrap import shorten
 from typing import Any
 
-from discreet.loss import Pure
+from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.mechanisms.priced import Noise
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -19,7 +20,6 @@ from discreet.plan.parts.aggregates import ordering
 from discreet.plan.parts.candidates import Choice, Way
 from discreet.plan.parts.measures import Estimator
 from discreet.plan.parts.pairs import VARYING, error_of_pair
-from discreet.plan.parts.price import Noise, Price
 from discreet.plan.parts.selection import Kept, Leading, Selection, Shown
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
@@ -115,10 +115,10 @@ def cost_of(price: Price) -> dict[str, str]:
     >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
     ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
     """
-    if isinstance(price, Pure):
-        return {"epsilon": _digits(price.epsilon)}
-    cost = {"rho": _digits(price.rho)}
-    return {**cost, "delta": _digits(price.delta)} if price.delta else cost
+    cost = {price.currency.value: _digits(price.amount)}
+    if price.currency is Currency.RHO and price.delta:
+        cost["delta"] = _digits(price.delta)
+    return cost
 
 
 def _digits(value: Fraction) -> str:

@@ -10,9 +10,7 @@ from math import isqrt
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.loss import ZCDP, Pure
 from discreet.plan.model import Draft, Plan
-from discreet.plan.parts.price import Price
 from discreet.plan.parts.remarks import Suggestion
 from discreet.plan.results.explain import error_of
 
@@ -79,7 +77,7 @@ def _planned(made: Plan, option: str, value: int) -> Plan | None:
                 query=replace(made.query, options=options),
                 table=first,
                 others=tuple((table, f'"{table.name}"') for table in others),
-                price=_whole(made.prices),
+                price=made.prices[0].total(made.prices),
                 delta=made.delta,
                 limit=made.limit,
                 supposed=made.supposed,
@@ -89,12 +87,6 @@ def _planned(made: Plan, option: str, value: int) -> Plan | None:
         )
     except DiscreetError:
         return None
-
-
-def _whole(prices: tuple[Price, ...]) -> Price:
-    if isinstance(prices[0], Pure):
-        return Pure(epsilon=sum(each.epsilon for each in prices if isinstance(each, Pure)))
-    return ZCDP(rho=sum(each.rho for each in prices if isinstance(each, ZCDP)))
 
 
 def _share(made: Plan, other: Plan) -> float:

@@ -4,11 +4,11 @@ and adds up what they cost. Nothing here touches data.
 
 from dataclasses import replace
 
-from discreet.loss import Loss, Pure
+from discreet.loss import Currency, Loss, Price
 from discreet.plan.model import Draft
 from discreet.plan.parts.candidates import choice_loss
 from discreet.plan.parts.measures import Chosen, noticeable
-from discreet.plan.parts.price import Price, choose, paid, shared
+from discreet.plan.parts.price import choose
 from discreet.plan.parts.selection import (
     Selection,
     kept_keys,
@@ -37,7 +37,7 @@ def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
     if draft.ranking is not None or (draft.private and _thresholded(draft) is None):
         parts.append({count: 1.0})
         count += 1
-    return Errors(parts, power=1.0 if kind is Pure else 0.5), count
+    return Errors(parts, power=1.0 if kind.currency is Currency.EPSILON else 0.5), count
 
 
 def _thresholded(draft: Draft) -> int | None:
@@ -58,7 +58,7 @@ def choose_mechanism(draft: Draft) -> Draft:
     price = draft.price
     if not isinstance(price, tuple):
         errors, count = errors_at_price(draft, type(price))
-        price = tuple(shared(price, share) for share in least_product(errors, count))
+        price = tuple(price.share(share) for share in least_product(errors, count))
     measured, picked = len(draft.measures), len(draft.picks)
     noises = tuple(map(choose, draft.measures, price[:measured]))
     draft = decided(draft, price[measured : measured + picked])
@@ -72,7 +72,7 @@ def choose_mechanism(draft: Draft) -> Draft:
     losses += [choice_loss(*pair, price[0]) for pair in pairs]
     if selection is not None:
         losses.append(selection_loss(selection, draft.measures, price[0]))
-    return replace(draft, selection=selection, cost=paid(losses, price[0]))
+    return replace(draft, selection=selection, cost=price[0].total(losses))
 
 
 def _selection(draft: Draft, price: Price) -> Selection | None:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from discreet.loss import Price
 from discreet.plan.model import Draft, Plan
 from discreet.plan.parts.candidates import MOST_CELLS, Choice, Pick, Way, chooser, pick
 from discreet.plan.parts.measures import Chosen, noticeable
-from discreet.plan.parts.price import Price
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.expressions import scope
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure, Relation
-from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.loss import ZCDP, Currency, Loss, Price, Pure, Relation
 from discreet.mechanisms.combinations.combined import deviations_95
+from discreet.mechanisms.priced import Noise, noise_for
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
 from discreet.rationals import Number, least_integer, positive, probability
@@ -33,7 +32,7 @@ def histogram_error(
     *,
     universe: int,
     queries: int,
-    price: Pure | ZCDP,
+    price: Price,
     relation: Relation = Relation.ADD_REMOVE,
     missed: Number = 0.05,
 ) -> float:
@@ -48,12 +47,12 @@ def histogram_error(
     379
     """
     level = _level(2 * queries, missed)
-    if isinstance(price, ZCDP):
+    if price.currency is Currency.RHO:
         return _gaussian_error(relation.steps * universe, price, level)
     return relation.steps * sqrt(8 * max(universe, level) * level) / _read(price)
 
 
-def direct_error(*, queries: int, price: Pure | ZCDP, missed: Number = 0.05) -> float:
+def direct_error(*, queries: int, price: Price, missed: Number = 0.05) -> float:
     """Within which all counting queries are answered one by one, with noise on each; in counts.
 
     Under add/remove and under replace alike, one row moves each count by at most 1: Laplace noise
@@ -62,7 +61,7 @@ def direct_error(*, queries: int, price: Pure | ZCDP, missed: Number = 0.05) -> 
     >>> round(direct_error(queries=100, price=Pure(epsilon=1)))
     760
     """
-    if isinstance(price, ZCDP):
+    if price.currency is Currency.RHO:
         return _gaussian_error(queries, price, _level(2 * queries, missed))
     return queries * _level(queries, missed) / _read(price)
 
@@ -83,7 +82,7 @@ def _gaussian_error(terms: int, price: ZCDP, level: float) -> float:
 def crossover(
     *,
     universe: int,
-    price: Pure | ZCDP,
+    price: Price,
     relation: Relation = Relation.ADD_REMOVE,
     missed: Number = 0.05,
 ) -> int:
@@ -116,7 +115,7 @@ class CountingPart:
     axes: tuple[Axis, ...]
     queries: tuple[str, ...]
     masks: tuple[tuple[NDArray[np.bool_], ...], ...] = field(repr=False)
-    price: Pure | ZCDP
+    price: Price
     rows: int
     relation: Relation
     overlap: int
@@ -128,7 +127,7 @@ class CountingPart:
         name: str,
         queries: Mapping[str, Mapping[str, Any]],
         *,
-        price: Pure | ZCDP,
+        price: Price,
     ) -> "CountingPart":
         """Read the queries: for each column a list of values, or `from` and `to`."""
         if not 1 <= len(queries) <= _MOST_QUERIES:
@@ -159,7 +158,7 @@ class CountingPart:
         return prod(axis.cells for axis in self.axes)
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs: its price.
 
         Privacy: under the unit and relation of its frame.
@@ -177,18 +176,15 @@ class CountingPart:
     def _sizes(self) -> NDArray[np.float64]:
         return np.array([prod(int(mask.sum()) for mask in masks) for masks in self.masks], float)
 
-    def noise(self, overlap: int) -> DiscreteLaplace | DiscreteGaussian:
+    def noise(self, overlap: int) -> Noise:
         """The noise when one row is in at most so many of the released numbers.
 
         (l1/scale)-DP [DMNS06, Prop. 3.3], (l2^2/(2 sigma^2))-zCDP [CKS20, Thm. 4].
         """
-        if isinstance(self.price, Pure):
-            moved = Fraction(self.rows * self.relation.steps * overlap)
-            return DiscreteLaplace(scale=moved / self.price.epsilon)
+        moved = Fraction(self.rows * self.relation.steps * overlap)
         # r rows that all move the same numbers: r^2 overlap. Under replace the two moves have no
         # negative entries, so the square of their difference is at most the sum of squares.
-        squared = Fraction(self.rows**2 * self.relation.steps * overlap)
-        return DiscreteGaussian.of_variance(squared / (2 * self.price.rho))
+        return noise_for(self.price, l1=moved, l2_squared=self.rows * moved)
 
     def errors(self) -> dict[str, float]:
         """The root mean square errors of both ways."""
@@ -207,7 +203,9 @@ class CountingPart:
     def facts(self) -> dict[str, Any]:
         """Mechanism, scale, crossover and reference for the manifest."""
         single = self.way == "one by one"
-        theorem = "[DMNS06, Prop. 3.3]" if isinstance(self.price, Pure) else "[CKS20, Thm. 4]"
+        theorem = (
+            "[DMNS06, Prop. 3.3]" if self.price.currency is Currency.EPSILON else "[CKS20, Thm. 4]"
+        )
         return {
             "kind": "counting queries",
             "way": self.way,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.linear.consistency import make_consistent
 from discreet.linear.hierarchy import Cut, cells_of
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Currency, Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
 from discreet.release.frame import Axis, Cells, Frame
@@ -116,7 +116,7 @@ class MarginalPart:
         name: str,
         sets: Mapping[tuple[str, ...], float],
         *,
-        price: Pure | ZCDP,
+        price: Price,
         finish: str = "least-squares",
     ) -> "MarginalPart":
         """Plan the marginals of these sets of columns, each with its weight."""
@@ -134,7 +134,7 @@ class MarginalPart:
         return cls(name, axes, cuts, family, checked_finish(finish))
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.
@@ -154,7 +154,9 @@ class MarginalPart:
         made = [
             {
                 "columns": [self.axes[axis].name for axis, _ in each.cut],
-                "what": "counts" if isinstance(each.loss, Pure) else "contrasts of counts",
+                "what": "counts"
+                if each.loss.currency is Currency.EPSILON
+                else "contrasts of counts",
                 "noise": noise_of(each.noise),
             }
             for each in self.family.measurements

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.simplex import project_to_simplex
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Loss, Price
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource
 from discreet.plan.results.explain import noise_of
@@ -48,7 +48,7 @@ class RangePart:
         name: str,
         columns: Sequence[str],
         *,
-        price: Pure | ZCDP,
+        price: Price,
         workload: str = "ranges",
         method: str = "best",
         finish: str = "least-squares",
@@ -73,7 +73,7 @@ class RangePart:
         return cls(name, axes, plan, asked, checked_finish(finish))
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs.
 
         Privacy: under the unit and relation of its frame.

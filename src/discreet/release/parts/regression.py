@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.released import Released
@@ -83,7 +83,7 @@ class RegressionPart:
         columns: Sequence[str],
         *,
         target: str = "",
-        price: Pure | ZCDP,
+        price: Price,
     ) -> "RegressionPart":
         """Plan the moments of these columns; a target is put last."""
         listed = [each for each in columns if each != target] + ([target] if target else [])
@@ -100,7 +100,7 @@ class RegressionPart:
         return self.moments.name
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs.
 
         Privacy: under the unit and relation of its table.

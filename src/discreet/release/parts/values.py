@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Loss, Pure
+from discreet.loss import Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.aggregates import aggregates_of
 from discreet.plan.parts.candidates import Pick
@@ -72,7 +72,7 @@ class StatisticsPart:
         select: Mapping[str, str],
         *,
         by: Sequence[str] = (),
-        price: Pure | ZCDP,
+        price: Price,
     ) -> "StatisticsPart":
         """Plan the statistics, each a name and an SQL aggregate, by these columns of the release.
 
@@ -85,10 +85,7 @@ class StatisticsPart:
         keys = {each: frame.axis(each).sql for each in by}
         sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
         session = frame.session
-        if isinstance(price, Pure):
-            made = session.plan_question(sql, epsilon=price.epsilon)
-        else:
-            made = session.plan_question(sql, rho=price.rho)
+        made = session.plan_question(sql, **{price.currency.value: price.amount})
         if made.selection is not None or made.query.limit or made.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
         texts.agreed(made.query, found, name)
@@ -101,7 +98,7 @@ class StatisticsPart:
         return cls(name, tuple(by), made, frame)
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What it costs.
 
         Privacy: under the unit and relation of its table.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import ZCDP, Price, Sensitivity
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.noise.bits import BitSource
 from discreet.release.synth.model.junction import Clique, tree_cells
@@ -79,7 +79,7 @@ class Noise(Protocol):
         """The variance of the noise."""
         ...
 
-    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+    def loss(self, sensitivity: Sensitivity) -> Price:
         """What one release costs.
 
         Privacy: under the relation of the sensitivity.
@@ -279,7 +279,7 @@ class Step(Protocol):
     Privacy: `release` costs at most `loss`.
     """
 
-    def loss(self, sensitivity: Sensitivity) -> ZCDP | Pure:
+    def loss(self, sensitivity: Sensitivity) -> Price:
         """What the step costs at most.
 
         Privacy: under the relation of the sensitivity.

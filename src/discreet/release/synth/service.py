@@ -14,9 +14,9 @@ from discreet.accounting.filters import Filter
 from discreet.curator.curator import Curator
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, UnprovableRequest, with_article
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import Change, State
-from discreet.loss import ZCDP, Pure, Sensitivity
+from discreet.loss import Currency, Price, Pure, Sensitivity
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number
@@ -81,8 +81,7 @@ def synthesize(
         most_groups=_MOST_GROUPS,
     )
     cost = _cost(session, made, method, epsilon, rho)
-    amount = cost.epsilon if isinstance(cost, Pure) else cost.rho
-    spec = Spec(made.question, str(amount), way, session.read_versions(made))
+    spec = Spec(made.question, str(cost.amount), way, session.read_versions(made))
     source = _Taken(session, made, cost, *_opened(session, made, cost, spec, name))
     model = _developed(source, fields, parts, on_progress)
     source.finish()
@@ -103,32 +102,27 @@ def synthesize(
 
 def _cost(
     session: Session, made: Plan, method: str, epsilon: Number | None, rho: Number | None
-) -> Pure | ZCDP:
+) -> Price:
     asked = session.price(made, epsilon=epsilon, rho=rho)
     if method == "mwem":
         if epsilon is None:
             raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
         return Pure(epsilon=epsilon)
-    if isinstance(asked, Pure):
-        raise UnprovableRequest(
-            "this budget is pure and the method measures with Gaussian noise; ask for a grant with "
-            'a delta, or use method="mwem". Nothing was run or charged.'
-        )
-    return asked
+    return asked.concentrated('the method measures with Gaussian noise (method="mwem" does not)')
 
 
-def _said(cost: Pure | ZCDP, epsilon: Number | None) -> str:
-    if isinstance(cost, Pure):
-        return f"epsilon = {float(cost.epsilon):.6g}"
-    asked = "" if epsilon is None else f"epsilon = {float(epsilon):.6g} at the account's delta, as "
-    return f"{asked}rho = {float(cost.rho):.6g}"
+def _said(cost: Price, epsilon: Number | None) -> str:
+    said = f"{cost.currency} = {float(cost.amount):.6g}"
+    if epsilon is None or cost.currency is Currency.EPSILON:
+        return said
+    return f"epsilon = {float(epsilon):.6g} at the account's delta, as {said}"
 
 
 def _developed(
     source: "_Taken", fields: tuple[CodedColumn, ...], stages: Stages, on_progress: Report
 ) -> Synthetic:
     attributes = [each.attribute for each in fields]
-    if isinstance(source.cost, Pure):
+    if source.cost.currency is Currency.EPSILON:
         return reweigh(
             attributes,
             source,
@@ -147,7 +141,7 @@ def _developed(
 
 
 def _opened(
-    session: Session, made: Plan, cost: Pure | ZCDP, spec: Spec, name: str | None
+    session: Session, made: Plan, cost: Price, spec: Spec, name: str | None
 ) -> tuple[Course, State]:
     """The course that was begun under this name, or a new one, charged now."""
     states = session.states
@@ -189,7 +183,7 @@ class _Taken:
 
     session: Session
     made: Plan
-    cost: Pure | ZCDP
+    cost: Price
     course: Course
     state: State
     place: int = 0
@@ -202,13 +196,13 @@ class _Taken:
 
     def take(self, step: Step) -> tuple[Noisy, ...] | None:
         place, self.place = self.place, self.place + 1
-        spending = self.filter or _filter(self.cost)
+        spending = self.filter or Filter(self.cost.currency, self.cost.amount)
         if place < self.course.begun:  # what was paid counts, whatever the step would cost now
-            self.filter = spending.charge(_loss(self.cost, self.course.paid[place]))
+            self.filter = spending.charge(self.cost.of(self.course.paid[place]))
             return self.course.answers[place] if place < len(self.course.answers) else None
         loss = step.loss(self.sensitivity)
         self.filter = spending.charge(loss)
-        begun = self.course.begin(loss.epsilon if isinstance(loss, Pure) else loss.rho)
+        begun = self.course.begin(loss.amount)
         change = self.state.next(begun.write())
         measurement = Measurement(
             plan=self.made,
@@ -231,16 +225,6 @@ class _Taken:
 def _cells(exact: Exact) -> Cells:
     places, measures = exact.cells()
     return Cells(places, measures[0])
-
-
-def _loss(kind: Pure | ZCDP, amount: Fraction) -> Pure | ZCDP:
-    return Pure(epsilon=amount) if isinstance(kind, Pure) else ZCDP(rho=amount)
-
-
-def _filter(cost: Pure | ZCDP) -> Filter:
-    if isinstance(cost, Pure):
-        return Filter.pure(epsilon=cost.epsilon)
-    return Filter.zcdp(rho=cost.rho)
 
 
 def exact_codes(curator: Curator, synthesis: Synthesis) -> NDArray[np.int64]:

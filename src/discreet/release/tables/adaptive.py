@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
@@ -81,7 +81,7 @@ class Adaptive:
     """
 
     cells: int
-    price: Pure | ZCDP
+    price: Price
     unit: Unit = Unit()  # noqa: RUF009 (a frozen value)
     workload: Workload = Workload.RANGES
 
@@ -92,7 +92,7 @@ class Adaptive:
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).choice.epsilon
         Fraction(1, 4)
         """
-        if isinstance(self.price, Pure):
+        if self.price.currency is Currency.EPSILON:
             epsilon = self.price.epsilon * _CHOOSING
         else:  # bounded range costs epsilon^2/8
             square = 8 * self.price.rho * _CHOOSING
@@ -100,19 +100,17 @@ class Adaptive:
         return Blocks(cells=self.cells, epsilon=epsilon, unit=self.unit)
 
     @property
-    def rest(self) -> Pure | ZCDP:
+    def rest(self) -> Price:
         """What is left for measuring the blocks.
 
         Privacy: with `choice` it adds up to the whole price.
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).rest
         Pure(epsilon=Fraction(3, 4))
         """
-        if isinstance(self.price, Pure):
-            return Pure(epsilon=self.price.epsilon - self.choice.loss.epsilon)
-        return ZCDP(rho=self.price.rho - self.choice.loss.zcdp().rho)
+        return self.price.of(self.price.amount - self.price.total([self.choice.loss]).amount)
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What a release costs: the whole price.
 
         Privacy: under the unit's relation [DMNS06, Lemma 2.6], [BS16, Lemma 1.7].

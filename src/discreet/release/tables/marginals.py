@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares, needs_of
 from discreet.linear.components import Components
 from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Currency, Price
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Counts, Measurement, Unit, contrasts_for, counts_for
@@ -74,7 +74,7 @@ class Marginals:
         sizes: tuple[int, ...],
         weights: Mapping[Cut, float],
         *,
-        price: Pure | ZCDP,
+        price: Price,
         unit: Unit | None = None,
     ) -> "Marginals":
         """Divide a price among what the wanted marginals need; weights say how much each matters.
@@ -88,7 +88,7 @@ class Marginals:
         _check(weights, hierarchies)
         needs = needs_of(weights, hierarchies)
         made: tuple[Measurement, ...]
-        if isinstance(price, ZCDP):
+        if price.currency is Currency.RHO:
             made = contrasts_for(needs, hierarchies, rho=price.rho, unit=unit)
         else:
             shares = _shares(needs, hierarchies, unit)
@@ -101,7 +101,7 @@ class Marginals:
         return self._known.hierarchies
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What a release costs.
 
         Privacy: under the unit's relation [DR14, Cor. 3.15], [BS16, Lemma 1.7].

@@ -12,7 +12,7 @@ from discreet.errors import InvalidValue
 from discreet.linear.components import Components, contrast, scale_of
 from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, shape_of
 from discreet.linear.marginals import count_cells
-from discreet.loss import ZCDP, Pure
+from discreet.loss import ZCDP, Price, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Contrast, Counts, Measurement
 
@@ -71,7 +71,7 @@ def expected(measurements: Iterable[Measurement], hierarchies: tuple[Hierarchy, 
     return parts
 
 
-def paid(measurements: Sequence[Measurement]) -> Pure | ZCDP:
+def paid(measurements: Sequence[Measurement]) -> Price:
     """What measurements cost together.
 
     Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
@@ -46,7 +46,7 @@ class Ordered(Protocol):
     """
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What a release costs.
 
         Privacy: under the relation it was planned for.
@@ -62,7 +62,7 @@ class Ordered(Protocol):
 def ordered(
     cells: int,
     *,
-    price: Pure | ZCDP,
+    price: Price,
     unit: Unit | None = None,
     workload: Workload = Workload.RANGES,
 ) -> Trees | Running:
@@ -74,7 +74,7 @@ def ordered(
     """
     unit = Unit() if unit is None else unit
     trees = Trees.planned((cells,), price=price, unit=unit, workload=workload)
-    if isinstance(price, Pure) or cells > MOST_CELLS:
+    if price.currency is Currency.EPSILON or cells > MOST_CELLS:
         return trees
     running = Running.planned(cells, rho=price.rho, unit=unit)
     return running if running.rmse(workload) < trees.rmse(workload) else trees

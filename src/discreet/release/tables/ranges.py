@@ -15,7 +15,7 @@ from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares
 from discreet.linear.components import Components
 from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
-from discreet.loss import ZCDP, Pure
+from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
@@ -132,7 +132,7 @@ class Trees:
         cls,
         cells: tuple[int, ...],
         *,
-        price: Pure | ZCDP,
+        price: Price,
         unit: Unit | None = None,
         workload: Workload = Workload.RANGES,
     ) -> "Trees":
@@ -149,7 +149,7 @@ class Trees:
                 f"axes of {cells} cells; at least one axis and at most {_MOST_CELLS:,} cells in "
                 "all. Use coarser buckets. Nothing was charged."
             )
-        if isinstance(price, ZCDP):
+        if price.currency is Currency.RHO:
             hierarchies = tuple(binary(each) for each in cells)
             needs = _needs(hierarchies, workload)
             made: tuple[Measurement, ...] = contrasts_for(
@@ -166,7 +166,7 @@ class Trees:
         return cls(best[1], workload, made, expected(made, best[1]))
 
     @property
-    def loss(self) -> Pure | ZCDP:
+    def loss(self) -> Price:
         """What a release costs.
 
         Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, with_article
-from discreet.loss import ZCDP, Approximate, Loss, Pure, Sensitivity
-from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-from discreet.mechanisms.additive.laplace import DiscreteLaplace
+from discreet.loss import Approximate, Loss, Price, Sensitivity
 from discreet.mechanisms.additive.lattice import Lattice
+from discreet.mechanisms.priced import Noise, loss_in, noise_for
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number
@@ -102,7 +101,7 @@ class Summary(Protocol):
 
 
 def _price(price: Any) -> Any:
-    if not isinstance(price, Pure | ZCDP) or (isinstance(price, ZCDP) and price.delta):
+    if not isinstance(price, Price) or price != price.of(price.amount):  # which has no delta
         raise InvalidValue(
             f"the price is {with_article(type(price).__name__)}; write Pure(epsilon=...) or "
             "ZCDP(rho=...)."
@@ -120,12 +119,12 @@ class BlockMean:
     Fraction(1, 1)
     """
 
-    price: Pure | ZCDP
+    price: Price
 
-    def __init__(self, *, price: Pure | ZCDP) -> None:
+    def __init__(self, *, price: Price) -> None:
         object.__setattr__(self, "price", _price(price))
 
-    def noise(self, setting: Setting) -> DiscreteLaplace | DiscreteGaussian:
+    def noise(self, setting: Setting) -> Noise:
         """The noise on the sum of the values.
 
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=2)
@@ -133,9 +132,7 @@ class BlockMean:
         DiscreteLaplace(scale=Fraction(20, 1))
         """
         width = setting.steps * setting.moved
-        if isinstance(self.price, Pure):
-            return DiscreteLaplace(scale=width / self.price.epsilon)
-        return DiscreteGaussian.of_variance(Fraction(width) ** 2 / (2 * self.price.rho))
+        return noise_for(self.price, l1=Fraction(width), l2_squared=Fraction(width) ** 2)
 
     def loss(self, setting: Setting) -> Loss:
         """The cost of one release.
@@ -183,9 +180,9 @@ class BlockMedian:
     Fraction(1, 1)
     """
 
-    price: Pure | ZCDP
+    price: Price
 
-    def __init__(self, *, price: Pure | ZCDP) -> None:
+    def __init__(self, *, price: Price) -> None:
         object.__setattr__(self, "price", _price(price))
 
     def mechanism(self, setting: Setting) -> Quantiles:
@@ -215,10 +212,7 @@ class BlockMedian:
         >>> BlockMedian(price=Pure(epsilon=1)).loss(setting)
         Pure(epsilon=Fraction(1, 1))
         """
-        mechanism, moves = self.mechanism(setting), _both_ends(setting)
-        if isinstance(self.price, Pure):
-            return mechanism.pure_loss(moves)
-        return mechanism.loss(moves)
+        return loss_in(self.price, self.mechanism(setting), _both_ends(setting))
 
     def release(
         self, exact: NDArray[np.int64], setting: Setting, bits: BitSource = system

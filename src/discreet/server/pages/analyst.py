@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from discreet.accounting.filters import price
 from discreet.curator.answer import Answer
 from discreet.curator.session import Session
 from discreet.drawing.svg import Bar, bars, curve
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
-from discreet.loss import Pure
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.explain import error_of, warnings_of
 from discreet.plan.results.suggest import suggestions
@@ -173,14 +173,8 @@ def _left(made: Plan, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
-        left = account.remaining
-        if isinstance(made.cost, Pure):
-            price, have = made.cost.epsilon, left.epsilon
-            if left.rho is not None:
-                price, have = price**2 / 2, left.rho
-        else:
-            price, have = made.cost.rho, left.rho or Fraction(0)
-        counts.append(int(have / price))
+        left, (cost, _) = account.remaining, price(made.cost, account.currency)
+        counts.append(int((left.epsilon if left.rho is None else left.rho) / cost))
     return f"{min(counts):,}"
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.accounting.filters import Currency, price
+from discreet.accounting.filters import price
 from discreet.drawing.svg import steps
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.account import Account, Holder
@@ -247,7 +247,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def _burn(here: Here, account: Account) -> dict[str, Any]:
     """What was left of an account after each of its last charges, counted back from now."""
-    currency = Currency.EPSILON if account.pure else Currency.RHO
+    currency = account.currency
     total = account.limit - account.spent
     left = [float(total)]
     for entry in here.desk.curator.ledger.charges_to(account, limit=PAGE):

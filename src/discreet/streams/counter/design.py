@@ -78,12 +78,8 @@ class Design:
         Privacy: reads the schema and the accounts, no row.
         """
         plan = _checked(session.prepare(sql), reach)
-        paid = session.price(plan, epsilon=epsilon, rho=rho)
-        if not isinstance(paid, ZCDP):
-            raise UnprovableRequest(
-                "a counter has Gaussian noise, which a pure budget cannot pay for. Ask the "
-                "custodian for a grant with delta. Nothing was run or charged."
-            )
+        price = session.price(plan, epsilon=epsilon, rho=rho)
+        paid = price.concentrated("a counter has Gaussian noise")
         running = RunningSums.at_price(
             rho=paid.rho / (reach.versions or 1),
             steps=_steps(plan, reach),

@@ -13,9 +13,9 @@ from discreet.curator.session import Session
 from discreet.encoding import LOSS_FORMS, Form, Forms
 from discreet.errors import InvalidValue, Stale, Unavailable, UnsafeQuery
 from discreet.ledger.states import Change, State
+from discreet.loss import Price
 from discreet.noise.bits import BitSource, system
 from discreet.plan.parts.measures import Estimator
-from discreet.plan.parts.price import Price
 from discreet.plan.parts.remarks import Note
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of

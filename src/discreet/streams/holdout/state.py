@@ -9,9 +9,10 @@ from typing import Any
 
 from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
-from discreet.loss import ZCDP, Loss, Pure, Sensitivity
+from discreet.loss import Currency, Loss, Price, Sensitivity
+from discreet.mechanisms.priced import Noise
 from discreet.plan.parts.measures import noticeable
-from discreet.plan.parts.price import Noise, Price, choose, paid, shared
+from discreet.plan.parts.price import choose
 from discreet.plan.pipeline import Plan
 from discreet.streams.body import body_of, of_one_width
 from discreet.streams.holdout.thresholdout import Thresholdout
@@ -50,17 +51,16 @@ class Settings:
         >>> Settings("t", Pure(epsilon=1), one, 4, one, one, 2).mechanism.overfits
         4
         """
-        rest = shared(self.price, 1 - _SIZE_SHARE)
+        rest = self.price.share(1 - _SIZE_SHARE)
         return Thresholdout.of(
             overfits=self.overfits,
             sensitivity=Sensitivity.single(self.moved),
-            epsilon=rest.epsilon if isinstance(rest, Pure) else None,
-            rho=rest.rho if isinstance(rest, ZCDP) else None,
+            **{rest.currency.value: rest.amount},
         )
 
     def size_noise(self, plan: Plan) -> Noise:
         """The noise on the number of rows."""
-        return choose(plan.measures[0], shared(self.price, _SIZE_SHARE))
+        return choose(plan.measures[0], self.price.share(_SIZE_SHARE))
 
     def cost(self, plan: Plan) -> Price:
         """What all of it costs: the number of rows, and the run with all its disagreements.
@@ -68,14 +68,14 @@ class Settings:
         Privacy: losses add [DMNS06, Lemma 2.6; BS16, Lemma 1.7].
         """
         parts = self.mechanism.numeric.losses(Sensitivity.single(self.moved))
-        return paid([self._size_loss(plan), *parts], self.price)
+        return self.price.total([self._size_loss(plan), *parts])
 
     def size_cost(self, plan: Plan) -> Price:
         """What the number of rows costs, to measure it again where a measurement was lost.
 
         Privacy: that of `size_noise`, for the plan's sensitivity.
         """
-        return paid([self._size_loss(plan)], self.price)
+        return self.price.total([self._size_loss(plan)])
 
     def _size_loss(self, plan: Plan) -> Loss:
         return self.size_noise(plan).loss(noticeable(plan.measures[0].sensitivity))
@@ -97,11 +97,10 @@ class Stand:
     def to_bytes(self) -> bytes:
         """The text that the vault keeps. Secret: it holds the noise of the threshold."""
         chosen = self.settings
-        pure = isinstance(chosen.price, Pure)
         facts = {
             "table": chosen.table,
-            "kind": "epsilon" if pure else "rho",
-            "price": str(_amount(chosen.price)),
+            "kind": chosen.price.currency.value,
+            "price": str(chosen.price.amount),
             "threshold": str(chosen.threshold),
             "overfits": chosen.overfits,
             "reach": str(chosen.reach),
@@ -125,8 +124,7 @@ class Stand:
                 "was run or charged."
             )
         facts: dict[str, Any] = json.loads(state.body)
-        amount = Fraction(facts["price"])
-        price = Pure(epsilon=amount) if facts["kind"] == "epsilon" else ZCDP(rho=amount)
+        price = Currency(facts["kind"]).price(Fraction(facts["price"]))
         settings = Settings(
             facts["table"],
             price,
@@ -139,7 +137,3 @@ class Stand:
         standing = Standing(noise=int(facts["noise"]), used=facts["used"])
         versions = tuple(facts["versions"])
         return Stand(settings, facts["schema_version"], versions, facts["size"], standing)
-
-
-def _amount(price: Price) -> Fraction:
-    return price.epsilon if isinstance(price, Pure) else price.rho

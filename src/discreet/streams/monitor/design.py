@@ -10,9 +10,8 @@ from typing import Any
 
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
-from discreet.loss import ZCDP, Pure, Relation, Sensitivity
+from discreet.loss import Price, Relation, Sensitivity
 from discreet.plan.parts.measures import Estimator, noticeable
-from discreet.plan.parts.price import Price
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import simple_measure
 from discreet.query.algebra import Statistic
@@ -155,7 +154,7 @@ class Design:
     ) -> "Design":
         """The same for a price that is known already."""
         words: dict[str, Any] = {"alarms": alarms, "sensitivity": watched.sensitivity}
-        words |= {"epsilon": price.epsilon} if isinstance(price, Pure) else {"rho": price.rho}
+        words[price.currency.value] = price.amount
         made: Technique
         if watched.form is Form.MONOTONE:
             words["relation"] = watched.relation
@@ -183,9 +182,7 @@ class Design:
             parts = self.technique.monotone_losses(self.watched.sensitivity, relation=relation)
         else:
             parts = self.technique.losses(self.watched.sensitivity)
-        if isinstance(self.price, Pure):
-            return sum(parts, Pure(epsilon=0))
-        return sum((part.zcdp() for part in parts), ZCDP(rho=0))
+        return self.price.total(parts)
 
     def error(self, *, checks: int, confidence: Number = Fraction(95, 100)) -> float:
         """How far beyond the threshold a value may be and still be on the wrong side.

@@ -10,8 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, with_article
 from discreet.ledger.states import State
-from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.parts.price import Price
+from discreet.loss import ZCDP, Price, Pure, Relation
 from discreet.plan.results.explain import cost_of
 from discreet.streams.body import body_of, of_one_width
 from discreet.streams.monitor.design import Design, Form, Technique
@@ -187,13 +186,10 @@ class Watch:
         """Everything, for the vault. Secret: it holds the noise of the threshold."""
         sparse = _sparse(self.technique)
         number = None if isinstance(self.technique, Sparse) else str(self.technique.number_scale)
-        price = self.price
         facts = {
             "question": self.question,
             "threshold": str(self.threshold),
-            "epsilon" if isinstance(price, Pure) else "rho": str(
-                price.epsilon if isinstance(price, Pure) else price.rho
-            ),
+            self.price.currency.value: str(self.price.amount),
             "numbers": None if self.numbers is None else str(self.numbers),
             "threshold_scale": str(sparse.threshold_scale),
             "query_scale": str(sparse.query_scale),

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Unavailable, UnprovableRequest
+from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import State
-from discreet.loss import ZCDP
 from discreet.plan.pipeline import Plan
 from discreet.rationals import Number, ceil_decimal, positive, probability
 from discreet.schema.names import any_name, sql_name
@@ -48,12 +47,8 @@ class Asked:
         plan = session.prepare(sql, most_groups=MOST_CELLS)
         seen_to_change(plan)
         questions = Questions(_part(plan.table, self.columns))
-        paid = session.price(plan, epsilon=self.epsilon)
-        if not isinstance(paid, ZCDP):
-            raise UnprovableRequest(
-                "a synopsis measures with Gaussian noise, and the budget is pure. Ask the "
-                "custodian for a grant with delta. Nothing was run or charged."
-            )
+        price = session.price(plan, epsilon=self.epsilon)
+        paid = price.concentrated("a synopsis measures with Gaussian noise")
         reserve = probability(self.reserve, "reserve")
         positive(1 - reserve, "what the reserve leaves")
         ahead = paid.rho * (1 - reserve)
