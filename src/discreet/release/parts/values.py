@@ -85,7 +85,8 @@ class StatisticsPart:
         keys = {each: frame.axis(each).sql for each in by}
         sql, found = texts.question(where=frame.where, keys=keys, outputs=select)
         session = frame.session
-        made = session.plan_question(sql, **{price.currency.value: price.amount})
+        terms: dict[str, Any] = {price.currency.value: price.amount}
+        made = session.plan_question(sql, **terms)
         if made.selection is not None or made.query.limit or made.query.having is not None:
             raise InvalidValue(f"{name}: a release has public groups only, and all of them.")
         texts.agreed(made.query, found, name)
