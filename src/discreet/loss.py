@@ -58,7 +58,10 @@ class Relation(StrEnum):
 
 
 class Currency(StrEnum):
-    """The terms in which a loss is stated and a budget adds up: epsilon, or rho of zCDP."""
+    """The terms in which a loss is stated and a budget adds up: epsilon, or rho of zCDP.
+
+    Privacy: epsilons add [DR14, Cor. 3.15], and so does rho [BS16, Lemma 1.7].
+    """
 
     EPSILON = "epsilon"
     RHO = "rho"
@@ -273,7 +276,7 @@ class ZCDP:
     def largest_epsilon(self) -> Fraction:
         """The epsilon of a pure mechanism that costs at most this price, rounded down.
 
-        Privacy: epsilon-DP implies (epsilon^2/2)-zCDP [BS16, Prop. 1.4].
+        epsilon-DP implies (epsilon^2/2)-zCDP [BS16, Prop. 1.4].
         >>> ZCDP(rho=2).largest_epsilon()
         Fraction(2, 1)
         """

@@ -18,7 +18,10 @@ Noise = DiscreteLaplace | DiscreteGaussian
 
 
 class Choice(Protocol):
-    """A selection whose loss is known in epsilon and, more tightly than by conversion, in rho."""
+    """A selection whose loss is known in epsilon and, more tightly than by conversion, in rho.
+
+    Privacy: as the mechanism says.
+    """
 
     def pure_loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost in epsilon.
@@ -36,7 +39,7 @@ class Choice(Protocol):
 def noise_for(price: Price, *, l1: Fraction, l2_squared: Fraction) -> Noise:
     """Laplace noise for a price in epsilon, Gaussian noise for one in rho.
 
-    Privacy: scale l1/epsilon [DMNS06, Prop. 3.3], variance l2^2/(2 rho) [CKS20, Thm. 4].
+    Scale l1/epsilon [DMNS06, Prop. 3.3], variance l2^2/(2 rho) [CKS20, Thm. 4].
     >>> noise_for(Pure(epsilon=0.5), l1=Fraction(1), l2_squared=Fraction(1))
     DiscreteLaplace(scale=Fraction(2, 1))
     """
@@ -48,7 +51,7 @@ def noise_for(price: Price, *, l1: Fraction, l2_squared: Fraction) -> Noise:
 def least_noise(price: Price, sensitivity: Sensitivity) -> Noise:
     """The noise with the least 95% error that costs at most the price.
 
-    Privacy: as `noise_for`; Laplace noise enters rho at epsilon^2/2 [BS16, Prop. 1.4].
+    As `noise_for`; Laplace noise enters rho at epsilon^2/2 [BS16, Prop. 1.4].
     >>> least_noise(Pure(epsilon=0.5), Sensitivity.single(1))
     DiscreteLaplace(scale=Fraction(2, 1))
     """
@@ -62,7 +65,7 @@ def least_noise(price: Price, sensitivity: Sensitivity) -> Noise:
 def scale_for(price: Price, *, pure: Pure, concentrated: ZCDP) -> Fraction:
     """The least scale of a selection that keeps the price, from its losses at scale 1.
 
-    Privacy: epsilon falls with the scale, rho with its square; rounded up.
+    Epsilon falls with the scale, rho with its square; rounded up.
     >>> scale_for(Pure(epsilon=0.5), pure=Pure(epsilon=1), concentrated=ZCDP(rho=1))
     Fraction(2, 1)
     """
