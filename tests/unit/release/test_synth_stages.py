@@ -353,7 +353,7 @@ def test_a_synthesis_with_other_stages_is_another_one(curator):
     again = synthesize(session, "visits", stages=Stages(draw=draw_independently), **asked)
     assert plain.receipt != drawn.receipt == again.receipt
     assert plain.method == "marginals"
-    assert drawn.method.endswith("draw = discreet.release.synth.fitted.draw_independently")
+    assert drawn.method.endswith("draw = discreet.release.synth_model.draw_independently")
     charged = [entry for entry in curator.ledger.entries() if entry.act == "charge"]
     assert len(charged) == 2
     assert charged[0].loss == charged[1].loss  # other stages, the same price
