@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
-    "VAULT",
     "Analyst",
     "Delta",
     "Epsilon",
     "Json",
     "Rho",
     "TableName",
+    "VAULT",
     "VaultFolder",
     "Why",
     "number",
@@ -44,11 +44,15 @@ def number_option(flag: str, metavar: str, words: str) -> Any:
 VaultFolder = Annotated[
     Path, typer.Option("--vault", envvar=VAULT, help="The vault's folder.", metavar="FOLDER")
 ]
+"""Where the vault is: --vault, the variable DISCREET_VAULT, or ./vault."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+"""Whether a reading command prints JSON."""
 Analyst = Annotated[
     str, typer.Option("--as", metavar="NAME", help="Whose budget pays, as made by grant.")
 ]
+"""Whose budget pays."""
 Epsilon = Annotated[Decimal, number_option("--epsilon", "E", "The most epsilon.")]
+"""A budget's epsilon."""
 Delta = Annotated[
     Decimal,
     number_option(
@@ -57,10 +61,14 @@ Delta = Annotated[
         "The most delta; without it epsilons add up, with it many small questions cost less.",
     ),
 ]
+"""A budget's delta."""
 Rho = Annotated[
     Decimal | None, number_option("--rho", "R", "The price as rho; for budgets with a delta.")
 ]
+"""A price as rho."""
 TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")]
+"""A table."""
 Why = Annotated[
     str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
 ]
+"""A reason for the record."""

@@ -71,13 +71,7 @@ _MaxRows = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the analyst's commands.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['tables', 'describe', 'explain', 'query']
-    """
+    """Give the application the analyst's commands."""
     app.command("tables", help="List the tables: what they are about and whom they protect.")(
         _tables
     )

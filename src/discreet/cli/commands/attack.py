@@ -33,13 +33,7 @@ _INTRODUCTION = (
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the command that attacks.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['attack']
-    """
+    """Give the application the command that attacks."""
     app.command(
         "attack",
         help="Attack made-up people: exact answers, protections that fail, and a curator.",

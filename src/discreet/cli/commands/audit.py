@@ -24,13 +24,7 @@ _FEW = 3  # audits whose verdicts are printed in full
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the command that audits.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['audit']
-    """
+    """Give the application the command that audits."""
     app.command(
         "audit",
         help="Try to contradict the claims of every mechanism and service; catch planted bugs.",

@@ -19,13 +19,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the command that estimates bounds.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['bounds']
-    """
+    """Give the application the command that estimates bounds."""
     app.command(
         "bounds",
         help="Estimate the bounds of a column privately, paid from a budget; write them if asked.",

@@ -45,13 +45,7 @@ _FILES = (
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the custodian's commands.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['init', 'add', 'refresh', 'grant', 'inspect']
-    """
+    """Give the application the custodian's commands."""
     app.command("init", help="Write a schema file to fill in, from a file's columns and types.")(
         _init
     )

@@ -43,13 +43,7 @@ _Refresh = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the commands of monitors.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['monitor']
-    """
+    """Give the application the commands of monitors."""
     group = typer.Typer(
         no_args_is_help=True,
         help="Watch a count or a sum: is it above a threshold? Only alarms are paid for.",

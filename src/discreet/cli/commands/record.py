@@ -26,15 +26,7 @@ _FAILURES = 20
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the commands that read the record.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['transcript', 'verify']
-    >>> [group.name for group in app.registered_groups]
-    ['ledger']
-    """
+    """Give the application the commands that read the record."""
     ledger = typer.Typer(invoke_without_command=True)
     ledger.callback(
         help="Show every budget, what is left of it, every charge so far, and why questions "

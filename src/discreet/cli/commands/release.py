@@ -25,13 +25,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the publisher's commands.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['release', 'verify-release']
-    """
+    """Give the application the publisher's commands."""
     app.command(
         "release", help="Publish tables once: price them, preview their errors, write a folder."
     )(_release)

@@ -16,15 +16,7 @@ _EXTRA = "the server needs the server extra; run: pip install 'discreet[server]'
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the server's commands.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['serve']
-    >>> [group.name for group in app.registered_groups]
-    ['account']
-    """
+    """Give the application the server's commands."""
     app.command("serve", help="Serve the vault over HTTP, for browsers and other programs.")(_serve)
     account = typer.Typer(no_args_is_help=True)
     account.command("add", help="Make an account, or a further token for one; shown once.")(_add)

@@ -37,13 +37,7 @@ _Confidence = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the group of survey commands.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['survey']
-    """
+    """Give the application the group of survey commands."""
     group = typer.Typer(help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False)
     group.command("new", help="Write a survey to start from; no file is overwritten.")(_new)
     group.command("simulate", help="The errors to expect, before anyone is asked.")(_simulate)

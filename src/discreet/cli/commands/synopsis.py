@@ -19,13 +19,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The synopsis' name."
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the commands of synopses.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['synopsis']
-    """
+    """Give the application the commands of synopses."""
     group = typer.Typer(
         no_args_is_help=True,
         help="Many counting questions about a few columns for one price.",

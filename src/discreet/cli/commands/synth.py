@@ -63,13 +63,7 @@ _Target = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the command of synthetic data.
-
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['synth']
-    """
+    """Give the application the command of synthetic data."""
     app.command(
         "synth",
         help="Make synthetic rows of a table. The same command again goes on where it stopped.",
