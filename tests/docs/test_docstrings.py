@@ -147,6 +147,7 @@ def weak_examples(modules: Iterable[Source]) -> Iterator[str]:
 
 
 def undescribed_constants(modules: Iterable[Source]) -> Iterator[str]:
+    """Public constants without a string below them; an annotated option carries its own help."""
     for source in modules:
         body = source.tree.body
         for node, after in zip(body, [*body[1:], None], strict=True):
@@ -154,7 +155,7 @@ def undescribed_constants(modules: Iterable[Source]) -> Iterator[str]:
             targets += [node.target] if isinstance(node, ast.AnnAssign) else []
             named = [one.id for one in targets if isinstance(one, ast.Name)]
             described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            if not described:
+            if not described and not ast.unparse(node).partition("= ")[2].startswith("Annotated["):
                 public = set(named) & set(exports(source) or [])
                 yield from (f"{source.name}.{one}" for one in sorted(public))
 
