@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite values, rendered to SVG or PNG without a browser."""
+"""Charts as Vega-Lite values, rendered to SVG or PNG without a browser: post-processing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""How many people hold each category: unbiased estimates from a tally, errors and intervals."""
+"""How many people hold each category: unbiased estimates from a tally, errors and intervals.
+All of it is post-processing of reports that were randomized before.
+"""
 
 import math
 from collections.abc import Callable

@@ -219,5 +219,5 @@ class Part(Protocol):
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Its tables.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """

@@ -1,5 +1,5 @@
 """Pictures of findings as Vega-Lite values: a bar for each option, a point for each mean, with
-intervals. Draws what it is given.
+intervals. Post-processing: draws the estimates that it is given.
 """
 
 from typing import Any
@@ -58,11 +58,7 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
 
 
 def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
-    """All questions below each other.
-
-    >>> findings_chart(())["vconcat"]
-    []
-    """
+    """All questions below each other."""
     return stacked([finding_chart(finding) for finding in found])
 
 

@@ -1,4 +1,6 @@
-"""A survey's findings as one HTML page without scripts, and what has to be said beside them."""
+"""A survey's findings as one HTML page without scripts, and what has to be said beside them.
+All of it is post-processing of randomized reports.
+"""
 
 from discreet.drawing.chart import svg
 from discreet.drawing.page import Section, page

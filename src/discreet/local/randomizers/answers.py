@@ -56,7 +56,7 @@ def kept_bounds(
 
     With `coin_bits` it is that chance rounded down to so many bits, which only lessens the loss.
 
-    Privacy: the chance at which a report keeps to the answer and costs epsilon [KBR16, Sec. 3].
+    Privacy: the chance of an epsilon-DP report, by replacing the answer; see each randomizer.
     """
 
     def bounds(digits: int) -> tuple[Fraction, Fraction]:

@@ -76,7 +76,7 @@ def _add_to_array(exact: NDArray[Any], draw: Draw) -> NDArray[Any]:
 
 
 def saturating_sum(exact: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:
-    """The sum, held at the ends of the 64-bit range: post-processing of the unlimited sum.
+    """The sum, held at the ends of the 64-bit range.
 
     Privacy: post-processing of the unlimited sum [DR14, Prop. 2.1].
     """

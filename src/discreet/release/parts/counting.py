@@ -228,7 +228,7 @@ class CountingPart:
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Answer every query.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         table = exact.table(self.axes)
         if self.way == "one by one":

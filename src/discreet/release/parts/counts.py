@@ -191,7 +191,7 @@ class MarginalPart:
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Measure and estimate every table.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         codes = [exact.places(axis.name) for axis in self.axes]
         table = tabulated(codes, exact.counts, self.family.hierarchies)

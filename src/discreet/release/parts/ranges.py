@@ -130,7 +130,7 @@ class RangePart:
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Measure the histogram.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         found = self.plan.release(exact.table(self.axes), bits)
         cells = unbiased = found.histogram()

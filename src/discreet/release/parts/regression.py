@@ -134,7 +134,7 @@ class RegressionPart:
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """The noisy moments, and what follows from them.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         released = self.moments.noised(exact, bits)
         found = estimates(released)

@@ -154,14 +154,14 @@ class StatisticsPart:
     def release(self, exact: Cells, bits: BitSource) -> list[Sheet]:
         """Its table.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         return [self._sheet(self.noised(exact, bits))]
 
     def noised(self, exact: Cells, bits: BitSource) -> Released:
         """Add each measure up by group, add its noise, choose its quantiles.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         group, count = self._groups(exact)
         noisy: list[NDArray[Any]] = []

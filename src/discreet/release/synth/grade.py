@@ -67,7 +67,7 @@ class Grade:
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The noisy sums of distances, in 1/256 rows, for each order.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         found = []
         factor = self.total / len(self.rows)

@@ -67,7 +67,7 @@ class Worst:
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The chosen marginal with noise.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         >>> total = Candidate((), np.zeros(1, dtype=np.int64), 1, 0)
         >>> step = Worst((), (total,), Fraction(0), Fraction(1, 100))
         >>> exact = Cells(np.zeros((1, 0), dtype=np.int64), np.array([7]))

@@ -89,7 +89,7 @@ class Noise(Protocol):
     def release(self, exact: Any, bits: BitSource) -> Any:
         """The exact integers with noise.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         ...
 
@@ -132,7 +132,7 @@ class Ones:
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """Noisy counts of every clique.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
         >>> exact = Cells(np.array([[0], [1]]), np.array([3, 4]))
         >>> step = Ones((2,), ((0,),), (DiscreteGaussian(sigma=Fraction(1, 1000)),))
@@ -235,7 +235,7 @@ class Round:
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The chosen marginals with noise.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
         >>> step = Round((), (), (), (), 0, Fraction(1), DiscreteGaussian(sigma=2))
         >>> step.release(Cells(np.zeros((1, 0), dtype=np.int64), np.array([1])), None)
@@ -289,7 +289,7 @@ class Step(Protocol):
     def release(self, exact: Cells, bits: BitSource) -> tuple[Noisy, ...]:
         """The noisy answer.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
         ...
 

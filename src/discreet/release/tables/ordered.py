@@ -55,7 +55,7 @@ class Ordered(Protocol):
     def release(self, exact: NDArray[Any], bits: BitSource = ...) -> OrderedEstimate:
         """Measure a histogram.
 
-        Privacy: `loss`.
+        Privacy: as `loss` says.
         """
 
 

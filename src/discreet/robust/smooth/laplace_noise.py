@@ -45,7 +45,8 @@ class LaplaceShape:
     ) -> SmoothNoise:
         """Noise that costs at most (epsilon, delta), of which `share` of epsilon is tolerance.
 
-        Privacy: (epsilon, delta)-DP with a smooth bound [NRS07, Sec. 2].
+        Privacy: (epsilon, delta)-DP for the relation of the query, with a smooth bound
+        [NRS07, Sec. 2].
         >>> noise = LaplaceShape.priced(epsilon=1, delta=1e-6)
         >>> noise.loss.epsilon, round(float(noise.smoothing), 4)
         (Fraction(1, 1), 0.0497)
@@ -128,7 +129,7 @@ class LogNormalShape:
     ) -> SmoothNoise:
         """Noise that costs at most rho, of whose root `share` goes to smoothing.
 
-        Privacy: rho-zCDP with a smooth bound [BS19].
+        Privacy: rho-zCDP for the relation of the query, with a smooth bound [BS19].
         >>> noise = LogNormalShape.priced(rho=0.5)
         >>> round(float(noise.smoothing), 4), round(float(noise.sliding), 4)
         (0.225, 0.369)

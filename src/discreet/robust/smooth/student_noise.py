@@ -62,7 +62,7 @@ class CauchyShape:
     def priced(cls, *, epsilon: Number, share: Number = Fraction(3, 4)) -> SmoothNoise:
         """Noise that costs epsilon, with `share` of it as smoothing.
 
-        Privacy: epsilon-DP with a smooth bound [NRS07, Sec. 2].
+        Privacy: epsilon-DP for the relation of the query, with a smooth bound [NRS07, Sec. 2].
         >>> noise = CauchyShape.priced(epsilon=1)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (1.0255, Fraction(3, 4))
@@ -125,7 +125,7 @@ class StudentShape:
     ) -> SmoothNoise:
         """Noise that costs epsilon, where a stretch alone would cost `share` of it.
 
-        Privacy: epsilon-DP with a smooth bound [BS19].
+        Privacy: epsilon-DP for the relation of the query, with a smooth bound [BS19].
         >>> noise = StudentShape.priced(epsilon=1, degrees=3)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (0.5268, Fraction(7, 30))
