@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.drawing.chart import svg
+from discreet.drawing.chart import chart, quantity, svg
 from discreet.local import (
     KaryResponse,
     Tally,
@@ -29,7 +29,6 @@ from discreet.local import (
 from discreet.mechanisms import DiscreteLaplace
 
 EPSILON = 1
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _PEOPLE = (100, 1_000, 10_000, 100_000, 1_000_000)
 _LOCAL, _CENTRAL = "each person randomizes", "a curator is trusted"
 _OFTEN = 0.9
@@ -134,13 +133,7 @@ def _root_mean_square(errors: Sequence[float]) -> float:
 
 def _axis(field: str, title: str, scale: str) -> dict[str, Any]:
     axis = {"format": "~s"} if scale == "log" else {"tickMinStep": 1}
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": {"type": scale, "nice": True},
-        "axis": axis,
-    }
+    return quantity(field, title=title, scale={"type": scale, "nice": True}, axis=axis)
 
 
 def _chart(
@@ -160,20 +153,12 @@ def _chart(
         "legend": {"labelLimit": 320},
     }
     encoding = {"x": x, "y": y, "color": colour}
-    return {
-        "$schema": _SCHEMA,
-        "title": title,
-        "width": 420,
-        "height": 280,
-        "layer": [
-            {"data": {"values": lines}, "mark": {"type": "line"}, "encoding": encoding},
-            {
-                "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": encoding,
-            },
-        ],
-    }
+    dots = {"type": "point", "filled": True, "size": 60}
+    layer = [
+        {"data": {"values": lines}, "mark": {"type": "line"}, "encoding": encoding},
+        {"data": {"values": points}, "mark": dots, "encoding": encoding},
+    ]
+    return chart(title=title, height=280, layer=layer)
 
 
 def main() -> None:
@@ -189,8 +174,8 @@ def main() -> None:
     measured = [measure(people=people, epsilon=EPSILON, trials=asked.trials) for people in crowds]
     for one in measured:
         print(f"{one.people:>9,} people: local {one.local:9.1f}, central {one.central:5.2f}")
-    chart = comparison_chart(epsilon=EPSILON, measured=measured)
-    svg(chart, str(asked.output / "local_central.svg"))
+    drawn = comparison_chart(epsilon=EPSILON, measured=measured)
+    svg(drawn, str(asked.output / "local_central.svg"))
     needed = {
         width: parity_need(width=width, epsilon=EPSILON, trials=asked.trials)
         for width in range(2, asked.widest + 1, 2)
@@ -199,8 +184,8 @@ def main() -> None:
         least = parity_people(width=width, epsilon=EPSILON)
         print(f"{width:>2} bits: survey {survey:>9,} (at least {least:,}), curator {curator}")
     widths = range(1, asked.widest + 1)
-    chart = parity_chart(epsilon=EPSILON, widths=widths, needed=needed)
-    svg(chart, str(asked.output / "local_parities.svg"))
+    drawn = parity_chart(epsilon=EPSILON, widths=widths, needed=needed)
+    svg(drawn, str(asked.output / "local_parities.svg"))
 
 
 if __name__ == "__main__":
