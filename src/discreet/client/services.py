@@ -2,7 +2,7 @@
 that it takes. Keeps no state; what is said here the server has released.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,8 @@ class RemoteMonitor:
     RemoteMonitor(name='fever')
     """
 
-    _wire: Wire
+    _wire: Wire = field(repr=False)
     name: str
-
-    def __repr__(self) -> str:
-        return f"RemoteMonitor(name={self.name!r})"
 
     @property
     def values(self) -> dict[str, Any]:
@@ -69,11 +66,8 @@ class RemoteCounter:
     RemoteCounter(name='visits')
     """
 
-    _wire: Wire
+    _wire: Wire = field(repr=False)
     name: str
-
-    def __repr__(self) -> str:
-        return f"RemoteCounter(name={self.name!r})"
 
     @property
     def values(self) -> dict[str, Any]:
@@ -104,11 +98,8 @@ class RemoteSynopsis:
     RemoteSynopsis(name='s1')
     """
 
-    _wire: Wire
+    _wire: Wire = field(repr=False)
     name: str
-
-    def __repr__(self) -> str:
-        return f"RemoteSynopsis(name={self.name!r})"
 
     @property
     def values(self) -> dict[str, Any]:
