@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from certificate import certified
 from discreet.accounting import advanced, zcdp_rho
 from discreet.errors import BudgetExceeded
 from discreet.loss import Sensitivity
@@ -30,7 +31,6 @@ from discreet.streams import (
     Weights,
 )
 from discreet.streams.hypothesis.fitting import fitted
-from discreet.streams.synopsis.certificate import certified
 from harness import Report, cpu_seconds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
