@@ -80,6 +80,7 @@ encoding = "{encoding}"
 """
 
 
+@pytest.mark.slow("messy files")
 @pytest.mark.parametrize("encoding", thinned(["utf-8", "utf-16", "cp1252"], 3, "messy files"))
 @pytest.mark.parametrize("first", ["at the start", "at the end"])
 def test_one_line_of_a_file_without_a_header(first, encoding, tmp_path):

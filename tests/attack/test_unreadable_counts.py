@@ -74,6 +74,7 @@ def seen_by_ana(house) -> list[tuple[int, bytes]]:
     return [(each.status_code, each.content) for each in asked]
 
 
+@pytest.mark.slow("servers")
 def test_nobody_but_the_custodian_is_told(house, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     file = house.folder / "ages.csv"

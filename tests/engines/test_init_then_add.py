@@ -60,7 +60,7 @@ def filled(found: Preview, source: str, keys: tuple[str, ...] = ()) -> str:
 
 
 @pytest.mark.parametrize(
-    "animal", thinned(animals(), 4, "messy files"), ids=lambda animal: animal.name
+    "animal", thinned(animals(), 8, "messy files"), ids=lambda animal: animal.name
 )
 def test_the_zoo_is_added_as_init_proposes_or_init_says_why_not(animal, tmp_path):
     folder = tmp_path / "data"

@@ -125,6 +125,7 @@ def test_the_parts_of_the_product_all_appear():
         assert all(any(part in text for text in read) for part in parts), parts
 
 
+@pytest.mark.slow("messy files")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_every_combination_in_a_frame(tmp_path, monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)  # of the engine's process
@@ -165,6 +166,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.slow("messy files")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_texts_of_frames(tmp_path, kind):
     texts = some_cells(1009)
@@ -206,6 +208,7 @@ def test_moments_among_texts_keep_their_offsets_and_their_seconds(tmp_path, writ
     assert [at for at in found if at is not None] == sorted(whole)
 
 
+@pytest.mark.slow("messy files")
 @pytest.mark.parametrize("written", [None, {"missing": "n/a"}])
 @pytest.mark.parametrize("column", ["seen", "day"])
 def test_a_text_among_moments_changes_how_no_other_is_read(tmp_path, written, column):

@@ -55,7 +55,7 @@ def test_the_zoo_is_large_enough():
 
 
 @pytest.mark.parametrize(
-    "animal", thinned(ANIMALS, 4, "messy files"), ids=lambda animal: animal.name
+    "animal", thinned(ANIMALS, 8, "messy files"), ids=lambda animal: animal.name
 )
 def test_a_messy_file(animal, tmp_path):
     folder = tmp_path / "data"
@@ -80,7 +80,7 @@ def test_a_messy_file(animal, tmp_path):
 
 @pytest.mark.parametrize(
     "animal",
-    thinned([each for each in ANIMALS if each.guessed], 4, "messy files"),
+    thinned([each for each in ANIMALS if each.guessed], 8, "messy files"),
     ids=lambda animal: animal.name,
 )
 def test_what_init_guesses_reads_the_file_as_meant(animal, tmp_path):

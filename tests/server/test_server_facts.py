@@ -19,6 +19,8 @@ from support.server_house import listening
 from support.vaults import people, write_schema, write_source
 from support.worlds import API, SPECIFICATION, base_of, routes_of, world_of
 
+pytestmark = pytest.mark.slow("servers")
+
 SQL = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 NORTH = "SELECT COUNT(*) FROM visits WHERE region = 'north' AND age >= 50"
 BODIES = {

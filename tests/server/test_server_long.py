@@ -19,6 +19,8 @@ from support.clocks import InstantClock
 from support.long_vaults import LOSS, lengthen
 from support.vaults import copied_curator, people
 
+pytestmark = pytest.mark.slow("servers")
+
 SHORT, LONG = 1_000, 100_000
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
 LISTS = {  # whose, and where; {} is the number of an entry in the middle

@@ -17,6 +17,8 @@ from discreet.server.logins import COOKIE
 from support.command_line import run
 from support.server_house import house_of, listening
 
+pytestmark = pytest.mark.slow("servers")
+
 QUESTIONS = [
     "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM visits GROUP BY region",
     "SELECT MEDIAN(age) AS m, MODE(region) AS r FROM visits WHERE age >= 0",

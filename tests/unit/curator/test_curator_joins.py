@@ -13,6 +13,7 @@ from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.released import Released
 from discreet.query.algebra import Join, Scan
 from support.join_houses import data, frame, house, schema, write
+from support.pace import thinned
 from support.plan_cases import exact_of
 
 WAYS = ["prepared", "in place", "frames"]
@@ -34,7 +35,7 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=thinned(WAYS, 3, "ways of adding tables"))
 def curator(request, tmp_path):
     with house(tmp_path / "home", data(), request.param) as made:
         yield made

@@ -176,6 +176,7 @@ def surfaces(answer: Answer) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
+@pytest.mark.slow("servers")
 def test_notes_are_the_same_whatever_the_data_on_every_surface(houses):
     """All accepted constructs, of three vaults: one list of notes, on every surface of each."""
     told = 0
