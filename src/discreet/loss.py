@@ -18,6 +18,7 @@ from discreet.rationals import (
     rational,
     sqrt_down,
     sqrt_up,
+    whole,
 )
 
 __all__ = [
@@ -32,13 +33,6 @@ __all__ = [
     "ZCDP",
     "group",
 ]
-
-
-def _count(value: int, name: str) -> int:
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least 1.")
-    return value
 
 
 class Relation(StrEnum):
@@ -401,7 +395,7 @@ def group(loss: Loss, size: int) -> Loss:
     >>> group(Pure(epsilon=0.5), 3)
     Pure(epsilon=Fraction(3, 2))
     """
-    _count(size, "size")
+    whole(size, "size")
     if isinstance(loss, Pure):
         return Pure(epsilon=size * loss.epsilon)
     if isinstance(loss, BoundedRange):
@@ -445,7 +439,7 @@ class Sensitivity:
     total: Fraction
 
     def __init__(self, *, groups: int, per_group: Number, total: Number | None = None) -> None:
-        _count(groups, "groups")
+        whole(groups, "groups")
         step = nonnegative(per_group, "per_group")
         limit = groups * step if total is None else nonnegative(total, "total")
         object.__setattr__(self, "groups", groups)
@@ -482,15 +476,15 @@ class Sensitivity:
         >>> Sensitivity.of_sum(lower=-3, upper=5, relation=Relation.REPLACE).per_group
         Fraction(8, 1)
         """
-        _count(rows_per_unit, "rows_per_unit")
-        _count(groups_per_unit, "groups_per_unit")
+        whole(rows_per_unit, "rows_per_unit")
+        whole(groups_per_unit, "groups_per_unit")
         low, high = rational(lower, "lower"), rational(upper, "upper")
         if low > high:
             raise InvalidValue(f"lower is {lower}, above upper {upper}; swap them.")
         largest = max(abs(low), abs(high))
         touched = relation.steps * min(groups_per_unit, rows_per_unit)
         if groups_in_all is not None:
-            touched = min(touched, _count(groups_in_all, "groups_in_all"))
+            touched = min(touched, whole(groups_in_all, "groups_in_all"))
         if relation is Relation.ADD_REMOVE:
             return cls(
                 groups=touched,

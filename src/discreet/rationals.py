@@ -29,6 +29,7 @@ __all__ = [
     "rational",
     "sqrt_down",
     "sqrt_up",
+    "whole",
 ]
 
 Number = int | float | Fraction | Decimal
@@ -95,6 +96,21 @@ def positive(value: Number, name: str = "value") -> Fraction:
     if number <= 0:
         raise InvalidValue(f"{name} is {value}; it must be above 0.")
     return number
+
+
+def whole(value: int, name: str = "value", *, least: int = 1, most: int | None = None) -> int:
+    """Read an integer between two limits; booleans and other types of numbers are refused.
+
+    >>> whole(True, "count")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: count is True; it must be an integer of at least 1.
+    """
+    given: object = value
+    integer = isinstance(given, int) and not isinstance(given, bool)
+    if not integer or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InvalidValue(f"{name} is {value!r:.80}; it must be an integer {limits}.")
+    return value
 
 
 def probability(value: Number, name: str = "value") -> Fraction:

@@ -18,6 +18,7 @@ from discreet.rationals import (
     positive,
     probability,
     sqrt_up,
+    whole,
 )
 
 __all__ = [
@@ -137,7 +138,7 @@ def top_k_scale(sensitivity: Sensitivity, *, rho: Number, count: int) -> Fractio
     Fraction(4, 1)
     """
     cost = positive(rho, "rho")
-    return sqrt_up(_times(count) * _moving(sensitivity.linf) ** 2 / (2 * cost))
+    return sqrt_up(whole(count, "count") * _moving(sensitivity.linf) ** 2 / (2 * cost))
 
 
 def gaussian_variance(sensitivity: Sensitivity, *, rho: Number) -> Fraction:
@@ -185,15 +186,8 @@ def discrete_gaussian_variance(
     return high
 
 
-def _times(count: int) -> int:
-    given: object = count
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
-    return count
-
-
 def _target(count: int, epsilon: Number, delta: Number) -> tuple[Fraction, Fraction, int]:
-    _times(count)
+    whole(count, "count")
     failure = probability(delta, "delta")
     if failure == 1:
         raise InvalidValue("delta is 1, which protects nobody; lower it, for instance to 1e-6.")

@@ -22,18 +22,12 @@ from discreet.rationals import (
     positive,
     probability,
     sqrt_up,
+    whole,
 )
 
 __all__ = ["advanced", "basic", "optimal"]
 
 _ONE = Fraction(1)
-
-
-def _times(count: int) -> int:
-    given: object = count
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
-    return count
 
 
 def _statements(losses: Iterable[Loss]) -> list[Approximate]:
@@ -121,7 +115,9 @@ def _runs(
         return list(tally.items())
     if epsilon is None or count is None:
         raise InvalidValue("give a list of losses, or epsilon and count.")
-    return [(Approximate(epsilon=nonnegative(epsilon, "epsilon"), delta=delta), _times(count))]
+    return [
+        (Approximate(epsilon=nonnegative(epsilon, "epsilon"), delta=delta), whole(count, "count"))
+    ]
 
 
 @overload

@@ -8,8 +8,16 @@ from decimal import Decimal
 from fractions import Fraction
 
 from discreet.accounting.normal import TINIEST, crossing, normal_context, shift_delta
-from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.rationals import Number, ceil_decimal, log_float, nonnegative, positive, probability
+from discreet.errors import UnprovableRequest
+from discreet.rationals import (
+    Number,
+    ceil_decimal,
+    log_float,
+    nonnegative,
+    positive,
+    probability,
+    whole,
+)
 
 __all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_sigma"]
 
@@ -98,9 +106,7 @@ def gaussian_sigma(
 
 
 def _mu_squared(sigma: Number, sensitivity: Number, count: int) -> Fraction:
-    given: object = count
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
+    whole(count, "count")
     ratio = nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")
     return count * ratio**2
 

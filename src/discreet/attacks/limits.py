@@ -12,10 +12,9 @@ from discreet.attacks.interfaces import noisy
 from discreet.attacks.outcome import Outcome, Study
 from discreet.attacks.people import made_up
 from discreet.attacks.reconstruction import reconstruction
-from discreet.errors import InvalidValue
 from discreet.local.randomizers.kary import KaryResponse
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = [
     "HARDNESS",
@@ -110,13 +109,6 @@ def law(*, people: int = 256, on_progress: Step = _silent) -> Study:
     )
 
 
-def _width(width: int) -> int:
-    given: object = width
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _WIDEST:
-        raise InvalidValue(f"width is {width!r}; it must be an integer from 1 to {_WIDEST}.")
-    return width
-
-
 def parity_by_reports(*, width: int, people: int, epsilon: Number, trials: int = 100) -> Outcome:
     """Tell a parity sum of 0 from one of n, when each person reports once, before being asked.
 
@@ -127,7 +119,7 @@ def parity_by_reports(*, width: int, people: int, epsilon: Number, trials: int =
     >>> parity_by_reports(width=1, people=500, epsilon=1, trials=20).accuracy > 0.9
     True
     """
-    span, response = 1 << _width(width), KaryResponse(epsilon=epsilon)
+    span, response = 1 << whole(width, "width", most=_WIDEST), KaryResponse(epsilon=epsilon)
     truth = _draws.coins(trials)
     right = 0
     for case in truth:
@@ -158,7 +150,7 @@ def parity_by_curator(*, width: int, people: int, epsilon: Number, trials: int =
     1.0
     """
     mechanism = DiscreteLaplace(scale=1 / positive(epsilon, "epsilon"))
-    span = 1 << _width(width)
+    span = 1 << whole(width, "width", most=_WIDEST)
     right = 0
     for case in _draws.coins(trials):
         asked = _draws.integers(span, people)
@@ -186,7 +178,7 @@ def people_for_parities(*, width: int, epsilon: Number, trials: int = 60) -> int
     >>> people_for_parities(width=1, epsilon=1, trials=20) < 1000
     True
     """
-    people = 1 << _width(width)
+    people = 1 << whole(width, "width", most=_WIDEST)
     while True:
         found = parity_by_reports(width=width, people=people, epsilon=epsilon, trials=trials)
         if found.accuracy >= _OFTEN:

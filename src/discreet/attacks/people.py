@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks import _draws
 from discreet.errors import InvalidValue
-from discreet.rationals import Number
+from discreet.rationals import Number, whole
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 
@@ -107,20 +107,13 @@ def _shown(column: Column, code: int) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _counted(people: int) -> int:
-    given: object = people
-    if isinstance(given, bool) or not isinstance(given, int) or not 2 <= given <= _MOST:
-        raise InvalidValue(f"people is {people!r}; it must be an integer from 2 to {_MOST}.")
-    return people
-
-
 def made_up(people: int) -> People:
     """People with a numbered seat, a region, an age band and one secret bit.
 
     >>> made_up(10).values["seat"].tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    count = _counted(people)
+    count = whole(people, "people", least=2, most=_MOST)
     regions, trades = ("north", "east", "south", "west"), ("farm", "school", "shop", "works")
     columns = (
         Column("seat", "integer", upper=count - 1),
@@ -154,7 +147,7 @@ def people_with_traits(secrets: Secrets) -> People:
     ('t0', 't1')
     """
     count, traits = secrets.shape
-    _counted(count)
+    whole(count, "people", least=2, most=_MOST)
     names = tuple(f"t{place}" for place in range(traits))
     columns = (Column("seat", "integer", upper=count - 1), *(Column(n, "boolean") for n in names))
     values = {name: secrets[:, place].astype(np.int64) for place, name in enumerate(names)}
@@ -180,7 +173,7 @@ def people_like(table: Table, people: int) -> People:
     >>> crowd.handle, crowd.conditions
     ('age', ('ill',))
     """
-    count = _counted(people)
+    count = whole(people, "people", least=2, most=_MOST)
     usable = [column for column in table.columns if not column.private_keys]
     by_size = sorted(usable, key=_room, reverse=True)
     if table.kind != "private" or len(by_size) < 2:

@@ -19,7 +19,7 @@ from discreet.audit.pairs import Pair, as_pairs, number_pairs
 from discreet.audit.verdict import Evidence, Verdict
 from discreet.errors import InvalidValue
 from discreet.loss import Approximate
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["Progress", "audit"]
 
@@ -133,9 +133,7 @@ def audit(
 def _checked(samples: int, rounds: int, processes: int, false_alarm: Number) -> Fraction:
     limits = (("samples", samples, _FEWEST), ("rounds", rounds, 1), ("processes", processes, 1))
     for name, value, least in limits:
-        given: object = value
-        if isinstance(given, bool) or not isinstance(given, int) or given < least:
-            raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least {least}.")
+        whole(value, name, least=least)
     risk = positive(false_alarm, "false_alarm")
     if risk >= 1:
         raise InvalidValue(f"false_alarm is {false_alarm}; it must be a probability below 1.")

@@ -7,7 +7,6 @@ from typing import Any
 from discreet.errors import InvalidValue
 from discreet.local.frequencies import mean_variance
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
-from discreet.local.randomizers.answers import whole
 from discreet.local.randomizers.hadamard import HadamardResponse
 from discreet.local.randomizers.hashing import LocalHashing
 from discreet.local.randomizers.hybrid import Hybrid
@@ -17,7 +16,7 @@ from discreet.local.randomizers.one_bit import OneBit
 from discreet.local.randomizers.piecewise import Piecewise
 from discreet.local.randomizers.subset import SubsetSelection
 from discreet.local.randomizers.unary import UnaryEncoding
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["Candidate", "candidates", "choose", "choose_number"]
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.local.frequencies import count_variance
-from discreet.local.randomizers.answers import whole
 from discreet.local.randomizers.kary import KaryResponse
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 
 __all__ = ["Comparison", "compare", "people_needed"]
 

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import whole
 from discreet.local.randomizers.kary import KaryResponse
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice
-from discreet.rationals import Number, exp_bounds, positive, probability
+from discreet.rationals import Number, exp_bounds, positive, probability, whole
 
 __all__ = [
     "parity_by_curator",

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import release, whole
+from discreet.local.randomizers.answers import release
 from discreet.local.randomizers.hashing import LocalHashing
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice
-from discreet.rationals import Number
+from discreet.rationals import Number, whole
 
 __all__ = ["HeavyHitter", "PrefixExtension"]
 

@@ -13,7 +13,7 @@ from discreet.loss import Pure, Sensitivity
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import flips
 from discreet.noise.tails import tail
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 
 __all__ = ["HammingNoise"]
 
@@ -34,11 +34,8 @@ class HammingNoise:
     dimension: int
 
     def __init__(self, *, scale: Number, dimension: int) -> None:
-        given: object = dimension
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"dimension is {dimension!r}; it must be an integer of at least 1.")
         object.__setattr__(self, "scale", positive(scale, "scale"))
-        object.__setattr__(self, "dimension", dimension)
+        object.__setattr__(self, "dimension", whole(dimension, "dimension"))
 
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one release; l1 is how many bits one unit can change.

@@ -23,7 +23,7 @@ from discreet.query.algebra import (
     Query,
     Statistic,
 )
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 from discreet.schema.column import nearest
 
 __all__ = [
@@ -182,12 +182,7 @@ def checked_count(count: int | None) -> int | None:
     >>> checked_count(1000)
     1000
     """
-    given: object = count
-    if given is not None and (
-        isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_ROWS
-    ):
-        raise InvalidValue(f"count is {count!r:.40}; it must be an integer from 1 to 10**18.")
-    return count
+    return None if count is None else whole(count, "count", most=_MOST_ROWS)
 
 
 def counting(draft: Draft, name: str) -> Draft:

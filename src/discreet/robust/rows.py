@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
+from discreet.rationals import whole
 
 __all__ = [
     "LARGEST",
@@ -18,19 +19,10 @@ __all__ = [
     "exact_sum",
     "integers",
     "moved_rows",
-    "whole",
 ]
 
 LARGEST = 1 << 60
 """Sums and differences of two such numbers stay within 64 bits."""
-
-
-def whole(value: int, name: str, least: int = 1) -> int:
-    """An integer parameter of at least `least`."""
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least {least}.")
-    return value
 
 
 def moved_rows(relation: Relation, rows_per_unit: int) -> int:

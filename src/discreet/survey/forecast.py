@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue
 from discreet.local.frequencies import count_interval, count_variance
 from discreet.local.mean import Mean
 from discreet.local.protocol import CategoryRandomizer, NumberRandomizer
 from discreet.local.randomizers.numbers import largest_variance
 from discreet.local.tally import Tally
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 from discreet.survey.definition import Survey
 from discreet.survey.question import Choice, Question
 
@@ -82,9 +81,7 @@ def forecast(survey: Survey, *, people: int, confidence: Number = 0.95) -> tuple
     >>> [round(one.error, 4) for one in found]
     [0.0096, 0.0166, 0.2486]
     """
-    given: object = people
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST_PEOPLE:
-        raise InvalidValue(f"people is {people!r}; it must be a whole number from 1.")
+    whole(people, "people", most=_MOST_PEOPLE)
     return tuple(_expected(question, people, confidence) for question in survey.questions)
 
 

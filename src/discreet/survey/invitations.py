@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from discreet.errors import InvalidValue
+from discreet.rationals import whole
 
 __all__ = ["invite", "invited", "round_token"]
 
@@ -21,10 +22,7 @@ def invite(people: int) -> tuple[str, ...]:
     >>> len(set(invite(3)))
     3
     """
-    given: object = people
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _MOST:
-        raise InvalidValue(f"people is {people!r}; it must be a whole number from 1 to {_MOST}.")
-    return tuple(secrets.token_hex(16) for _ in range(people))
+    return tuple(secrets.token_hex(16) for _ in range(whole(people, "people", most=_MOST)))
 
 
 def invited(path: Path) -> frozenset[str]:

@@ -25,6 +25,7 @@ from discreet.rationals import (
     nonnegative,
     positive,
     probability,
+    whole,
 )
 
 __all__ = ["Bracket", "Distribution"]
@@ -173,9 +174,7 @@ class Distribution:
         return Distribution(self.parts + other.parts)
 
     def __mul__(self, count: int) -> "Distribution":
-        given: object = count
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
+        whole(count, "count")
         return Distribution(tuple((mechanism, count * copies) for mechanism, copies in self.parts))
 
     __rmul__ = __mul__

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.rationals import exp_bounds
+from discreet.rationals import exp_bounds, whole
 
 __all__ = [
     "Bounds",
@@ -24,19 +24,11 @@ __all__ = [
     "kept_bounds",
     "read_coin_bits",
     "release",
-    "whole",
 ]
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
 """Brackets of a chance, by the number of digits."""
 _CELLS = 1 << 20  # how many coins are drawn at once
-
-
-def whole(value: object, name: str, *, least: int, most: int) -> int:
-    """A public integer parameter between two limits."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidValue(f"{name} is {value!r}; it must be an integer from {least} to {most}.")
-    return value
 
 
 def read_coin_bits(value: int | None) -> int | None:

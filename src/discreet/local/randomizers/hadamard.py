@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import (
-    codes,
-    counted,
-    kept_bounds,
-    read_coin_bits,
-    release,
-    whole,
-)
+from discreet.local.randomizers.answers import codes, counted, kept_bounds, read_coin_bits, release
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["HadamardResponse"]
 

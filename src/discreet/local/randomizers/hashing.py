@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import kept_bounds, read_coin_bits, release, whole
+from discreet.local.randomizers.answers import kept_bounds, read_coin_bits, release
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 
 __all__ = ["LocalHashing"]
 

@@ -12,20 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.randomizers.answers import (
-    Bounds,
-    codes,
-    counted,
-    kept_bounds,
-    read_coin_bits,
-    whole,
-)
+from discreet.local.randomizers.answers import Bounds, codes, counted, kept_bounds, read_coin_bits
 from discreet.local.randomizers.numbers import positions, read_lattice, span
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 
 __all__ = ["Piecewise"]
 

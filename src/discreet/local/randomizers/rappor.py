@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.local.randomizers.answers import bit_rows, column_sums, exactly, release, whole
+from discreet.local.randomizers.answers import bit_rows, column_sums, exactly, release
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import flips
-from discreet.rationals import Number, log_bounds, probability
+from discreet.rationals import Number, log_bounds, probability, whole
 
 __all__ = ["Rappor"]
 

@@ -16,12 +16,11 @@ from discreet.local.randomizers.answers import (
     kept_bounds,
     read_coin_bits,
     release,
-    whole,
 )
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
-from discreet.rationals import Number, exp_bounds, positive
+from discreet.rationals import Number, exp_bounds, positive, whole
 
 __all__ = ["SubsetSelection"]
 

@@ -13,12 +13,11 @@ from discreet.local.randomizers.answers import (
     kept_bounds,
     read_coin_bits,
     release,
-    whole,
 )
 from discreet.loss import Pure
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["UnaryEncoding"]
 

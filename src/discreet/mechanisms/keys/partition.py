@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Approximate
 from discreet.mechanisms.shared.counts import read_delta, read_units
 from discreet.noise.bits import BitSource, system
@@ -25,6 +24,7 @@ from discreet.rationals import (
     log_bounds,
     positive,
     probability,
+    whole,
 )
 
 __all__ = ["Partition"]
@@ -50,14 +50,9 @@ class Partition:
     keys_per_unit: int
 
     def __init__(self, *, epsilon: Number, delta: Number, keys_per_unit: int = 1) -> None:
-        given: object = keys_per_unit
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(
-                f"keys_per_unit is {keys_per_unit!r}; it must be an integer of at least 1."
-            )
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "delta", read_delta(delta=delta))
-        object.__setattr__(self, "keys_per_unit", keys_per_unit)
+        object.__setattr__(self, "keys_per_unit", whole(keys_per_unit, "keys_per_unit"))
 
     def loss(self) -> Approximate:
         """The cost of one release.

@@ -18,7 +18,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.counts import read_delta, read_units
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import gaussian_weights
-from discreet.rationals import Number, ceil_decimal, exp_bounds, least_integer
+from discreet.rationals import Number, ceil_decimal, exp_bounds, least_integer, whole
 
 __all__ = ["Threshold"]
 
@@ -48,11 +48,8 @@ class Threshold:
                 f"noise is {with_article(type(noise).__name__)}; pass a DiscreteLaplace or "
                 "a DiscreteGaussian."
             )
-        limit: object = threshold
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 2:
-            raise InvalidValue(f"threshold is {threshold!r}; it must be an integer of at least 2.")
         object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "threshold", threshold)
+        object.__setattr__(self, "threshold", whole(threshold, "threshold", least=2))
 
     @classmethod
     def of(

@@ -20,7 +20,7 @@ from discreet.mechanisms.shared.scores import (
 from discreet.mechanisms.shared.weights import choose
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import tail
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["TopK"]
 
@@ -40,11 +40,8 @@ class TopK:
     candidates: int | None
 
     def __init__(self, *, scale: Number, count: int, candidates: int | None = None) -> None:
-        given: object = count
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"count is {count!r}; it must be an integer of at least 1.")
         object.__setattr__(self, "scale", positive(scale, "scale"))
-        object.__setattr__(self, "count", count)
+        object.__setattr__(self, "count", whole(count, "count"))
         object.__setattr__(self, "candidates", read_candidates(candidates))
 
     def loss(self, sensitivity: Sensitivity) -> ZCDP:

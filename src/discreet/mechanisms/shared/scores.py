@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Relation, Sensitivity
-from discreet.rationals import Number, rational
+from discreet.rationals import Number, rational, whole
 
 __all__ = [
     "FAR",
@@ -135,10 +135,7 @@ def _from_floats(scores: NDArray[np.float64], scale: Fraction) -> Gaps:
 
 def read_candidates(candidates: int | None) -> int | None:
     """A declared number of candidates, or None."""
-    given: object = candidates
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-        raise InvalidValue(f"candidates is {candidates!r}; it must be an integer of at least 1.")
-    return candidates
+    return None if candidates is None else whole(candidates, "candidates")
 
 
 def check_candidates(candidates: int | None, scores: Scores) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue, Unavailable
 from discreet.noise.bits import BitSource, system
 from discreet.plan.parts.remarks import Note
+from discreet.rationals import whole
 from discreet.release.synth.columns import CodedColumn
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.spread import Replicas, replicas
@@ -75,10 +76,7 @@ class Synthesis:
 
         Privacy: post-processing.
         """
-        given: object = count
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"rows is {count!r}; write an integer of at least 1.")
-        codes = self.model.codes(count, bits)
+        codes = self.model.codes(whole(count, "rows"), bits)
         return {
             each.column.name: each.read(codes[:, place], bits)
             for place, each in enumerate(self.fields)

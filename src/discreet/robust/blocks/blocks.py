@@ -20,10 +20,9 @@ from discreet.errors import InvalidValue
 from discreet.loss import Loss, Relation
 from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number
+from discreet.rationals import Number, whole
 from discreet.robust.blocks.summaries import Setting, Summary
 from discreet.robust.blocks.workers import Task, check_sendable, run_blocks
-from discreet.robust.rows import whole
 from discreet.robust.tested.outcome import Outcome
 
 __all__ = ["SampleAndAggregate", "deal"]
@@ -107,7 +106,7 @@ class SampleAndAggregate:
         object.__setattr__(self, "summary", summary)
         object.__setattr__(self, "relation", Relation(relation))
         object.__setattr__(self, "processor_seconds", whole(processor_seconds, "processor_seconds"))
-        object.__setattr__(self, "memory_bytes", whole(memory_bytes, "memory_bytes", 1 << 28))
+        object.__setattr__(self, "memory_bytes", whole(memory_bytes, "memory_bytes", least=1 << 28))
         self.loss()  # refuses what the summary cannot work with
 
     @property

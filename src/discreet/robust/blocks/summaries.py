@@ -15,8 +15,7 @@ from discreet.mechanisms.additive.lattice import Lattice
 from discreet.mechanisms.priced import Noise, loss_in, noise_for
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number
-from discreet.robust.rows import whole
+from discreet.rationals import Number, whole
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.stable import StableValue
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 from discreet.robust.graph.graph import Graph
 from discreet.robust.graph.triangles import count_triangles
-from discreet.robust.rows import whole
 from discreet.robust.smooth.growth import Growth, per_unit
 from discreet.robust.smooth.mechanism import Estimate
 
@@ -208,7 +207,7 @@ class NodeTriangles:
         nodes_per_unit: int = 1,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        object.__setattr__(self, "degree", whole(degree, "degree", 2))
+        object.__setattr__(self, "degree", whole(degree, "degree", least=2))
         object.__setattr__(self, "upper", whole(upper, "upper"))
         object.__setattr__(self, "nodes_per_unit", whole(nodes_per_unit, "nodes_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
+from discreet.rationals import whole
 from discreet.robust.graph.cuts import components, has_cut
-from discreet.robust.rows import integers, whole
+from discreet.robust.rows import integers
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothSpanningTree"]
@@ -52,7 +53,7 @@ class SmoothSpanningTree:
         weights_per_unit: int = 1,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        object.__setattr__(self, "nodes", whole(nodes, "nodes", 2))
+        object.__setattr__(self, "nodes", whole(nodes, "nodes", least=2))
         object.__setattr__(self, "edges", tuple((int(one), int(two)) for one, two in edges))
         object.__setattr__(self, "upper", whole(upper, "upper"))
         object.__setattr__(self, "weights_per_unit", whole(weights_per_unit, "weights_per_unit"))

@@ -10,9 +10,10 @@ import numpy as np
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
+from discreet.rationals import whole
 from discreet.robust.graph.graph import Graph
 from discreet.robust.graph.pairs import check_nodes, free_degrees
-from discreet.robust.rows import moved_rows, whole
+from discreet.robust.rows import moved_rows
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothStars", "count_stars"]
@@ -55,8 +56,8 @@ class SmoothStars:
         edges_per_unit: int = 1,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        object.__setattr__(self, "nodes", whole(nodes, "nodes", 2))
-        object.__setattr__(self, "leaves", whole(leaves, "leaves", 2))
+        object.__setattr__(self, "nodes", whole(nodes, "nodes", least=2))
+        object.__setattr__(self, "leaves", whole(leaves, "leaves", least=2))
         if leaves > 12:
             raise InvalidValue(f"leaves is {leaves}; the largest is 12.")
         object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))

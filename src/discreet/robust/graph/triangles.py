@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss import Relation
+from discreet.rationals import whole
 from discreet.robust.graph.graph import Graph
 from discreet.robust.graph.pairs import check_nodes, free_degrees
-from discreet.robust.rows import moved_rows, whole
+from discreet.robust.rows import moved_rows
 from discreet.robust.smooth.growth import Growth, per_unit
 
 __all__ = ["SmoothTriangles", "count_triangles"]
@@ -66,7 +67,7 @@ class SmoothTriangles:
     def __init__(
         self, *, nodes: int, edges_per_unit: int = 1, relation: Relation = Relation.ADD_REMOVE
     ) -> None:
-        object.__setattr__(self, "nodes", whole(nodes, "nodes", 3))
+        object.__setattr__(self, "nodes", whole(nodes, "nodes", least=3))
         object.__setattr__(self, "edges_per_unit", whole(edges_per_unit, "edges_per_unit"))
         object.__setattr__(self, "relation", Relation(relation))
 

@@ -14,9 +14,9 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability
+from discreet.rationals import Number, positive, probability, whole
 from discreet.robust.moments.balls import MOST_COLUMNS, coarseness, held, rows_of
-from discreet.robust.rows import LARGEST, moved_rows, whole
+from discreet.robust.rows import LARGEST, moved_rows
 
 __all__ = ["CoinPress", "CoinPressMean"]
 

@@ -14,8 +14,8 @@ from discreet.loss import Approximate, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive
-from discreet.robust.rows import exact_squares, exact_sum, integers, moved_rows, whole
+from discreet.rationals import Number, positive, whole
+from discreet.robust.rows import exact_squares, exact_sum, integers, moved_rows
 from discreet.robust.tested.histogram import StabilityHistogram
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 

@@ -15,9 +15,9 @@ from discreet.loss import ZCDP, Relation, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import tail
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 from discreet.robust.moments.balls import MOST_COLUMNS, held, rows_of
-from discreet.robust.rows import moved_rows, whole
+from discreet.robust.rows import moved_rows
 
 __all__ = ["AnalyzeGauss", "SecondMoments"]
 

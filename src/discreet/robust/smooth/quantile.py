@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.rationals import Number, probability
-from discreet.robust.rows import bounds, clamped, integers, whole
+from discreet.rationals import Number, probability, whole
+from discreet.robust.rows import bounds, clamped, integers
 from discreet.robust.smooth.growth import Growth, largest_move
 
 __all__ = ["EXACT_MOVES", "SmoothQuantile"]

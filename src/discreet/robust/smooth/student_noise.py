@@ -16,8 +16,8 @@ from discreet.rationals import (
     log_bounds,
     positive,
     sqrt_up,
+    whole,
 )
-from discreet.robust.rows import whole
 from discreet.robust.smooth.lazy import Magnitude, Polar, Ratio
 from discreet.robust.smooth.mechanism import Shape, SmoothNoise, share_of
 

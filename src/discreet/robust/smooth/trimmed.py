@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Relation
-from discreet.rationals import Number, probability
-from discreet.robust.rows import bounds, clamped, whole
+from discreet.rationals import Number, probability, whole
+from discreet.robust.rows import bounds, clamped
 from discreet.robust.smooth.growth import Growth, largest_move, per_unit
 from discreet.robust.smooth.quantile import EXACT_MOVES
 

@@ -15,8 +15,8 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.shared.counts import read_delta
 from discreet.noise.bits import BitSource, system
 from discreet.noise.tails import laplace_quantile
-from discreet.rationals import Number, positive, probability
-from discreet.robust.rows import integers, moved_rows, whole
+from discreet.rationals import Number, positive, probability, whole
+from discreet.robust.rows import integers, moved_rows
 
 __all__ = ["AgreeingPairs", "BoundedValue", "LocalBound"]
 

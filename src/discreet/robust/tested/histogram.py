@@ -12,8 +12,8 @@ from discreet.loss import Approximate, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.keys.threshold import Threshold
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive
-from discreet.robust.rows import integers, moved_rows, whole
+from discreet.rationals import Number, positive, whole
+from discreet.robust.rows import integers, moved_rows
 
 __all__ = ["StabilityHistogram"]
 

@@ -13,8 +13,8 @@ from discreet.errors import InvalidValue
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive
-from discreet.robust.rows import integers, moved_rows, whole
+from discreet.rationals import Number, positive, whole
+from discreet.robust.rows import integers, moved_rows
 
 __all__ = ["PropertyDistance", "rows_outside_clusters", "rows_that_contradict"]
 

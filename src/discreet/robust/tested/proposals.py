@@ -11,8 +11,7 @@ import numpy as np
 
 from discreet.loss import Approximate
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number
-from discreet.robust.rows import whole
+from discreet.rationals import Number, whole
 from discreet.robust.smooth.growth import Growth, Query
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.propose import ProposeTestRelease

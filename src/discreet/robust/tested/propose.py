@@ -11,8 +11,8 @@ from discreet.errors import InvalidValue
 from discreet.loss import Approximate, Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability
-from discreet.robust.rows import moved_rows, whole
+from discreet.rationals import Number, positive, probability, whole
+from discreet.robust.rows import moved_rows
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 from discreet.robust.tested.stable import DistanceTest
 

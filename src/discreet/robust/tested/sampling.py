@@ -13,8 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.noise.bits import BitSource, system
 from discreet.noise.coins import bernoulli
 from discreet.noise.tails import tail
-from discreet.rationals import Number, ceil_float, probability
-from discreet.robust.rows import whole
+from discreet.rationals import Number, ceil_float, probability, whole
 
 __all__ = ["SampleEvidence", "estimate_sensitivity"]
 

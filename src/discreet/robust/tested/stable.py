@@ -15,8 +15,8 @@ from discreet.mechanisms.shared.counts import read_delta
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
 from discreet.noise.tails import laplace_quantile
-from discreet.rationals import Number, positive
-from discreet.robust.rows import integers, moved_rows, whole
+from discreet.rationals import Number, positive, whole
+from discreet.robust.rows import integers, moved_rows
 from discreet.robust.tested.outcome import Outcome, Refused, Shown
 
 __all__ = ["DistanceTest", "StableValue", "mode_distance"]

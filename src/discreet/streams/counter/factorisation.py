@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.linear.factorisation import decoder_column, encoder_column
+from discreet.rationals import whole
 
 __all__ = ["Factorisation", "MOST_STEPS", "ONE"]
 
@@ -71,9 +72,7 @@ class Factorisation:
         >>> Factorisation(1).norm_squared(1) == ONE**2
         True
         """
-        given: object = touched
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"touched is {touched!r}; it must be an integer of at least 1.")
+        whole(touched, "touched")
         total, moved = 0, 0
         for place, weight in enumerate(self.encoder):
             moved += weight - (self.encoder[place - touched] if place >= touched else 0)

@@ -21,12 +21,11 @@ from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of
 from discreet.query.algebra import Scan, Statistic
 from discreet.query.literals import refuse_unknown_values
-from discreet.rationals import Number, positive, rational
+from discreet.rationals import Number, positive, rational, whole
 from discreet.schema.names import sql_name
 from discreet.streams.holdout.state import KIND, Settings, Stand
 from discreet.streams.pinning import meant_table, settings_name
 from discreet.streams.svt.run import Standing, finished
-from discreet.streams.svt.values import whole_count
 
 __all__ = ["Agreement", "Holdout", "Mean"]
 
@@ -118,7 +117,7 @@ class Holdout:
             known.name,
             session.price(plan, epsilon=epsilon, rho=rho),
             positive(threshold, "threshold"),
-            whole_count(overfits, "overfits"),
+            whole(overfits, "overfits"),
             limit,
             grain,
             int(limit / grain) * known.rows_per_unit * known.neighbours.steps,

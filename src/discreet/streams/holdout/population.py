@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.conversion import zcdp_rho
-from discreet.errors import InvalidValue
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.tails import tail
-from discreet.rationals import Number, positive, probability
+from discreet.rationals import Number, positive, probability, whole
 
 __all__ = ["PopulationError", "population_error"]
 
@@ -58,10 +57,8 @@ def population_error(
     >>> population_error(n=10**6, epsilon=0.03, delta=1e-9, k=2000).gain > 1
     True
     """
-    for name, value in (("n", n), ("k", k)):
-        given: object = value
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least 1.")
+    whole(n, "n")
+    whole(k, "k")
     price, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
     missed = tail(confidence)
     noise = _noise(price, slack, k)

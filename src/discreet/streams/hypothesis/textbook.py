@@ -14,9 +14,17 @@ from discreet.linear.weights import Weights
 from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, ceil_float, log_bounds, positive, probability, sqrt_down
+from discreet.rationals import (
+    Number,
+    ceil_float,
+    log_bounds,
+    positive,
+    probability,
+    sqrt_down,
+    whole,
+)
 from discreet.streams.svt.above_threshold import AboveThreshold
-from discreet.streams.svt.values import whole_count, whole_number
+from discreet.streams.svt.values import whole_number
 
 __all__ = ["TextbookRun", "TextbookWeights"]
 
@@ -62,7 +70,7 @@ class TextbookWeights:
         if step > 1:
             raise InvalidValue(f"alpha is {alpha}; it is a share of all rows, at most 1.")
         moved = sensitivity or Sensitivity.single(1)
-        whole_count(rows, "rows")
+        whole(rows, "rows")
         share = positive(rho, "rho") / _updates(domain, step) / 2
         epsilon = sqrt_down(2 * share)  # epsilon^2/2 of each half
         above = AboveThreshold.of(epsilon=epsilon, sensitivity=moved)
@@ -103,7 +111,7 @@ class TextbookWeights:
         0.4
         """
         missed = (1 - probability(confidence, "confidence")) / (2 * self.updates)
-        compared = self.above.error(1 - missed, queries=whole_count(queries, "queries"))
+        compared = self.above.error(1 - missed, queries=whole(queries, "queries"))
         measured = self.noise.error(1 - missed)
         room = self.alpha * self.rows / 2 - 1  # predictions are rounded
         fits = max(compared, measured) <= room

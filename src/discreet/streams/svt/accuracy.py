@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue, UnprovableRequest
 from discreet.loss import Sensitivity
 from discreet.noise.tails import laplace_quantile, tail
-from discreet.rationals import Number, least_integer, log_bounds, positive, probability, sqrt_up
+from discreet.rationals import (
+    Number,
+    least_integer,
+    log_bounds,
+    positive,
+    probability,
+    sqrt_up,
+    whole,
+)
 
 __all__ = [
     "above_threshold_accuracy",
@@ -62,7 +70,7 @@ def sparse_accuracy(
     ...     alarms=10)
     848.0
     """
-    spread = _spread(positive(epsilon, "epsilon"), _count(alarms, "alarms"), delta)
+    spread = _spread(positive(epsilon, "epsilon"), whole(alarms, "alarms"), delta)
     return _even(4 * spread * sensitivity.linf * _logarithm(2, queries, alarms, failure))
 
 
@@ -83,7 +91,7 @@ def numeric_sparse_accuracy(
     ...     sensitivity=Sensitivity.single(1), alarms=10)
     1018.0
     """
-    price, parts = positive(epsilon, "epsilon"), _count(alarms, "alarms")
+    price, parts = positive(epsilon, "epsilon"), whole(alarms, "alarms")
     if not probability(delta, "delta"):
         first = price * Fraction(8, 9)
     else:
@@ -111,7 +119,7 @@ def _logarithm(factor: int, queries: int, alarms: int, failure: Number) -> Fract
     missed = positive(failure, "failure")
     if missed >= 1:
         raise InvalidValue(f"failure is {failure}; it must be a probability below 1.")
-    return log_bounds(factor * _count(queries, "queries") * alarms / missed)[1]
+    return log_bounds(factor * whole(queries, "queries") * alarms / missed)[1]
 
 
 def _even(half: Fraction) -> float:
@@ -128,9 +136,9 @@ def proved_error(
     >>> proved_error(Fraction(2), Fraction(4), 100, 1, 0.95)
     68.0
     """
-    each = tail(confidence) / (2 * _count(runs, "runs"))
+    each = tail(confidence) / (2 * whole(runs, "runs"))
     threshold = threshold_scale * log_bounds(1 / each)[1]
-    question = query_scale * log_bounds(_count(queries, "queries") / each)[1]
+    question = query_scale * log_bounds(whole(queries, "queries") / each)[1]
     return _even(max(threshold, question))
 
 
@@ -150,7 +158,7 @@ def worst_error(
     >>> worst_error(Fraction(2), Fraction(4), 100, (1, 1), 0.95)
     28.0
     """
-    missed, count = tail(confidence), _count(queries, "queries")
+    missed, count = tail(confidence), whole(queries, "queries")
     runs = min(alarms[0], count)
     if max(threshold_scale, query_scale) > _SUMMED_SCALE or missed < _SUMMED_TAIL:
         return _union_bound(threshold_scale, query_scale, count, missed / runs)
@@ -213,10 +221,3 @@ def _union_bound(threshold: Fraction, query: Fraction, queries: int, missed: Fra
         best = steps if best is None else min(best, steps)
     assert best is not None
     return float(best)
-
-
-def _count(value: int, name: str) -> int:
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least 1.")
-    return value

@@ -11,17 +11,10 @@ from discreet.errors import InvalidValue, with_article
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, positive, probability, rational, sqrt_down, sqrt_up
+from discreet.rationals import Number, positive, probability, rational, sqrt_down, sqrt_up, whole
 from discreet.streams.svt.run import Run, Standing
 from discreet.streams.svt.sparse import Sparse
-from discreet.streams.svt.values import (
-    Values,
-    moved,
-    one_way,
-    total,
-    whole_count,
-    whole_number,
-)
+from discreet.streams.svt.values import Values, moved, one_way, total, whole_number
 
 __all__ = ["NumericSparse"]
 
@@ -253,7 +246,7 @@ def _shared(
     share = rational(numbers, "numbers")
     if not 0 < share < 1:
         raise InvalidValue(f"numbers is {numbers}; it is a share of the price, between 0 and 1.")
-    count = whole_count(alarms, "alarms")
+    count = whole(alarms, "alarms")
     if (epsilon is None) == (rho is None):
         raise InvalidValue("give one price: epsilon= or rho=.")
     if epsilon is not None:

@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
-from discreet.rationals import Number, positive, sqrt_down
+from discreet.rationals import Number, positive, sqrt_down, whole
 from discreet.streams.svt.accuracy import proved_error, worst_error
 from discreet.streams.svt.run import Run, Standing
 from discreet.streams.svt.values import (
@@ -23,7 +23,6 @@ from discreet.streams.svt.values import (
     one_way,
     total,
     two_thirds,
-    whole_count,
     whole_number,
 )
 
@@ -66,7 +65,7 @@ class Sparse:
     ) -> None:
         object.__setattr__(self, "threshold_scale", positive(threshold_scale, "threshold_scale"))
         object.__setattr__(self, "query_scale", positive(query_scale, "query_scale"))
-        object.__setattr__(self, "alarms", whole_count(alarms, "alarms"))
+        object.__setattr__(self, "alarms", whole(alarms, "alarms"))
         object.__setattr__(self, "thresholds", Thresholds(thresholds))
 
     @classmethod
@@ -114,7 +113,7 @@ class Sparse:
     ) -> "Sparse":
         if (epsilon is None) == (rho is None):
             raise InvalidValue("give one price: epsilon= or rho=.")
-        count = whole_count(alarms, "alarms")
+        count = whole(alarms, "alarms")
         if rho is not None:
             price = sqrt_down(2 * positive(rho, "rho") / count)
             thresholds, steps = Thresholds.FRESH, ways
@@ -143,7 +142,7 @@ class Sparse:
         >>> Sparse.textbook(epsilon=1, alarms=3, sensitivity=Sensitivity.single(1)).threshold_scale
         Fraction(6, 1)
         """
-        each = pure_share(count=whole_count(alarms, "alarms"), epsilon=epsilon, delta=delta).epsilon
+        each = pure_share(count=whole(alarms, "alarms"), epsilon=epsilon, delta=delta).epsilon
         reach = moved(sensitivity)
         return cls(
             threshold_scale=2 * reach / each,

@@ -23,7 +23,6 @@ __all__ = [
     "one_way",
     "total",
     "two_thirds",
-    "whole_count",
     "whole_number",
 ]
 
@@ -41,14 +40,6 @@ def whole_number(value: Any) -> int:
         f"a value of type {type(value).__name__} is compared; the sparse vector technique takes "
         "integers. Round real values with a Lattice first. Nothing was released."
     )
-
-
-def whole_count(value: int, name: str) -> int:
-    """A public number of at least one."""
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidValue(f"{name} is {value!r}; it must be an integer of at least 1.")
-    return value
 
 
 def moved(sensitivity: Sensitivity) -> Fraction:

@@ -10,10 +10,10 @@ from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
-from discreet.rationals import Number, ceil_decimal, probability
+from discreet.rationals import Number, ceil_decimal, probability, whole
 from discreet.streams.svt.above_threshold import AboveThreshold
 from discreet.streams.svt.run import Standing
-from discreet.streams.svt.values import whole_count, whole_number
+from discreet.streams.svt.values import whole_number
 
 __all__ = ["Epoch"]
 
@@ -44,8 +44,8 @@ class Epoch:
         >>> made.above.error(0.95, queries=100) <= 500
         True
         """
-        limit = whole_count(threshold, "threshold")
-        whole_count(queries, "queries")
+        limit = whole(threshold, "threshold")
+        whole(queries, "queries")
         epsilon = Fraction(1)
         for turn in range(100):  # the error is nearly proportional to 1/epsilon
             above = AboveThreshold.of(epsilon=epsilon, sensitivity=sensitivity)

@@ -6,13 +6,12 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
 from discreet.ledger.states import State
 from discreet.plan.pipeline import Plan
-from discreet.rationals import Number, ceil_decimal, positive, probability
+from discreet.rationals import Number, ceil_decimal, positive, probability, whole
 from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
 from discreet.streams.hypothesis.fitting import MOST_CELLS
 from discreet.streams.hypothesis.parities import Parities
 from discreet.streams.pinning import seen_to_change
-from discreet.streams.svt.values import whole_count
 from discreet.streams.synopsis.questions import Questions
 from discreet.streams.synopsis.state import Body, Release
 
@@ -52,7 +51,7 @@ class Asked:
         reserve = probability(self.reserve, "reserve")
         positive(1 - reserve, "what the reserve leaves")
         ahead = paid.rho * (1 - reserve)
-        order = min(whole_count(self.order, "order"), len(questions.domain.sizes))
+        order = min(whole(self.order, "order"), len(questions.domain.sizes))
         rows, relation = plan.table.rows_per_unit, plan.table.neighbours
         parities = Parities.of(
             questions.domain,
@@ -70,7 +69,7 @@ class Asked:
             epsilon=positive(self.epsilon, "epsilon"),
             alpha=positive(probability(self.alpha, "alpha"), "alpha"),
             order=order,
-            queries=whole_count(self.queries, "queries"),
+            queries=whole(self.queries, "queries"),
             reserve=reserve,
             rho=paid.rho,
             spent=min(ceil_decimal(loss.rho), ahead),  # in digits that the ledger holds exactly
