@@ -81,7 +81,7 @@ def test_simulate_needs_nobody(file):
     assert not file.with_suffix(".db").exists()
     refused = run("survey", "simulate", file, "--people", 0)
     assert refused.status == 2
-    assert "whole number" in refused.err
+    assert "an integer from 1" in refused.err
 
 
 def test_report_has_tables_intervals_chart_and_page(filled, tmp_path):

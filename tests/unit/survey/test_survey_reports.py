@@ -282,5 +282,5 @@ def test_invitations_that_cannot_be_read(tmp_path):
     with pytest.raises(InvalidValue, match="survey invite"):
         invited(tmp_path / "none.txt")
     for people in (0, -1, True, 1.5):
-        with pytest.raises(InvalidValue, match="whole number"):
+        with pytest.raises(InvalidValue, match="an integer from 1"):
             invite(people)
