@@ -34,7 +34,6 @@ from discreet.ledger.entry import (
     memo_text,
 )
 from discreet.ledger.requests import Request
-from discreet.ledger.states import State
 from discreet.ledger.store.chain import Tail, digest
 from discreet.loss import ZCDP, Approximate, BoundedRange, Pure, Relation
 from discreet.plan.parts.candidates import Way
@@ -45,23 +44,23 @@ from discreet.release.declared import digest_of
 from discreet.release.synth.fitted import draw_independently
 from discreet.release.synth.rounds import Noisy
 from discreet.release.synth.stages import Stages
-from discreet.release.synth.state import Course, Spec
+from discreet.release.synth.state import Spec, SynthesisState
 from discreet.report.values import account_values, answer_values, entry_values
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 from discreet.streams import Counter, Holdout, Joint, Monitor
 from discreet.streams.counter.design import Reach
 from discreet.streams.counter.running_sums import Track
-from discreet.streams.counter.state import Kept, Stretch
-from discreet.streams.holdout.state import Settings, Stand
-from discreet.streams.joint.joint import _Body
+from discreet.streams.counter.state import CounterState, Stretch
+from discreet.streams.holdout.state import HoldoutState, Settings
+from discreet.streams.joint.state import JointState
 from discreet.streams.monitor.design import Form
-from discreet.streams.monitor.state import Check, Side, Watch
+from discreet.streams.monitor.state import Check, MonitorState, Side
 from discreet.streams.svt.numeric_sparse import NumericSparse
-from discreet.streams.svt.run import Standing
+from discreet.streams.svt.run import SvtState
 from discreet.streams.svt.sparse import Sparse, Thresholds
 from discreet.streams.synopsis.snapshot import Update
-from discreet.streams.synopsis.state import Body, Release
+from discreet.streams.synopsis.state import Release, SynopsisState
 from discreet.survey.definition import SKELETON, read_survey_text
 from support.vaults import curator_of, people
 
@@ -221,7 +220,7 @@ SPARSE = Sparse(
     threshold_scale=Fraction(3, 2), query_scale=9, alarms=2, thresholds=Thresholds.FRESH
 )
 STATES = {
-    "monitor": Watch(
+    "monitor": MonitorState(
         question=COUNT,
         threshold=Fraction(5, 2),
         price=RHO,
@@ -234,11 +233,11 @@ STATES = {
         run=2,
         checks=4,
         alarms_in_all=1,
-        standing=Standing(noise=-17, used=1),
+        standing=SvtState(noise=-17, used=1),
         alarms=CHECKS[:1],
         last=CHECKS[1],
     ),
-    "monitor at its beginning": Watch(
+    "monitor at its beginning": MonitorState(
         question="SELECT 'it''s \u00f6st'",
         threshold=Fraction(-6),
         price=HALF,
@@ -251,9 +250,9 @@ STATES = {
         run=1,
         checks=0,
         alarms_in_all=0,
-        standing=Standing(noise=10**30, used=0),
+        standing=SvtState(noise=10**30, used=0),
     ),
-    "counter": Kept(
+    "counter": CounterState(
         MONTHS,
         VISITS.version,
         Fraction(12345, 1000),
@@ -263,22 +262,22 @@ STATES = {
             Stretch((3,), 2, Track((10**20,), (-(10**18),))),
         ),
     ),
-    "counter at its beginning": Kept(MONTHS, VISITS.version, Fraction(1), Reach(), ()),
-    "holdout": Stand(
+    "counter at its beginning": CounterState(MONTHS, VISITS.version, Fraction(1), Reach(), ()),
+    "holdout": HoldoutState(
         Settings("visits", HALF, Fraction(1, 20), 4, Fraction(1), Fraction(1, 2), 4),
         VISITS.version,
         (1, 2),
         58,
-        Standing(noise=5, used=2),
+        SvtState(noise=5, used=2),
     ),
-    "holdout at its beginning": Stand(
+    "holdout at its beginning": HoldoutState(
         Settings("visits", RHO, Fraction(1, 20), 4, Fraction(1), Fraction(1), 2),
         VISITS.version,
         (1,),
         None,
-        Standing(noise=-5, used=0),
+        SvtState(noise=-5, used=0),
     ),
-    "joint": _Body(
+    "joint": JointState(
         "visits",
         VISITS.version,
         ("region", "smoker"),
@@ -288,7 +287,7 @@ STATES = {
         (COUNT, "SELECT 'it''s \u00f6st'"),
         ([[61]], None),
     ),
-    "synopsis": Body(
+    "synopsis": SynopsisState(
         table="visits",
         schema_version=VISITS.version,
         columns=("region", "smoker"),
@@ -308,7 +307,7 @@ STATES = {
         standing=-123,
         finished="yes",
     ),
-    "synthesis": Course(
+    "synthesis": SynthesisState(
         Spec(COUNT, "1/2", "marginals; draw = a.b", (1, 2)),
         "f2bc32a6",
         (Fraction(1, 9), Fraction(1, 8), Fraction(1, 7)),
@@ -317,21 +316,10 @@ STATES = {
 }
 
 
-def body_of(state):
-    return state.write() if isinstance(state, Course) else state.to_bytes()
-
-
 def texts_of(body):
     """What is packed and what stands behind it, which does not hang on a version of zlib."""
     packed = zlib.decompressobj()
     return [packed.decompress(body).decode(), packed.unused_data.decode()]
-
-
-def read(name, body):
-    state = STATES[name]
-    if isinstance(state, Course):
-        return Course.read(body)
-    return type(state).of(State("ana", "s", name.split()[0], 3, 7, body))
 
 
 def chain_values():
@@ -458,16 +446,16 @@ def test_states_are_written_and_read_byte_for_byte(name):
     golden, state = GOLDEN["states"][name], STATES[name]
     if name in ("synopsis", "synthesis"):
         stored = bytes.fromhex(golden["hex"])
-        assert texts_of(body_of(state)) == golden["texts"] == texts_of(stored)
+        assert texts_of(state.to_bytes()) == golden["texts"] == texts_of(stored)
     else:
         stored = golden["text"].encode()
-        assert body_of(state) == stored
+        assert state.to_bytes() == stored
     if name == "synthesis":
-        again = read(name, stored)
+        again = type(state).from_bytes(stored)
         assert (again.spec, again.receipt, again.paid) == (state.spec, state.receipt, state.paid)
-        assert body_of(again) == body_of(state)
+        assert again.to_bytes() == state.to_bytes()
     else:
-        assert read(name, stored) == state
+        assert type(state).from_bytes(stored) == state
 
 
 def test_the_chain_is_written_as_it_is_stored():

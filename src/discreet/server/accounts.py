@@ -13,10 +13,11 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from discreet.errors import InvalidValue, Stale, with_article
+from discreet.errors import InvalidValue, with_article
 from discreet.ledger.account import account_name
 from discreet.ledger.states import Change, States
 from discreet.noise.bits import system
+from discreet.streams.service import retry
 
 __all__ = ["Accounts", "Identity", "Issued", "Role"]
 
@@ -235,18 +236,13 @@ class Accounts:
         change: Callable[[dict[str, Any]], dict[str, Any]],
         write: Callable[[Change], object],
     ) -> None:
-        for attempt in range(_ATTEMPTS):
+        def attempt() -> None:
             version, state = self._states.standing(name, analyst=holder)
             known = {} if state is None else dict(json.loads(state.body))
             body = json.dumps(change(known)).encode()
-            next_one = Change(analyst=holder, name=name, kind=kind, version=version + 1, body=body)
-            try:
-                write(next_one)
-            except Stale:
-                if attempt + 1 == _ATTEMPTS:
-                    raise
-                continue
-            return
+            write(Change(analyst=holder, name=name, kind=kind, version=version + 1, body=body))
+
+        retry(attempt, attempts=_ATTEMPTS)
 
 
 def _random(count: int) -> str:

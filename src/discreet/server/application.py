@@ -15,7 +15,7 @@ from discreet.server.api.analysts import analyst_routes
 from discreet.server.api.custodians import custodian_routes
 from discreet.server.api.jobs import Jobs
 from discreet.server.api.publications import publication_routes
-from discreet.server.api.services import Shelf, service_routes
+from discreet.server.api.services import SynopsisCache, service_routes
 from discreet.server.context import Desk
 from discreet.server.middleware import Shield, metrics_text
 from discreet.server.pages.analyst import analyst_pages
@@ -45,7 +45,7 @@ _PROBLEM = {
 def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     """The application of one curator. Answers are charged by the curator; see `Desk`."""
     desk = Desk(curator, settings or Settings())
-    jobs, shelf = Jobs(), Shelf()
+    jobs, cache = Jobs(), SynopsisCache()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -71,12 +71,12 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
     app.state.desk = desk
     register_problems(app)
     app.include_router(analyst_routes(jobs), prefix=_PREFIX)
-    app.include_router(service_routes(shelf), prefix=_PREFIX)
+    app.include_router(service_routes(cache), prefix=_PREFIX)
     app.include_router(publication_routes(), prefix=_PREFIX)
     app.include_router(custodian_routes(), prefix=_PREFIX)
     for pages in (login_pages, analyst_pages, custodian_pages, register_pages):
         app.include_router(pages())
-    app.include_router(service_pages(shelf))
+    app.include_router(service_pages(cache))
 
     async def health() -> Response:
         return JSONResponse({"status": "draining" if desk.draining else "ok"})

@@ -15,7 +15,7 @@ from discreet.ledger.states import Change
 from discreet.release import Declared, Release
 from discreet.schema.column import identifier
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
-from discreet.streams.pinning import settings_name
+from discreet.streams.service import name_settings
 from support.command_line import write_desk
 
 # As earlier versions read them.
@@ -40,7 +40,7 @@ def test_words_of_old_are_good(name):
 
 def test_names_made_from_settings_are_the_same_as_before():
     """Golden: a service that was begun without a name is found again under it."""
-    assert settings_name("counter", "SELECT 1", 1, None) == "counter-280d679bc7460c33"
+    assert name_settings("counter", "SELECT 1", 1, None) == "counter-280d679bc7460c33"
 
 
 NO_NAMES = ["", "_a", ".a", "-a", "a b", "a/b", "../a", "a\n", "a" * 65, "a\x00", "a\u202eb", "😀",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import InvalidValue
 from discreet.release.synth.columns import CodedColumn, fields_of
 from discreet.release.synth.domain import Attribute
-from discreet.release.synth.state import Course, Spec
+from discreet.release.synth.state import Spec, SynthesisState
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -96,9 +96,9 @@ def test_attributes_are_checked():
 
 
 def test_a_course_goes_through_its_bytes():
-    course = Course(Spec("SELECT", "1/3", "marginals", (2, 3)), "abc")
+    course = SynthesisState(Spec("SELECT", "1/3", "marginals", (2, 3)), "abc")
     for _ in range(2):
         course = course.begin(Fraction(1, 7))
-    assert Course.read(course.write()) == course
+    assert SynthesisState.from_bytes(course.to_bytes()) == course
     assert course.begun == 2
     assert course.answers == (None,)

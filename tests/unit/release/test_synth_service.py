@@ -18,7 +18,7 @@ from discreet.errors import BudgetExceeded, InvalidValue, Stale, UnprovableReque
 from discreet.loss import Pure
 from discreet.release.synth.report import custodian_page, public_page
 from discreet.release.synth.service import exact_codes, synthesize
-from discreet.release.synth.state import Course
+from discreet.release.synth.state import SynthesisState
 from support.pace import thinned
 from support.vaults import copied_curator, curator_of, people, write_source
 
@@ -102,14 +102,16 @@ def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp
     asked = {"epsilon": 5, "columns": COLUMNS, "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
-    stopped = Course.read(session.states.newest("fever", analyst="ana").body)
+    stopped = SynthesisState.from_bytes(session.states.newest("fever", analyst="ana").body)
     assert stopped.begun == 3  # the total, the one-way counts, the first round
     assert len(stopped.answers) == 2
     curator.close()
     with Curator.open(tmp_path / "vault", price_floor=0) as again:
         made = synthesize(again.session("ana"), "visits", **asked)
         assert len(charges(again)) == 1
-        finished = Course.read(again.session("ana").states.newest("fever", analyst="ana").body)
+        finished = SynthesisState.from_bytes(
+            again.session("ana").states.newest("fever", analyst="ana").body
+        )
     assert finished.answers[2] is None  # begun, never answered: spent and lost
     assert len(finished.answers) == finished.begun > 3
     assert finished.answers[1][0].counts.tolist() == stopped.answers[1][0].counts.tolist()
@@ -134,9 +136,9 @@ class Crowd:
             found = refusal
         self.results.append(found)
 
-    def measured(self, session, measurement, *, state, versions):
-        found = self.measure(session, measurement, state=state, versions=versions)
-        self.spent.append(Course.read(state.body).paid[-1])
+    def performed(self, session, program, *, state, versions):
+        found = self.perform(session, program, state=state, versions=versions)
+        self.spent.append(SynthesisState.from_bytes(state.body).paid[-1])
         if self.entered and len(self.spent) == self.entered[0]:
             self.entered.pop(0)
             self.run()
@@ -162,7 +164,9 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
     (entry,) = charges(curator)
     assert sum(crowd.spent) <= entry.loss.rho
     state = curator.session("ana").states.newest("crowd", analyst="ana")
-    assert sorted(Course.read(state.body).paid) == sorted(crowd.spent)  # all of it is on record
+    assert sorted(SynthesisState.from_bytes(state.body).paid) == sorted(
+        crowd.spent
+    )  # all of it is on record
     last, *overtaken = crowd.results  # who came last goes on to the end
     assert last.rows(5)
     assert all(isinstance(each, Stale) for each in overtaken)
@@ -317,9 +321,9 @@ def test_what_was_paid_counts_when_a_synthesis_goes_on(session):
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
     state = session.states.newest("fever", analyst="ana")
-    course = Course.read(state.body)
+    course = SynthesisState.from_bytes(state.body)
     dear = replace(course, paid=(*course.paid[:-1], Fraction(course.spec.price)))
-    session.states.put(state.next(dear.write()))
+    session.states.put(state.next(dear.to_bytes()))
     with pytest.raises(BudgetExceeded):
         synthesize(session, "visits", **asked)
 
@@ -337,7 +341,7 @@ def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared
         curator.grant("ana", epsilon=40, delta=1e-6)
         session = curator.session("ana")
         synthesize(session, "visits", epsilon=5, columns=["region"], name="fever")
-        course = Course.read(session.states.newest("fever", analyst="ana").body)
+        course = SynthesisState.from_bytes(session.states.newest("fever", analyst="ana").body)
     (total,) = course.answers[0]
     assert float(total.variance) == pytest.approx(squared / (2 * float(course.paid[0])), rel=1e-9)
     assert float(course.paid[0]) == pytest.approx(

@@ -202,7 +202,7 @@ def test_points_stay_and_new_ones_are_those_of_the_new_data(session, curator, tm
         assert abs(point.value - truth) < 20 * point.half_width
         assert point.half_width < 1
     assert (fifth.half_width, sixth.half_width) == (said[0].half_width, said[1].half_width)
-    first, second = counter._kept()[1].stretches
+    first, second = counter._read()[1].stretches
     assert set(first.track.noise).isdisjoint(second.track.noise)
     assert entries_of(first) == np.diff(by_month(people(60), 4), prepend=0).tolist()
     # The first entry from the new version holds all earlier months of it.

@@ -261,7 +261,7 @@ def test_settings_are_checked_and_stay(kept):
 
 def test_the_secret_is_not_shown(kept):
     holdout = opened(kept, "secret")
-    stand = holdout._stand()[1]
+    stand = holdout._read()[1]
     assert "noise" not in repr(stand)
     assert "noise" not in repr(kept.states.newest("secret", analyst="ana"))
 
@@ -278,7 +278,7 @@ def test_every_answer_is_written_before_it_is_said(kept):
 
 def test_a_question_that_was_overtaken_is_asked_again(kept, monkeypatch):
     holdout = opened(kept, "overtaken")
-    honest, others = type(holdout)._stand, [1, 1]
+    honest, others = type(holdout)._read, [1, 1]
 
     def read(self):
         found = honest(self)
@@ -287,7 +287,7 @@ def test_a_question_that_was_overtaken_is_asked_again(kept, monkeypatch):
             kept.states.put(found[0].next(found[1].to_bytes()))
         return found
 
-    monkeypatch.setattr(type(holdout), "_stand", read)
+    monkeypatch.setattr(type(holdout), "_read", read)
     assert holdout.mean(YOUNG, training=TRUTH).source is Agreement.TRAINING
     assert not others
 

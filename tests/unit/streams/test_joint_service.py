@@ -20,7 +20,7 @@ from discreet.errors import (
 from discreet.loss import Pure
 from discreet.streams.counter.counter import Counter
 from discreet.streams.joint.joint import Joint
-from discreet.streams.pinning import seen_to_change
+from discreet.streams.service import refuse_unseen_changes
 from support.vaults import copied_curator, curator_of, people, write_source
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -287,9 +287,9 @@ def test_without_a_table_there_must_be_one(curator):
 
 def test_tables_that_change_unseen_are_refused(kept):
     plan = kept.prepare(COUNT)
-    seen_to_change(plan)
+    refuse_unseen_changes(plan)
     with pytest.raises(UnprovableRequest, match="may change without a new version"):
-        seen_to_change(replace(plan, dialect="postgresql"))
+        refuse_unseen_changes(replace(plan, dialect="postgresql"))
 
 
 def test_threads_share_one_limit(kept):

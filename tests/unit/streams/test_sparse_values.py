@@ -197,7 +197,7 @@ def test_a_run_cannot_be_copied_and_does_not_show_its_noise():
             attempt()
     assert not hasattr(run, "__dict__")
     assert repr(Sparse(threshold_scale=10**9, query_scale=1, alarms=1).begin()) == (
-        "Standing(used=0)"
+        "SvtState(used=0)"
     )
 
 

@@ -13,14 +13,14 @@ from discreet.errors import InvalidValue
 from discreet.ledger.quota import MARK, Quota
 from discreet.ledger.states import Change
 from discreet.streams import Monitor, Synopsis
-from discreet.streams.body import of_one_width
 from discreet.streams.counter.counter import Counter
-from discreet.streams.counter.state import Kept
+from discreet.streams.counter.state import COUNTERS
 from discreet.streams.holdout.holdout import Holdout
-from discreet.streams.holdout.state import Stand
-from discreet.streams.monitor.state import Watch
-from discreet.streams.svt.run import Standing
-from discreet.streams.synopsis.state import Body
+from discreet.streams.holdout.state import HOLDOUTS
+from discreet.streams.monitor.state import MONITORS
+from discreet.streams.service import pad_secret
+from discreet.streams.svt.run import SvtState
+from discreet.streams.synopsis.state import SYNOPSES
 from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -29,7 +29,7 @@ SECRETS = [0, 7, -7, 10**6, -(10**6), 10**30, -(10**60)]
 
 
 def _with_standing(state, secret):
-    return replace(state, standing=Standing(noise=secret, used=0))
+    return replace(state, standing=SvtState(noise=secret, used=0))
 
 
 def _with_noise(state, secret):
@@ -42,10 +42,10 @@ def _with_noise(state, secret):
 
 # How each service's state is read, and how its secret is exchanged.
 SERVICES = {
-    "monitor": (Watch.of, _with_standing),
-    "holdout": (Stand.of, _with_standing),
-    "counter": (Kept.of, _with_noise),
-    "synopsis": (Body.of, lambda state, secret: replace(state, standing=secret)),
+    "monitor": (MONITORS.read, _with_standing),
+    "holdout": (HOLDOUTS.read, _with_standing),
+    "counter": (COUNTERS.read, _with_noise),
+    "synopsis": (SYNOPSES.read, lambda state, secret: replace(state, standing=secret)),
 }
 
 
@@ -117,4 +117,4 @@ def test_states_of_earlier_versions_are_read(states, name):
 
 def test_a_secret_that_is_too_long_is_refused():
     with pytest.raises(InvalidValue, match="81 digits"):
-        of_one_width(10**80)
+        pad_secret(10**80)

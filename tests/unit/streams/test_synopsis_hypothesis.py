@@ -23,7 +23,7 @@ from discreet.streams.hypothesis.fitting import fitted
 from discreet.streams.hypothesis.parities import Parities
 from discreet.streams.hypothesis.shrinkage import posterior
 from discreet.streams.hypothesis.textbook import TextbookWeights
-from discreet.streams.svt.run import Standing
+from discreet.streams.svt.run import SvtState
 from discreet.streams.synopsis.epochs import Epoch
 from support.surface import ROOT
 
@@ -120,7 +120,7 @@ def test_an_epoch_is_as_exact_as_it_says_and_no_dearer(moved):
 def test_an_epoch_that_has_ended_says_nothing_more():
     epoch = Epoch.of(threshold=1000, queries=10, sensitivity=ONE)
     with pytest.raises(InvalidValue, match="has ended"):
-        epoch.step(Standing(noise=0, used=1), 5, predicted=5)
+        epoch.step(SvtState(noise=0, used=1), 5, predicted=5)
     with pytest.raises(InvalidValue):
         epoch.step(epoch.above.begin(), 0.5, predicted=5)
     with pytest.raises(InvalidValue, match="threshold"):

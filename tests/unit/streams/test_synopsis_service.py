@@ -11,7 +11,7 @@ import pytest
 from discreet.curator.curator import Curator
 from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest, UnsafeQuery
 from discreet.streams.hypothesis.fitting import fitted
-from discreet.streams.synopsis.state import Body
+from discreet.streams.synopsis.state import SYNOPSES
 from discreet.streams.synopsis.synopsis import Snapshot, Synopsis
 from support.synopsis_houses import COLUMNS, complete, house, rows_of
 from support.vaults import curator_of, people
@@ -321,7 +321,7 @@ def test_every_charge_is_in_the_ledger(curator):
         "the last measurement",
     ]
     assert sum(loss.rho for _, loss in entries) == synopsis.spent
-    body = Body.of(session.states.newest("listed", analyst="ana"))
+    body = SYNOPSES.newest(session, "listed")[1]
     assert body.finished == "yes"
     assert body.standing is None
 

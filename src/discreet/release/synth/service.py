@@ -14,8 +14,8 @@ from discreet.accounting.filters import Filter
 from discreet.curator.curator import Curator
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, with_article
-from discreet.ledger.states import Change, State
+from discreet.errors import InvalidValue
+from discreet.ledger.states import State
 from discreet.loss import Currency, Price, Pure, Sensitivity
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of
@@ -27,14 +27,13 @@ from discreet.release.synth.mwem import reweigh
 from discreet.release.synth.result import Synthesis
 from discreet.release.synth.rounds import Cells, Noisy, Step
 from discreet.release.synth.stages import Stages
-from discreet.release.synth.state import Course, Spec
+from discreet.release.synth.state import SYNTHESES, Spec, SynthesisState
 from discreet.schema.names import sql_name
 from discreet.schema.table import table_named
 
 __all__ = ["exact_codes", "synthesize"]
 
 _MOST_GROUPS = 1 << 400  # cells are read, groups are never listed
-_KIND = "synthesis"
 _STEP_SECONDS = Fraction(10)  # what a step may take besides the statement; a public fact
 _METHODS = ("marginals", "mwem")
 Report = Callable[[Progress], None]
@@ -142,34 +141,25 @@ def _developed(
 
 def _opened(
     session: Session, made: Plan, cost: Price, spec: Spec, name: str | None
-) -> tuple[Course, State]:
+) -> tuple[SynthesisState, State]:
     """The course that was begun under this name, or a new one, charged now."""
-    states = session.states
-    known = states.newest(name or spec.name, analyst=session.name)
+    known = SYNTHESES.find(session, name or spec.name)
     if known is None:
-        change = Change(
-            analyst=session.name,
-            name=name or spec.name,
-            kind=_KIND,
-            version=1,
-            body=Course(spec).write(),
-        )
+        change = SYNTHESES.first(session, name or spec.name, SynthesisState(spec))
         details = {"method": spec.method, "synthesis": change.name}
         paid = session.prepay(
             made, cost=cost, label="synthetic data", state=change, details=details
         )
-        course = replace(Course(spec), receipt=paid.id)
+        course = replace(SynthesisState(spec), receipt=paid.id)
         # Follows what was written here, not what is newest: that may be somebody else's by now.
-        return course, states.put(replace(change, version=change.version + 1, body=course.write()))
-    if known.kind != _KIND:
-        raise InvalidValue(f"{known.name!r} is {with_article(known.kind)}; choose another name.")
-    course = Course.read(known.body)
+        return course, SYNTHESES.put(session, change, course)
+    state, course = known
     if course.spec != spec:
         raise InvalidValue(
-            f"{known.name!r} was begun with another question, price, method or state of the data; "
+            f"{state.name!r} was begun with another question, price, method or state of the data; "
             "give the same again, or choose another name. Nothing was run or charged."
         )
-    return course, known
+    return course, state
 
 
 @dataclass(slots=True)
@@ -184,7 +174,7 @@ class _Taken:
     session: Session
     made: Plan
     cost: Price
-    course: Course
+    course: SynthesisState
     state: State
     place: int = 0
     filter: Filter | None = None
@@ -203,7 +193,7 @@ class _Taken:
         loss = step.loss(self.sensitivity)
         self.filter = spending.charge(loss)
         begun = self.course.begin(loss.amount)
-        change = self.state.next(begun.write())
+        change = SYNTHESES.follow(self.state, begun)
         measurement = Measurement(
             plan=self.made,
             cost=None,
@@ -218,8 +208,8 @@ class _Taken:
 
     def finish(self) -> None:
         """Keep the last answer too."""
-        if len(Course.read(self.state.body).answers) < len(self.course.answers):
-            self.state = self.session.states.put(self.state.next(self.course.write()))
+        if len(SYNTHESES.read(self.state).answers) < len(self.course.answers):
+            self.state = SYNTHESES.put(self.session, self.state, self.course)
 
 
 def _cells(exact: Exact) -> Cells:

@@ -14,8 +14,9 @@ import numpy as np
 
 from discreet.errors import Unavailable
 from discreet.release.synth.rounds import Noisy
+from discreet.streams.service import Service
 
-__all__ = ["Course", "Spec"]
+__all__ = ["SYNTHESES", "Spec", "SynthesisState"]
 
 _FORM = 2  # another one whenever the course that the same answers take changes
 Answer = tuple[Noisy, ...] | None
@@ -46,12 +47,12 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class SynthesisState:
     """A synthesis as far as it is: how many steps have begun, and what they answered.
 
     A step that has begun counts as spent whether it answered or not.
-    >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
-    >>> Course.read(course.write()) == course
+    >>> course = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1, 9))
+    >>> SynthesisState.from_bytes(course.to_bytes()) == course
     True
     """
 
@@ -66,30 +67,27 @@ class Course:
         """How many steps have begun."""
         return len(self.paid)
 
-    def begin(self, cost: Fraction) -> "Course":
+    def begin(self, cost: Fraction) -> "SynthesisState":
         """The next step begins; one that has not answered by now never will.
 
-        >>> course = Course(Spec("SELECT", "1/2", "marginals", (1,)))
+        >>> course = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,)))
         >>> course.begin(Fraction(1, 9)).begin(Fraction(1, 8)).answers
         (None,)
         """
         lost = (None,) * (self.begun - len(self.answers))
         return replace(self, paid=(*self.paid, cost), answers=(*self.answers, *lost))
 
-    def answered(self, noisy: tuple[Noisy, ...]) -> "Course":
+    def answered(self, noisy: tuple[Noisy, ...]) -> "SynthesisState":
         """The step that has begun has answered.
 
-        >>> Course(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1)).answered(()).answers
+        >>> begun = SynthesisState(Spec("SELECT", "1/2", "marginals", (1,))).begin(Fraction(1))
+        >>> begun.answered(()).answers
         ((),)
         """
         return replace(self, answers=(*self.answers, noisy))
 
-    def write(self) -> bytes:
-        """The course as bytes.
-
-        >>> type(Course(Spec("SELECT", "1/2", "marginals", (1,))).write())
-        <class 'bytes'>
-        """
+    def to_bytes(self) -> bytes:
+        """The course as bytes."""
         spec = [self.spec.question, self.spec.price, self.spec.method, list(self.spec.versions)]
         said = {
             "form": _FORM,
@@ -103,12 +101,8 @@ class Course:
         return zlib.compress(json.dumps(said).encode(), 1)
 
     @classmethod
-    def read(cls, body: bytes) -> "Course":
-        """The course that was written.
-
-        >>> Course.read(Course(Spec("SELECT", "1/2", "marginals", (1,))).write()).begun
-        0
-        """
+    def from_bytes(cls, body: bytes) -> "SynthesisState":
+        """The course that was written."""
         said = json.loads(zlib.decompress(body))
         if said.get("form") != _FORM:
             raise Unavailable(
@@ -123,6 +117,10 @@ class Course:
         spec = Spec(question, price, method, tuple(versions))
         paid = tuple(Fraction(each) for each in said["paid"])
         return cls(spec, said["receipt"], paid, answers)
+
+
+SYNTHESES = Service("synthesis", SynthesisState.from_bytes)
+"""Syntheses among the states of a vault."""
 
 
 def _said(noisy: Noisy) -> list[Any]:

@@ -34,12 +34,12 @@ from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 from discreet.streams.counter.counter import Counter
-from discreet.streams.counter.state import Kept, Point
+from discreet.streams.counter.state import COUNTERS, Point
 from discreet.streams.monitor.monitor import Monitor
 from discreet.streams.synopsis.synopsis import Synopsis
 
 __all__ = [
-    "Shelf",
+    "SynopsisCache",
     "asked_synopsis",
     "begun",
     "described_synopsis",
@@ -59,7 +59,7 @@ _PATHS = {
 _CHECKS = 100  # how many checks the error that is told is for
 
 
-class Shelf:
+class SynopsisCache:
     """Synopses that are kept in memory, so that a hypothesis is not fitted for every question.
 
     They hold what was released, and states that follow the vault's.
@@ -116,12 +116,14 @@ def names_route(kind: str) -> Callable[..., Any]:
     return names
 
 
-def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str) -> dict[str, Any]:
+def asked_synopsis(
+    desk: Desk, cache: SynopsisCache, who: Identity, name: str, sql: str
+) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
     As `Synopsis.query`; the answer leaves on the grid of time.
     """
-    found = _shelved(desk, shelf, who, name)
+    found = _cached(desk, cache, who, name)
     told = found.query(sql)
     return {
         "question": sql,
@@ -134,19 +136,21 @@ def asked_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str, sql: str)
     }
 
 
-def described_synopsis(desk: Desk, shelf: Shelf, who: Identity, name: str) -> dict[str, Any]:
+def described_synopsis(
+    desk: Desk, cache: SynopsisCache, who: Identity, name: str
+) -> dict[str, Any]:
     """The facts of a synopsis of this analyst's own, as it was asked last."""
-    return _about(_shelved(desk, shelf, who, name))
+    return _about(_cached(desk, cache, who, name))
 
 
-def _shelved(desk: Desk, shelf: Shelf, who: Identity, name: str) -> Synopsis:
+def _cached(desk: Desk, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
     session = desk.session(who)
     session.states.newest(name, analyst=who.name)  # refused after an adoption
-    found = shelf.find(who.name, name)
-    return shelf.keep(who.name, _resumed(desk, session, name)) if found is None else found
+    found = cache.find(who.name, name)
+    return cache.keep(who.name, _resumed(desk, session, name)) if found is None else found
 
 
-def service_routes(shelf: Shelf) -> APIRouter:
+def service_routes(cache: SynopsisCache) -> APIRouter:
     """The routes of monitors, counters and synopses.
 
     Each is charged as in the library, and answers leave on the grid of time.
@@ -166,17 +170,17 @@ def service_routes(shelf: Shelf) -> APIRouter:
     def open_synopsis(desk: Desk, form: SynopsisForm, who: Identity) -> dict[str, Any]:
         words = form.model_dump(exclude={"columns"})
         made = Synopsis.open(desk.session(who), form.columns, **words)
-        return _about(shelf.keep(who.name, made))
+        return _about(cache.keep(who.name, made))
 
     @gated(analyst)
     def answer(desk: Desk, name: _Name, form: ConditionForm, who: Identity) -> dict[str, Any]:
-        return asked_synopsis(desk, shelf, who, name, form.sql)
+        return asked_synopsis(desk, cache, who, name, form.sql)
 
     @gated(analyst)
     def finish(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
         made = _resumed(desk, desk.session(who), name)
         made.finish()
-        return _about(shelf.keep(who.name, made))
+        return _about(cache.keep(who.name, made))
 
     routes.add_api_route("/synopses", names_route("synopsis"), methods=["GET"])
     routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
@@ -258,10 +262,10 @@ def _renew(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
 
 
 def _again(session: Session, name: str) -> Counter:
-    state = session.states.newest(name, analyst=session.name)
-    if state is None:
+    begun = COUNTERS.find(session, name)
+    if begun is None:
         raise Problem("not-found")
-    kept = Kept.of(state)
+    kept = begun[1]
     reach = kept.reach
     return Counter.open(
         session, kept.question, versions=reach.versions, buckets=reach.buckets, name=name

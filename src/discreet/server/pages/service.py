@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.curator.answer_rows import number_text
 from discreet.errors import DiscreetError
 from discreet.schema.names import sql_name
-from discreet.server.api.services import Shelf, asked_synopsis, described_synopsis, named
+from discreet.server.api.services import SynopsisCache, asked_synopsis, described_synopsis, named
 from discreet.server.pages.shared import Analyst, Here, form_of
 from discreet.server.paging import PAGE, number_in
 from discreet.streams.monitor.monitor import Monitor
@@ -22,7 +22,7 @@ _KINDS = ("monitor", "synopsis", "counter")
 _NO_FIGURES = "closed: the record was adopted after it began"
 
 
-def service_pages(shelf: Shelf) -> APIRouter:
+def service_pages(cache: SynopsisCache) -> APIRouter:
     """The pages of monitors and synopses, with the synopses that are kept in memory.
 
     As the services themselves, on remote sessions; a look costs nothing.
@@ -34,12 +34,12 @@ def service_pages(shelf: Shelf) -> APIRouter:
         sql = form.text("sql")[:16_384]
 
         told, refusal = await _tried(
-            here, lambda: asked_synopsis(here.desk, shelf, here.who, name, sql)
+            here, lambda: asked_synopsis(here.desk, cache, here.who, name, sql)
         )
-        return await _shown_synopsis(here, shelf, name, sql=sql, told=told, refusal=refusal)
+        return await _shown_synopsis(here, cache, name, sql=sql, told=told, refusal=refusal)
 
     async def synopsis(name: str, here: Analyst) -> Response:
-        return await _shown_synopsis(here, shelf, name)
+        return await _shown_synopsis(here, cache, name)
 
     routes.add_api_route("/services", _services, methods=["GET"])
     routes.add_api_route("/monitors/{name}", _monitor, methods=["GET"])
@@ -134,14 +134,14 @@ async def _check(request: Request, name: str, here: Analyst) -> Response:
 
 async def _shown_synopsis(
     here: Here,
-    shelf: Shelf,
+    cache: SynopsisCache,
     name: str,
     *,
     sql: str = "",
     told: dict[str, Any] | None = None,
     refusal: str = "",
 ) -> Response:
-    found = await here.run(lambda: described_synopsis(here.desk, shelf, here.who, name))
+    found = await here.run(lambda: described_synopsis(here.desk, cache, here.who, name))
     return await here.page(
         "synopsis.html",
         title=f"Synopsis {name}",

@@ -10,15 +10,15 @@ from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
 from discreet.encoding import Form, Forms
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger.states import Change, State
+from discreet.ledger.states import State
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.remarks import Note
 from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number, rational
 from discreet.streams.counter.design import Design, Reach
 from discreet.streams.counter.running_sums import Track
-from discreet.streams.counter.state import KIND, Kept, Point, Stretch
-from discreet.streams.pinning import settings_name
+from discreet.streams.counter.state import COUNTERS, CounterState, Point, Stretch
+from discreet.streams.service import name_settings
 
 __all__ = ["Counter"]
 
@@ -82,53 +82,47 @@ class Counter:
         reach = Reach(versions, buckets)
         if name is None:
             prices = (None if each is None else rational(each) for each in (epsilon, rho))
-            name = settings_name(KIND, sql, *prices, reach, forms=_FORMS)
-        state = session.states.newest(name, analyst=session.name)
-        if state is not None and epsilon is None and rho is None:
-            return Counter._again(session, state, sql, reach)
+            name = name_settings(COUNTERS.kind, sql, *prices, reach, forms=_FORMS)
+        begun = COUNTERS.find(session, name)
+        if begun is not None and epsilon is None and rho is None:
+            return Counter._again(session, name, begun[1], sql, reach)
         design = Design.at_price(session, sql, epsilon=epsilon, rho=rho, reach=reach)
-        if state is not None:
-            again = Counter._again(session, state, sql, reach)
+        if begun is not None:
+            again = Counter._again(session, name, begun[1], sql, reach)
             if again.design != design:
                 raise InvalidValue(
                     f"the counter {name!r} was opened at another price; leave the price out, or "
                     "choose another name. Nothing was run or charged."
                 )
             return again
-        kept = Kept(sql, design.plan.table.version, design.running.variance, reach, ())
+        kept = CounterState(sql, design.plan.table.version, design.running.variance, reach, ())
         session.prepay(
             design.plan,
             cost=design.cost,
             label=f"The counter {name}",
-            state=Change(
-                analyst=session.name, name=name, kind=KIND, version=1, body=kept.to_bytes()
-            ),
+            state=COUNTERS.first(session, name, kept),
             details={"protects": design.protects},
         )
         return Counter(session, name, design)
 
     @staticmethod
-    def _again(session: Session, state: State, sql: str, reach: Reach) -> "Counter":
-        kept = Kept.of(state)
+    def _again(
+        session: Session, name: str, kept: CounterState, sql: str, reach: Reach
+    ) -> "Counter":
         if (sql, reach) != (kept.question, kept.reach):
             raise InvalidValue(
-                f"the counter {state.name!r} asks {kept.question!r:.200} with versions="
+                f"the counter {name!r} asks {kept.question!r:.200} with versions="
                 f"{kept.reach.versions} and buckets={kept.reach.buckets}; choose another name for "
                 "another question. Nothing was run or charged."
             )
         design = Design.with_noise(session, sql, variance=kept.variance, reach=reach)
-        table = design.plan.table
-        if table.version != kept.schema_version:
-            raise Unavailable(
-                f"{table.name} has another schema than when the counter {state.name!r} "
-                "began; open a new one. Nothing was run or charged."
-            )
-        return Counter(session, state.name, design)
+        COUNTERS.check_schema(name, design.plan.table, kept.schema_version)
+        return Counter(session, name, design)
 
     @property
     def points(self) -> tuple[Point, ...]:
         """Everything the counter has said."""
-        return self._kept()[1].points(self.design)
+        return self._read()[1].points(self.design)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -144,7 +138,7 @@ class Counter:
         What is read is durable before it is said, and nothing is said of what is not [CKS20, Thm.
         4].
         """
-        state, kept = self._kept()
+        state, kept = self._read()
         wanted = self.design.buckets_upto(upto)
         if wanted <= kept.done:
             return ()
@@ -166,7 +160,7 @@ class Counter:
         _, track = self._session.measure(measurement, versions=now)
         after = kept.with_stretch(Stretch(stretch.versions, stretch.first, track))
         # Durable before it is said; whoever comes second here learns nothing (Stale).
-        self._session.states.put(state.next(after.to_bytes()))
+        COUNTERS.put(self._session, state, after)
         return after.points(self.design)[kept.done :]
 
     def _release(self, stretch: Stretch, wanted: int) -> Callable[[Exact, BitSource], Track]:
@@ -179,8 +173,5 @@ class Counter:
 
         return release
 
-    def _kept(self) -> tuple[State, Kept]:
-        state = self._session.states.newest(self.name, analyst=self._session.name)
-        if state is None:
-            raise Unavailable(f"there is no counter {self.name!r}. Nothing was run or charged.")
-        return state, Kept.of(state)
+    def _read(self) -> tuple[State, CounterState]:
+        return COUNTERS.newest(self._session, self.name)

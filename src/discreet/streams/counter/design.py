@@ -15,7 +15,7 @@ from discreet.plan.pipeline import Plan
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number
 from discreet.streams.counter.running_sums import RunningSums
-from discreet.streams.pinning import seen_to_change
+from discreet.streams.service import refuse_unseen_changes
 
 __all__ = ["Design", "Reach"]
 
@@ -173,7 +173,7 @@ def _checked(plan: Plan, reach: Reach) -> Plan:
             "it, and nothing else. Nothing was run or charged."
         )
     if reach.versions is not None:
-        seen_to_change(plan)
+        refuse_unseen_changes(plan)
     elif plan.table.unit is not None:
         raise UnprovableRequest(
             "without a number of versions a counter protects single rows, and the unit of "

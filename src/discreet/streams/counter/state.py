@@ -8,16 +8,12 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, Unavailable, with_article
-from discreet.ledger.states import State
-from discreet.streams.body import body_of, of_one_width
+from discreet.errors import Unavailable
 from discreet.streams.counter.design import Design, Reach
 from discreet.streams.counter.running_sums import Track
+from discreet.streams.service import Service, pad_secret, write_body
 
-__all__ = ["KIND", "Kept", "Point", "Stretch"]
-
-KIND = "counter"
-"""What a counter is called among the states of a vault."""
+__all__ = ["COUNTERS", "CounterState", "Point", "Stretch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +49,10 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CounterState:
     """A counter as it stands. The stretches hide their noise.
 
-    >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).done
+    >>> CounterState("SELECT", "v", Fraction(1), Reach(), ()).done
     0
     """
 
@@ -75,7 +71,7 @@ class Kept:
         """The stretch that the next bucket belongs to: the last one, or a new one.
 
         Decided by versions and numbers of buckets.
-        >>> Kept("SELECT", "v", Fraction(1), Reach(), ()).stretch((1,), "c")
+        >>> CounterState("SELECT", "v", Fraction(1), Reach(), ()).stretch((1,), "c")
         Stretch(versions=(1,), first=0, track=Track(noisy=()))
         """
         declared = self.reach.versions
@@ -89,11 +85,12 @@ class Kept:
             )
         return Stretch(versions, self.done, Track())
 
-    def with_stretch(self, stretch: Stretch) -> "Kept":
+    def with_stretch(self, stretch: Stretch) -> "CounterState":
         """The counter after a stretch has grown or begun.
 
-        >>> kept, stretch = Kept("SELECT", "v", Fraction(1), Reach(), ()), Stretch((1,), 0, Track())
-        >>> kept.with_stretch(stretch).stretches == (stretch,)
+        >>> stretch = Stretch((1,), 0, Track())
+        >>> counter = CounterState("SELECT", "v", Fraction(1), Reach(), ())
+        >>> counter.with_stretch(stretch).stretches == (stretch,)
         True
         """
         known = self.stretches
@@ -112,11 +109,7 @@ class Kept:
         return tuple(found)
 
     def to_bytes(self) -> bytes:
-        """The text that the vault keeps. Secret: it holds the noise.
-
-        >>> len(Kept("SELECT", "v", Fraction(1), Reach(), ()).to_bytes()) > 50
-        True
-        """
+        """The text that the vault keeps. Secret: it holds the noise."""
         facts = {
             "question": self.question,
             "schema_version": self.schema_version,
@@ -128,36 +121,28 @@ class Kept:
                     "versions": each.versions,
                     "first": each.first,
                     "noisy": [str(value) for value in each.track.noisy],
-                    "noise": [of_one_width(value) for value in each.track.noise],
+                    "noise": [pad_secret(value) for value in each.track.noise],
                 }
                 for each in self.stretches
             ],
         }
-        return body_of(facts)
+        return write_body(facts)
 
     @staticmethod
-    def of(state: State) -> "Kept":
-        """Read what `to_bytes` wrote.
-
-        >>> read = Stretch((1,), 0, Track((5,), (2,)))
-        >>> kept = Kept("SELECT", "v", Fraction(1, 3), Reach(2), (read,))
-        >>> Kept.of(State("ana", "c", KIND, 1, 7, kept.to_bytes())) == kept
-        True
-        """
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is {with_article(state.kind)}, not a counter; choose "
-                "another name. "
-                "Nothing was run or charged."
-            )
-        facts: dict[str, Any] = json.loads(state.body)
-        return Kept(
+    def from_bytes(body: bytes) -> "CounterState":
+        """Read what `to_bytes` wrote."""
+        facts: dict[str, Any] = json.loads(body)
+        return CounterState(
             facts["question"],
             facts["schema_version"],
             Fraction(facts["variance"]),
             Reach(facts["versions"], facts["buckets"]),
             tuple(map(_stretch, facts["stretches"])),
         )
+
+
+COUNTERS = Service("counter", CounterState.from_bytes)
+"""Counters among the states of a vault."""
 
 
 def _stretch(facts: dict[str, Any]) -> Stretch:

@@ -23,9 +23,9 @@ from discreet.query.algebra import Scan, Statistic
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, positive, rational, whole
 from discreet.schema.names import sql_name
-from discreet.streams.holdout.state import KIND, Settings, Stand
-from discreet.streams.pinning import meant_table, settings_name
-from discreet.streams.svt.run import Standing, finished
+from discreet.streams.holdout.state import HOLDOUTS, HoldoutState, Settings
+from discreet.streams.service import choose_table, name_settings, retry
+from discreet.streams.svt.run import SvtState, finished
 
 __all__ = ["Agreement", "Holdout", "Mean"]
 
@@ -105,7 +105,9 @@ class Holdout:
         [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
         rows has a charge of its own, and of several the first that is stored is the only one told.
         """
-        plan = session.prepare(f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}")
+        plan = session.prepare(
+            f"SELECT COUNT(*) AS n FROM {sql_name(choose_table(session, table))}"
+        )
         known = plan.table
         limit, grain = positive(reach, "reach"), positive(step, "step")
         if (limit / grain).denominator != 1 or limit / grain > _MOST_STEPS:
@@ -123,13 +125,13 @@ class Holdout:
             int(limit / grain) * known.rows_per_unit * known.neighbours.steps,
         )
         if name is None:
-            name = settings_name(KIND, settings, session.read_versions(plan), forms=_FORMS)
+            name = name_settings(HOLDOUTS.kind, settings, session.read_versions(plan), forms=_FORMS)
         made = Holdout(session, name, settings)
-        state = session.states.newest(name, analyst=session.name)
-        if state is None:
+        begun = HOLDOUTS.find(session, name)
+        if begun is None:
             made._begin(plan)
             return made
-        stand = Stand.of(state)
+        state, stand = begun
         if stand.settings != settings:
             raise InvalidValue(
                 f"the holdout {name!r} was opened with other settings; choose another name. "
@@ -141,23 +143,17 @@ class Holdout:
         return made
 
     def _begin(self, plan: Plan) -> None:
-        stand = Stand(
+        stand = HoldoutState(
             self.settings,
             plan.table.version,
             self._session.read_versions(plan),
             None,
             self.settings.mechanism.begin(system.fresh()),
         )
-        first = Change(
-            analyst=self._session.name,
-            name=self.name,
-            kind=KIND,
-            version=1,
-            body=stand.to_bytes(),
-        )
+        first = HOLDOUTS.first(self._session, self.name, stand)
         self._measure_size(plan, stand, first, self.settings.cost(plan))
 
-    def _measure_size(self, plan: Plan, stand: Stand, begun: Change, cost: Price) -> None:
+    def _measure_size(self, plan: Plan, stand: HoldoutState, begun: Change, cost: Price) -> None:
         """Charge and note it as begun, then learn how many rows there are, with noise."""
         noise = self.settings.size_noise(plan)
 
@@ -175,14 +171,13 @@ class Holdout:
         _, size = self._session.measure(measurement, state=begun, versions=stand.versions)
         known = replace(stand, size=max(1, size))
         # Follows what was written above and nothing newer, so that no second size is ever stored.
-        change = replace(begun, version=begun.version + 1, body=known.to_bytes())
         with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
-            self._session.states.put(change)
+            HOLDOUTS.put(self._session, begun, known)
 
     @property
     def left(self) -> int:
         """How many disagreements are left."""
-        return self.settings.overfits - self._stand()[1].standing.used
+        return self.settings.overfits - self._read()[1].standing.used
 
     @handing_over
     def mean(self, sql: str, *, training: Number) -> Mean:
@@ -193,13 +188,10 @@ class Holdout:
         was opened; a disagreement is durable before it is said [DFHPRR15, Alg. 1].
         """
         own = rational(training, "training")
-        for _ in range(_ATTEMPTS - 1):
-            with contextlib.suppress(Stale):  # overtaken: what was drawn is dropped unseen
-                return self._mean(sql, own)
-        return self._mean(sql, own)
+        return retry(lambda: self._mean(sql, own), attempts=_ATTEMPTS)
 
     def _mean(self, sql: str, own: Fraction) -> Mean:
-        state, stand = self._stand()
+        state, stand = self._read()
         if stand.standing.used >= self.settings.overfits:
             raise finished(self.settings.overfits)
         self._session.check_room()
@@ -216,7 +208,7 @@ class Holdout:
         step = self.settings.step
         predicted, allowed = round(own * size / step), round(self.settings.threshold * size / step)
 
-        def release(exact: Exact, bits: BitSource) -> tuple[int | None, Standing]:
+        def release(exact: Exact, bits: BitSource) -> tuple[int | None, SvtState]:
             (found,) = exact.measures()
             return self.settings.mechanism.step(
                 stand.standing,
@@ -231,14 +223,14 @@ class Holdout:
         )
         _, (said, after) = self._session.measure(measurement, versions=stand.versions)
         # Written whatever is said: if only disagreements were, a full disk would tell them apart.
-        self._session.states.put(state.next(replace(stand, standing=after).to_bytes()))
+        HOLDOUTS.put(self._session, state, replace(stand, standing=after))
         if said is None:
             return Mean(float(own), Agreement.TRAINING, None, cuts_of(plan))
         width = self.settings.mechanism.numeric.number_error(_CONFIDENCE)
         scale = float(step / size)
         return Mean(said * scale, Agreement.HOLDOUT, width * scale, cuts_of(plan))
 
-    def _checked(self, plan: Plan, stand: Stand) -> int:
+    def _checked(self, plan: Plan, stand: HoldoutState) -> int:
         """How many of our steps one step of the question is; refuses what one unit moves more."""
         (estimator, *others) = (made for _, made in plan.estimators)
         single = isinstance(estimator, Estimator) and estimator.statistic in _ADDED
@@ -247,11 +239,7 @@ class Holdout:
                 f"a holdout gives the mean of one thing: ask for COUNT(*), COUNT(x) or SUM(x) of "
                 f"{self.settings.table}, without groups. Nothing was run or charged."
             )
-        if plan.table.version != stand.schema_version:
-            raise Unavailable(
-                f"{plan.table.name} has another schema than when the holdout {self.name!r} began; "
-                "open a new one. Nothing was run or charged."
-            )
+        HOLDOUTS.check_schema(self.name, plan.table, stand.schema_version)
         (measure,) = plan.measures
         factor = measure.step / self.settings.step
         if factor.denominator != 1 or measure.sensitivity.linf * factor > self.settings.moved:
@@ -262,8 +250,5 @@ class Holdout:
             )
         return int(factor)
 
-    def _stand(self) -> tuple[State, Stand]:
-        state = self._session.states.newest(self.name, analyst=self._session.name)
-        if state is None:
-            raise Unavailable(f"there is no holdout {self.name!r}. Nothing was run or charged.")
-        return state, Stand.of(state)
+    def _read(self) -> tuple[State, HoldoutState]:
+        return HOLDOUTS.newest(self._session, self.name)

@@ -7,21 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, with_article
-from discreet.ledger.states import State
 from discreet.loss import Currency, Loss, Price, Sensitivity
 from discreet.mechanisms.priced import Noise
 from discreet.plan.parts.measures import noticeable
 from discreet.plan.parts.price import choose
 from discreet.plan.pipeline import Plan
-from discreet.streams.body import body_of, of_one_width
 from discreet.streams.holdout.thresholdout import Thresholdout
-from discreet.streams.svt.run import Standing
+from discreet.streams.service import Service, pad_secret, write_body
+from discreet.streams.svt.run import SvtState
 
-__all__ = ["KIND", "Settings", "Stand"]
-
-KIND = "holdout"
-"""What a holdout is called among the states of a vault."""
+__all__ = ["HOLDOUTS", "HoldoutState", "Settings"]
 
 _SIZE_SHARE = Fraction(1, 10)  # of the price, for the noisy number of rows
 
@@ -82,7 +77,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class HoldoutState:
     """A holdout as it stands: settings, data, the noisy number of rows, the run.
 
     The standing is secret and hides its noise.
@@ -92,7 +87,7 @@ class Stand:
     schema_version: str
     versions: tuple[int, ...]
     size: int | None  # None until it was measured
-    standing: Standing
+    standing: SvtState
 
     def to_bytes(self) -> bytes:
         """The text that the vault keeps. Secret: it holds the noise of the threshold."""
@@ -109,21 +104,15 @@ class Stand:
             "schema_version": self.schema_version,
             "versions": self.versions,
             "size": self.size,
-            "noise": of_one_width(self.standing.noise),
+            "noise": pad_secret(self.standing.noise),
             "used": self.standing.used,
         }
-        return body_of(facts)
+        return write_body(facts)
 
     @staticmethod
-    def of(state: State) -> "Stand":
+    def from_bytes(body: bytes) -> "HoldoutState":
         """Read what `to_bytes` wrote."""
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is {with_article(state.kind)}, not a holdout; choose "
-                "another name. Nothing "
-                "was run or charged."
-            )
-        facts: dict[str, Any] = json.loads(state.body)
+        facts: dict[str, Any] = json.loads(body)
         price = Currency(facts["kind"]).price(Fraction(facts["price"]))
         settings = Settings(
             facts["table"],
@@ -134,6 +123,10 @@ class Stand:
             Fraction(facts["step"]),
             facts["moved"],
         )
-        standing = Standing(noise=int(facts["noise"]), used=facts["used"])
+        standing = SvtState(noise=int(facts["noise"]), used=facts["used"])
         versions = tuple(facts["versions"])
-        return Stand(settings, facts["schema_version"], versions, facts["size"], standing)
+        return HoldoutState(settings, facts["schema_version"], versions, facts["size"], standing)
+
+
+HOLDOUTS = Service("holdout", HoldoutState.from_bytes)
+"""Holdouts among the states of a vault."""

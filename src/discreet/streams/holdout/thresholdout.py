@@ -11,7 +11,7 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number
 from discreet.streams.svt.numeric_sparse import NumericSparse
-from discreet.streams.svt.run import Standing, finished
+from discreet.streams.svt.run import SvtState, finished
 from discreet.streams.svt.values import whole_number
 
 __all__ = ["Thresholdout", "ThresholdoutRun"]
@@ -76,30 +76,30 @@ class Thresholdout:
         parts = self.numeric.losses(sensitivity)
         return sum((part.zcdp() for part in parts), ZCDP(rho=0))
 
-    def begin(self, bits: BitSource = system) -> Standing:
+    def begin(self, bits: BitSource = system) -> SvtState:
         """Draw the threshold's noise.
 
         Privacy: what is drawn is secret.
         >>> Thresholdout.of(rho=1, overfits=4, sensitivity=Sensitivity.single(1)).begin()
-        Standing(used=0)
+        SvtState(used=0)
         """
         return self.numeric.begin(bits)
 
     def step(
         self,
-        standing: Standing,
+        standing: SvtState,
         exact: int,
         *,
         training: int,
         threshold: int,
         bits: BitSource = system,
-    ) -> tuple[int | None, Standing]:
+    ) -> tuple[int | None, SvtState]:
         """Compare one sum: None where the training half agrees, else the sum with noise.
 
         Privacy: part of the run's loss [DFHPRR15, Alg. 1].
         >>> made = Thresholdout.of(epsilon=1, overfits=2, sensitivity=Sensitivity.single(1))
         >>> made.step(made.begin(), 1000, training=1000, threshold=500)
-        (None, Standing(used=0))
+        (None, SvtState(used=0))
         """
         gap = abs(whole_number(exact) - whole_number(training))
         above, after = self.numeric.sparse.step(standing, gap, threshold, bits)

@@ -2,17 +2,15 @@
 cannot move all of them together by more than was paid for. Refusals depend on questions alone.
 """
 
-import json
 import threading
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Unavailable, with_article
-from discreet.ledger.states import Change, State
+from discreet.errors import InvalidValue
+from discreet.ledger.states import State
 from discreet.loss import Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource
@@ -26,12 +24,10 @@ from discreet.rationals import Number, positive
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
 from discreet.streams.joint.cells import Cells, chosen_columns
-from discreet.streams.pinning import meant_table, seen_to_change, settings_name
+from discreet.streams.joint.state import JOINTS, JointState
+from discreet.streams.service import choose_table, name_settings, refuse_unseen_changes
 
-__all__ = ["Joint", "KIND", "Reading"]
-
-KIND = "joint"
-"""What this service is called among the states of a vault."""
+__all__ = ["Joint", "Reading"]
 
 _CONFIDENCE = Fraction(95, 100)
 _MOST = 10**18
@@ -51,53 +47,6 @@ class Reading:
     notes: tuple[Note, ...] = ()  # what is left out and bounded, and what errors are about
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What the service keeps: public facts, the questions and what was answered."""
-
-    table: str
-    schema_version: str
-    columns: tuple[str, ...]
-    versions: tuple[int, ...]
-    epsilon: Fraction
-    sensitivity: Fraction
-    questions: tuple[str, ...]
-    answers: tuple[list[list[int]] | None, ...]  # one list for each output, of all groups
-
-    def to_bytes(self) -> bytes:
-        facts = {
-            "table": self.table,
-            "schema_version": self.schema_version,
-            "columns": self.columns,
-            "versions": self.versions,
-            "epsilon": str(self.epsilon),
-            "sensitivity": str(self.sensitivity),
-            "questions": self.questions,
-            "answers": self.answers,
-        }
-        return json.dumps(facts).encode()
-
-    @staticmethod
-    def of(state: State) -> "_Body":
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
-                "Nothing was run or "
-                "charged."
-            )
-        facts: dict[str, Any] = json.loads(state.body)
-        return _Body(
-            facts["table"],
-            facts["schema_version"],
-            tuple(facts["columns"]),
-            tuple(facts["versions"]),
-            Fraction(facts["epsilon"]),
-            Fraction(facts["sensitivity"]),
-            tuple(facts["questions"]),
-            tuple(facts["answers"]),
-        )
-
-
 class Joint:
     """Adaptive counts and sums with Laplace noise of scale sensitivity/epsilon on every number.
 
@@ -109,7 +58,7 @@ class Joint:
 
     __slots__ = ("_body", "_cells", "_lock", "_queries", "_session", "name")
 
-    def __init__(self, session: Session, name: str, body: _Body, table: Table) -> None:
+    def __init__(self, session: Session, name: str, body: JointState, table: Table) -> None:
         self._session = session
         self.name = name
         self._body = body
@@ -136,19 +85,21 @@ class Joint:
         named; without a name the settings and the version of the data are the name.
         Privacy: charges epsilon, once [DMNS06, Thm. 3.4].
         """
-        plan = session.prepare(f"SELECT COUNT(*) AS n FROM {sql_name(meant_table(session, table))}")
+        plan = session.prepare(
+            f"SELECT COUNT(*) AS n FROM {sql_name(choose_table(session, table))}"
+        )
         known, versions = plan.table, session.read_versions(plan)
         budget, reach = positive(epsilon, "epsilon"), positive(sensitivity, "sensitivity")
         if name is None:
-            name = settings_name(KIND, known.name, versions, budget, reach, columns)
-        state = session.states.newest(name, analyst=session.name)
-        if state is not None:
-            return Joint._again(session, state, known, budget, reach)
-        seen_to_change(plan)
+            name = name_settings(JOINTS.kind, known.name, versions, budget, reach, columns)
+        begun = JOINTS.find(session, name)
+        if begun is not None:
+            return Joint._again(session, name, begun[1], known, budget, reach)
+        refuse_unseen_changes(plan)
         if reach > _MOST:
             raise InvalidValue(f"sensitivity is {sensitivity}; the limit is 1e18. Nothing was run.")
         named = chosen_columns(known) if columns is None else columns
-        body = _Body(
+        body = JointState(
             known.name,
             known.version,
             tuple(known.column(each).name for each in named),
@@ -163,26 +114,28 @@ class Joint:
             plan,
             cost=Pure(epsilon=budget),
             label=f"Joint questions {name}",
-            state=Change(
-                analyst=session.name, name=name, kind=KIND, version=1, body=body.to_bytes()
-            ),
+            state=JOINTS.first(session, name, body),
             details={"sensitivity": str(reach)},
         )
         return made
 
     @staticmethod
     def _again(
-        session: Session, state: State, table: Table, epsilon: Fraction, sensitivity: Fraction
+        session: Session,
+        name: str,
+        body: JointState,
+        table: Table,
+        epsilon: Fraction,
+        sensitivity: Fraction,
     ) -> "Joint":
-        body = _Body.of(state)
         if (body.table, body.epsilon, body.sensitivity) != (table.name, epsilon, sensitivity):
             raise InvalidValue(
-                f"{state.name!r} is about {body.table} with epsilon={float(body.epsilon):g} and "
+                f"{name!r} is about {body.table} with epsilon={float(body.epsilon):g} and "
                 f"sensitivity={float(body.sensitivity):g}; choose another name for another. "
                 "Nothing was run or charged."
             )
-        _same_schema(body, table, state.name)
-        return Joint(session, state.name, body, table)
+        JOINTS.check_schema(name, table, body.schema_version)
+        return Joint(session, name, body, table)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -216,7 +169,8 @@ class Joint:
     def _asked(self, sql: str) -> Reading:
         plan = self._session.prepare(sql)
         state = self._newest()
-        _same_schema(self._body, plan.tables[0], self.name)
+        if plan.tables[0].name == self._body.table:
+            JOINTS.check_schema(self.name, plan.tables[0], self._body.schema_version)
         queries = self._queries
         place = queries.index(plan.query) if plan.query in queries else len(queries)
         body, found = self._body, None
@@ -235,7 +189,7 @@ class Joint:
                 raise
         return self._reading(sql, plan, found)
 
-    def _measured(self, plan: Plan, state: State, body: _Body, place: int) -> list[list[int]]:
+    def _measured(self, plan: Plan, state: State, body: JointState, place: int) -> list[list[int]]:
         """Keep the question, read, keep the answer; only then may it be told."""
         noises = [self._noise(measure.step) for measure in plan.measures]
 
@@ -246,36 +200,32 @@ class Joint:
         measurement = Measurement(
             plan=plan, cost=None, label=f"Joint questions {self.name}", release=release
         )
-        change = state.next(body.to_bytes())
+        change = JOINTS.follow(state, body)
         _, noisy = self._session.measure(measurement, state=change, versions=body.versions)
         kept = (*body.answers[:place], noisy, *body.answers[place + 1 :])
         self._body = replace(body, answers=kept)
-        self._session.states.put(
-            replace(change, version=change.version + 1, body=self._body.to_bytes())
-        )
+        JOINTS.put(self._session, change, self._body)
         return noisy
 
     def _noise(self, step: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(scale=self._body.sensitivity / (step * self._body.epsilon))
 
     def _newest(self) -> State:
-        state = self._session.states.newest(self.name, analyst=self._session.name)
-        if state is None:
-            raise Unavailable(f"there is no {self.name!r}. Nothing was run or charged.")
-        self._follow(_Body.of(state))
+        state, body = JOINTS.newest(self._session, self.name)
+        self._follow(body)
         return state
 
     def _forget(self) -> None:
         self._cells = Cells(self._cells.table, self._body.columns)
         self._queries = []
 
-    def _follow(self, body: _Body) -> None:
+    def _follow(self, body: JointState) -> None:
         """Count in the questions that others have asked meanwhile."""
         self._body = body
         for sql in body.questions[len(self._queries) :]:
             self._count_in(self._session.prepare(sql), body)
 
-    def _count_in(self, plan: Plan, body: _Body) -> None:
+    def _count_in(self, plan: Plan, body: JointState) -> None:
         by_measure = {
             made.positions[0]: aggregate
             for aggregate, made in plan.estimators
@@ -303,14 +253,6 @@ class Joint:
             widths[output.name] = self._noise(step).error(_CONFIDENCE) * float(step)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return Reading(sql, tuple(rows), widths, plan.notes)
-
-
-def _same_schema(body: _Body, table: Table, name: str) -> None:
-    if table.name == body.table and table.version != body.schema_version:
-        raise Unavailable(
-            f"{table.name} has another schema than when {name!r} began; open a new one. "
-            "Nothing was run or charged."
-        )
 
 
 def _number(value: Fraction) -> int | float:

@@ -20,8 +20,9 @@ from discreet.plan.results.notes import cuts_of
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number, rational
 from discreet.streams.monitor.design import Design, Form, Watched
-from discreet.streams.monitor.state import KIND, Check, Side, Watch
-from discreet.streams.svt.run import Standing, finished
+from discreet.streams.monitor.state import MONITORS, Check, MonitorState, Side
+from discreet.streams.service import retry
+from discreet.streams.svt.run import SvtState, finished
 
 __all__ = ["Monitor"]
 
@@ -110,11 +111,11 @@ class Monitor:
             numbers=numbers,
         )
         share = None if numbers is None else rational(numbers, "numbers")
-        fresh = Watch.begun(design, share, design.technique.begin(system.fresh()))
+        fresh = MonitorState.begun(design, share, design.technique.begin(system.fresh()))
         monitor = Monitor(session, name or _settings(fresh))
-        if session.states.newest(monitor.name, analyst=session.name) is None:
+        if MONITORS.find(session, monitor.name) is None:
             with contextlib.suppress(Stale):  # somebody else has begun it: nothing was charged
-                monitor._start(design, fresh, version=1)
+                monitor._start(design, fresh, MONITORS.first(session, monitor.name, fresh))
         monitor._check_settings(fresh)
         return monitor
 
@@ -124,24 +125,18 @@ class Monitor:
 
         Privacy: an analyst's own names.
         """
-        return session.states.names(analyst=session.name, kind=KIND)
+        return MONITORS.names(session)
 
-    def _start(self, design: Design, fresh: Watch, *, version: int) -> None:
+    def _start(self, design: Design, fresh: MonitorState, state: Change) -> None:
         self._session.prepay(
             design.watched.plan,
             cost=design.cost,
             label=f"Run {fresh.run} of the monitor {self.name}",
-            state=Change(
-                analyst=self._session.name,
-                name=self.name,
-                kind=KIND,
-                version=version,
-                body=fresh.to_bytes(),
-            ),
+            state=state,
             details={"alarms": str(fresh.technique.alarms), "threshold": str(fresh.threshold)},
         )
 
-    def _check_settings(self, wanted: Watch) -> None:
+    def _check_settings(self, wanted: MonitorState) -> None:
         _, found = self._read()
         facts = ("question", "threshold", "price", "numbers")
         same = all(getattr(found, fact) == getattr(wanted, fact) for fact in facts)
@@ -184,25 +179,25 @@ class Monitor:
         Paid when the run began; what is said is durable before it is said.
         """
         limit = None if threshold is None else rational(threshold, "threshold")
-        for _ in range(_ATTEMPTS):
-            state, watch = self._read()
-            if watch.alarms_left < 1:
-                raise finished(watch.technique.alarms)
-            watched = Watched.of(self._session, sql or watch.question)
-            self._admit(watched, watch)
-            if sql is not None:
-                refuse_unknown_values(watched.plan.query, watched.plan.tables)
-            level = watch.threshold if limit is None else limit
-            try:
-                return self._said(state, watch, watched, level)
-            except Stale:  # what was drawn is forgotten unseen; the run or the data moved on
-                continue
-        raise Stale(
-            f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
-            "again. Nothing was said or charged."
-        )
+        try:
+            return retry(lambda: self._check(sql, limit), attempts=_ATTEMPTS)
+        except Stale:
+            raise Stale(
+                f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
+                "again. Nothing was said or charged."
+            ) from None
 
-    def _admit(self, watched: Watched, watch: Watch) -> None:
+    def _check(self, sql: str | None, limit: Fraction | None) -> Check:
+        state, watch = self._read()
+        if watch.alarms_left < 1:
+            raise finished(watch.technique.alarms)
+        watched = Watched.of(self._session, sql or watch.question)
+        self._admit(watched, watch)
+        if sql is not None:
+            refuse_unknown_values(watched.plan.query, watched.plan.tables)
+        return self._said(state, watch, watched, watch.threshold if limit is None else limit)
+
+    def _admit(self, watched: Watched, watch: MonitorState) -> None:
         """Refuse a question that the run's charge does not cover."""
         if (watched.population, watched.relation) != (watch.population, watch.relation):
             raise UnprovableRequest(
@@ -222,11 +217,13 @@ class Monitor:
                 "raises, and this one can fall. Open another monitor. Nothing was run or charged."
             )
 
-    def _said(self, state: State, watch: Watch, watched: Watched, threshold: Fraction) -> Check:
+    def _said(
+        self, state: State, watch: MonitorState, watched: Watched, threshold: Fraction
+    ) -> Check:
         self._session.check_room()
         level = watched.level(threshold)
 
-        def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, Standing]:
+        def release(exact: Exact, bits: BitSource) -> tuple[bool, int | None, SvtState]:
             value = int(exact.measures()[0][0])
             said, after = watch.technique.step(watch.standing, value, level, bits)
             if isinstance(said, bool):
@@ -258,7 +255,7 @@ class Monitor:
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         # Written whatever was found, so that a failure to write says nothing of it.
-        self._session.states.put(state.next(watch.after(check, after).to_bytes()))
+        MONITORS.put(self._session, state, watch.after(check, after))
         return check
 
     @finishing(words=STORED)
@@ -281,7 +278,7 @@ class Monitor:
             watch.numbers,
         )
         standing = design.technique.begin(system.fresh())
-        fresh = Watch.begun(design, watch.numbers, standing, watch.run + 1)
+        fresh = MonitorState.begun(design, watch.numbers, standing, watch.run + 1)
         fresh = replace(
             fresh,
             checks=watch.checks,
@@ -289,18 +286,13 @@ class Monitor:
             alarms=watch.alarms,
             last=watch.last,
         )
-        self._start(design, fresh, version=state.version + 1)
+        self._start(design, fresh, MONITORS.follow(state, fresh))
 
-    def _read(self) -> tuple[State, Watch]:
-        state = self._session.states.newest(self.name, analyst=self._session.name)
-        if state is None:
-            raise InvalidValue(
-                f"there is no monitor {self.name!r:.80}. Nothing was run or charged."
-            )
-        return state, Watch.of(state)
+    def _read(self) -> tuple[State, MonitorState]:
+        return MONITORS.newest(self._session, self.name)
 
 
-def _settings(watch: Watch) -> str:
+def _settings(watch: MonitorState) -> str:
     """A name made of public settings."""
     facts = (watch.question, watch.threshold, watch.price, watch.technique.alarms, watch.numbers)
     return f"monitor-{digest(facts)[:16]}"

@@ -8,20 +8,15 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, with_article
-from discreet.ledger.states import State
 from discreet.loss import ZCDP, Price, Pure, Relation
 from discreet.plan.results.explain import cost_of
-from discreet.streams.body import body_of, of_one_width
 from discreet.streams.monitor.design import Design, Form, Technique
+from discreet.streams.service import Service, pad_secret, write_body
 from discreet.streams.svt.numeric_sparse import NumericSparse
-from discreet.streams.svt.run import Standing
+from discreet.streams.svt.run import SvtState
 from discreet.streams.svt.sparse import Sparse, Thresholds
 
-__all__ = ["Check", "KEPT", "KIND", "Side", "Watch"]
-
-KIND = "monitor"
-"""What a monitor is called among the states of a vault."""
+__all__ = ["Check", "KEPT", "MONITORS", "MonitorState", "Side"]
 
 KEPT = 64
 """How many alarms a monitor remembers word for word; all of them are counted."""
@@ -103,7 +98,7 @@ def _read(values: dict[str, Any]) -> Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class MonitorState:
     """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
 
     The standing is secret; the rest is public.
@@ -121,17 +116,17 @@ class Watch:
     run: int
     checks: int
     alarms_in_all: int
-    standing: Standing = field(repr=False)
+    standing: SvtState = field(repr=False)
     alarms: tuple[Check, ...] = ()
     last: Check | None = None
 
     @staticmethod
     def begun(
-        design: Design, numbers: Fraction | None, standing: Standing, run: int = 1
-    ) -> "Watch":
+        design: Design, numbers: Fraction | None, standing: SvtState, run: int = 1
+    ) -> "MonitorState":
         """A run that has just begun."""
         watched = design.watched
-        return Watch(
+        return MonitorState(
             question=watched.plan.question,
             threshold=design.threshold,
             price=design.price,
@@ -147,7 +142,7 @@ class Watch:
             standing=standing,
         )
 
-    def after(self, check: Check, standing: Standing) -> "Watch":
+    def after(self, check: Check, standing: SvtState) -> "MonitorState":
         """The same after a check."""
         alarms = (*self.alarms, check)[-KEPT:] if check.above else self.alarms
         return replace(
@@ -203,25 +198,19 @@ class Watch:
             "run": self.run,
             "checks": self.checks,
             "alarms_in_all": self.alarms_in_all,
-            "noise": of_one_width(self.standing.noise),
+            "noise": pad_secret(self.standing.noise),
             "used": self.standing.used,
             "said": [_kept(check) for check in self.alarms],
             "last": None if self.last is None else _kept(self.last),
         }
-        return body_of(facts)
+        return write_body(facts)
 
     @staticmethod
-    def of(state: State) -> "Watch":
-        """Read what the vault has kept."""
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is {with_article(state.kind)}, not a monitor; choose "
-                "another name. "
-                "Nothing was run or charged."
-            )
-        facts: dict[str, Any] = json.loads(state.body)
+    def from_bytes(body: bytes) -> "MonitorState":
+        """Read what `to_bytes` wrote."""
+        facts: dict[str, Any] = json.loads(body)
         numbers, last = facts["numbers"], facts["last"]
-        return Watch(
+        return MonitorState(
             question=facts["question"],
             threshold=Fraction(facts["threshold"]),
             price=_price(facts),
@@ -234,10 +223,14 @@ class Watch:
             run=facts["run"],
             checks=facts["checks"],
             alarms_in_all=facts["alarms_in_all"],
-            standing=Standing(noise=int(facts["noise"]), used=facts["used"]),
+            standing=SvtState(noise=int(facts["noise"]), used=facts["used"]),
             alarms=tuple(map(_read, facts["said"])),
             last=None if last is None else _read(last),
         )
+
+
+MONITORS = Service("monitor", MonitorState.from_bytes)
+"""Monitors among the states of a vault."""
 
 
 def _sparse(technique: Technique) -> Sparse:

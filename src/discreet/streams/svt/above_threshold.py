@@ -8,7 +8,7 @@ from fractions import Fraction
 from discreet.loss import Pure, Relation, Sensitivity
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive
-from discreet.streams.svt.run import Run, Standing
+from discreet.streams.svt.run import Run, SvtState
 from discreet.streams.svt.sparse import Sparse
 from discreet.streams.svt.values import Values
 
@@ -104,25 +104,25 @@ class AboveThreshold:
         """
         return self._sparse.start(bits)
 
-    def begin(self, bits: BitSource = system) -> Standing:
+    def begin(self, bits: BitSource = system) -> SvtState:
         """Draw the threshold's noise.
 
         Privacy: what is drawn is secret.
         >>> AboveThreshold(threshold_scale=2, query_scale=4).begin()
-        Standing(used=0)
+        SvtState(used=0)
         """
         return self._sparse.begin(bits)
 
     def step(
-        self, standing: Standing, exact: int, threshold: int, bits: BitSource = system
-    ) -> tuple[bool, Standing]:
+        self, standing: SvtState, exact: int, threshold: int, bits: BitSource = system
+    ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
         The standing that was given is spent; what keeps standings should call this, not people.
         Privacy: part of the run's loss [DR14, Thm. 3.23].
         >>> above = AboveThreshold(threshold_scale=2, query_scale=4)
         >>> above.step(above.begin(), -1000, 0)
-        (False, Standing(used=0))
+        (False, SvtState(used=0))
         """
         return self._sparse.step(standing, exact, threshold, bits)
 

@@ -12,7 +12,7 @@ from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, positive, probability, rational, sqrt_down, sqrt_up, whole
-from discreet.streams.svt.run import Run, Standing
+from discreet.streams.svt.run import Run, SvtState
 from discreet.streams.svt.sparse import Sparse
 from discreet.streams.svt.values import Values, moved, one_way, total, whole_number
 
@@ -153,26 +153,26 @@ class NumericSparse:
         """
         return Run(self, bits)
 
-    def begin(self, bits: BitSource = system) -> Standing:
+    def begin(self, bits: BitSource = system) -> SvtState:
         """Draw the threshold's noise.
 
         Privacy: what is drawn is secret.
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.of(epsilon=1, alarms=2, sensitivity=one).begin()
-        Standing(used=0)
+        SvtState(used=0)
         """
         return self.sparse.begin(bits)
 
     def step(
-        self, standing: Standing, exact: int, threshold: int, bits: BitSource = system
-    ) -> tuple[int | None, Standing]:
+        self, standing: SvtState, exact: int, threshold: int, bits: BitSource = system
+    ) -> tuple[int | None, SvtState]:
         """Compare one value with its threshold: its number if it is above, and how the run stands.
 
         The standing that was given is spent; what keeps standings should call this, not people.
         Privacy: part of the run's loss [DR14, Thm. 3.27].
         >>> sparse = NumericSparse.of(epsilon=1, alarms=2, sensitivity=Sensitivity.single(1))
         >>> sparse.step(sparse.begin(), 0, 999)
-        (None, Standing(used=0))
+        (None, SvtState(used=0))
         """
         above, after = self.sparse.step(standing, exact, threshold, bits)
         # Drawn whatever the comparison says, so that time does not tell.

@@ -9,26 +9,26 @@ from typing import Generic, Protocol, TypeVar
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.noise.bits import BitSource, system
 
-__all__ = ["Run", "Standing", "Stepping", "finished"]
+__all__ = ["Run", "SvtState", "Stepping", "finished"]
 
 R = TypeVar("R")
 Said = TypeVar("Said", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Standing:
+class SvtState:
     """How a run stands: the noise of its threshold, which is secret, and the alarms used.
 
     The noise must never be released, nor a standing be used for two next questions.
-    >>> Standing(noise=3, used=1)
-    Standing(used=1)
+    >>> SvtState(noise=3, used=1)
+    SvtState(used=1)
     """
 
     noise: int
     used: int
 
     def __repr__(self) -> str:
-        return f"Standing(used={self.used})"
+        return f"SvtState(used={self.used})"
 
 
 class Stepping(Protocol[Said]):
@@ -41,15 +41,15 @@ class Stepping(Protocol[Said]):
     def alarms(self) -> int:
         """How many questions may be above before it stops."""
 
-    def begin(self, bits: BitSource = ...) -> Standing:
+    def begin(self, bits: BitSource = ...) -> SvtState:
         """Draw the threshold's noise.
 
         Privacy: what is drawn is secret.
         """
 
     def step(
-        self, standing: Standing, exact: int, threshold: int, bits: BitSource = ...
-    ) -> tuple[Said, Standing]:
+        self, standing: SvtState, exact: int, threshold: int, bits: BitSource = ...
+    ) -> tuple[Said, SvtState]:
         """Compare one value with its public threshold: what is said, and how the run stands then.
 
         Privacy: part of the run's loss.

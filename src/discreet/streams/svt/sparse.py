@@ -15,7 +15,7 @@ from discreet.noise.bits import BitSource, system
 from discreet.noise.discrete import discrete_laplace
 from discreet.rationals import Number, positive, sqrt_down, whole
 from discreet.streams.svt.accuracy import proved_error, worst_error
-from discreet.streams.svt.run import Run, Standing
+from discreet.streams.svt.run import Run, SvtState
 from discreet.streams.svt.values import (
     Values,
     moved,
@@ -209,25 +209,25 @@ class Sparse:
         """
         return Run(self, bits)
 
-    def begin(self, bits: BitSource = system) -> Standing:
+    def begin(self, bits: BitSource = system) -> SvtState:
         """Draw the threshold's noise.
 
         Privacy: what is drawn is secret.
         >>> Sparse(threshold_scale=1, query_scale=4, alarms=2).begin()
-        Standing(used=0)
+        SvtState(used=0)
         """
-        return Standing(noise=discrete_laplace(scale=self.threshold_scale, bits=bits), used=0)
+        return SvtState(noise=discrete_laplace(scale=self.threshold_scale, bits=bits), used=0)
 
     def step(
-        self, standing: Standing, exact: int, threshold: int, bits: BitSource = system
-    ) -> tuple[bool, Standing]:
+        self, standing: SvtState, exact: int, threshold: int, bits: BitSource = system
+    ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
         The standing that was given is spent; only `Run` and `Monitor` should call this.
         Privacy: part of the run's loss [LSL17, Thm. 4].
         >>> sparse = Sparse(threshold_scale=1, query_scale=4, alarms=2)
         >>> sparse.step(sparse.begin(), 1000, 0)
-        (True, Standing(used=1))
+        (True, SvtState(used=1))
         """
         if standing.used >= self.alarms:
             raise InvalidValue("all alarms of this standing are used; begin another run.")
@@ -236,7 +236,7 @@ class Sparse:
         # Both are drawn whatever the comparison says, so that time does not tell.
         fresh = self.begin(bits).noise if self.thresholds is Thresholds.FRESH else standing.noise
         noise = fresh if above else standing.noise
-        return above, Standing(noise=noise, used=standing.used + above)
+        return above, SvtState(noise=noise, used=standing.used + above)
 
     def release(self, exact: Values, bits: BitSource = system, *, threshold: int = 0) -> list[bool]:
         """The answers to values that are all at hand, up to the last alarm.

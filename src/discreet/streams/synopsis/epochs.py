@@ -12,7 +12,7 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise.bits import BitSource, system
 from discreet.rationals import Number, ceil_decimal, probability, whole
 from discreet.streams.svt.above_threshold import AboveThreshold
-from discreet.streams.svt.run import Standing
+from discreet.streams.svt.run import SvtState
 from discreet.streams.svt.values import whole_number
 
 __all__ = ["Epoch"]
@@ -69,8 +69,8 @@ class Epoch:
         return self.above.loss(sensitivity).zcdp() + self.noise.loss(sensitivity)
 
     def step(
-        self, standing: Standing, exact: int, *, predicted: int, bits: BitSource = system
-    ) -> tuple[int | None, Standing]:
+        self, standing: SvtState, exact: int, *, predicted: int, bits: BitSource = system
+    ) -> tuple[int | None, SvtState]:
         """Compare a count with what the hypothesis says: None, or the noisy count at the end.
 
         `predicted` must follow from what was released.

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, Unavailable
-from discreet.ledger.states import State
 from discreet.plan.pipeline import Plan
 from discreet.rationals import Number, ceil_decimal, positive, probability, whole
 from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
 from discreet.streams.hypothesis.fitting import MOST_CELLS
 from discreet.streams.hypothesis.parities import Parities
-from discreet.streams.pinning import seen_to_change
+from discreet.streams.service import refuse_unseen_changes
 from discreet.streams.synopsis.questions import Questions
-from discreet.streams.synopsis.state import Body, Release
+from discreet.streams.synopsis.state import Release, SynopsisState
 
 __all__ = ["Asked", "same"]
 
@@ -33,7 +32,7 @@ class Asked:
     queries: int
     reserve: Number
 
-    def prepared(self, session: Session) -> tuple[Plan, Questions, Body]:
+    def prepared(self, session: Session) -> tuple[Plan, Questions, SynopsisState]:
         """The statement that reads all cells, what can be asked, and the state to begin with.
 
         Privacy: reads the schema and the accounts, no row.
@@ -44,7 +43,7 @@ class Asked:
             raise InvalidValue("a synopsis needs at least one column. Nothing was run or charged.")
         sql = f"SELECT {listed}, COUNT(*) AS n FROM {sql_name(table)} GROUP BY {listed}"
         plan = session.prepare(sql, most_groups=MOST_CELLS)
-        seen_to_change(plan)
+        refuse_unseen_changes(plan)
         questions = Questions(_part(plan.table, self.columns))
         price = session.price(plan, epsilon=self.epsilon)
         paid = price.concentrated("a synopsis measures with Gaussian noise")
@@ -61,7 +60,7 @@ class Asked:
             relation=relation,
         )
         loss = parities.loss(rows_per_unit=rows, relation=relation)
-        body = Body(
+        body = SynopsisState(
             table=plan.table.name,
             schema_version=plan.table.version,
             columns=questions.domain.names,
@@ -105,19 +104,18 @@ def _part(table: Table, columns: tuple[str, ...]) -> Table:
     )
 
 
-def same(state: State, wanted: Body) -> Body:
+def same(name: str, body: SynopsisState, wanted: SynopsisState) -> SynopsisState:
     """What is kept, refused if it was opened for something else."""
-    body = Body.of(state)
     if body.asked() != wanted.asked():
         raise InvalidValue(
-            f"{state.name!r} is about {', '.join(body.columns)} of {body.table} with "
+            f"{name!r} is about {', '.join(body.columns)} of {body.table} with "
             f"alpha={float(body.alpha):g}, epsilon={float(body.epsilon):g}, order={body.order}, "
             f"queries={body.queries}, reserve={float(body.reserve):g}; choose another name for "
             "another. Nothing was run or charged."
         )
     if body.schema_version != wanted.schema_version:
         raise Unavailable(
-            f"{body.table} has another schema than when {state.name!r} began; open a new one. "
-            "Nothing was run or charged."
+            f"{body.table} has another schema than when the synopsis {name!r} began; open a new "
+            "one. Nothing was run or charged."
         )
     return body

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.encoding import encode
 from discreet.errors import InvalidValue
 from discreet.linear.predicates import Predicate
 from discreet.linear.weights import Weights
@@ -245,14 +246,13 @@ class _Released:
     @classmethod
     def of(cls, measured: Measured) -> "_Released":
         parities = measured.parities
-        said = hashlib.sha256(
-            repr((parities.domain.sizes, parities.order, parities.variances)).encode()
-        )
+        variances = tuple(parities.variances.items())
+        said = hashlib.sha256(encode((parities.domain.sizes, parities.order, variances)).encode())
         for axes, noisy in measured.noisy.items():
             listed = np.ascontiguousarray(noisy)
             said.update(f"{axes} {listed.dtype} {listed.shape}".encode())
             exact = listed.dtype == object  # whose bytes would be addresses
-            said.update(repr(listed.tolist()).encode() if exact else listed.tobytes())
+            said.update(encode(listed.tolist()).encode() if exact else listed.tobytes())
         return cls(said.digest(), measured)
 
 

@@ -8,15 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidValue, with_article
-from discreet.ledger.states import Change, State
-from discreet.streams.body import of_one_width
+from discreet.streams.service import Service, pad_secret
 from discreet.streams.synopsis.snapshot import Update
 
-__all__ = ["Body", "KIND", "Release", "first"]
-
-KIND = "synopsis"
-"""What the states of a synopsis are called in the ledger."""
+__all__ = ["Release", "SYNOPSES", "SynopsisState"]
 
 _NUMBERS = ("epsilon", "alpha", "reserve", "rho", "spent")
 _ASKED = ("table", "columns", "alpha", "epsilon", "order", "queries", "reserve")
@@ -31,7 +26,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class SynopsisState:
     """A synopsis as it stands; `standing` is secret and is not shown."""
 
     table: str
@@ -61,19 +56,13 @@ class Body:
             facts[name] = str(facts[name])
         for each in facts["releases"]:
             each["rho"] = str(each["rho"])
-        return zlib.compress(json.dumps(facts).encode()) + of_one_width(self.standing).encode()
+        return zlib.compress(json.dumps(facts).encode()) + pad_secret(self.standing).encode()
 
     @staticmethod
-    def of(state: State) -> "Body":
-        """Read a state."""
-        if state.kind != KIND:
-            raise InvalidValue(
-                f"{state.name!r} is {with_article(state.kind)}; choose another name. "
-                "Nothing was run or "
-                "charged."
-            )
+    def from_bytes(body: bytes) -> "SynopsisState":
+        """Read what `to_bytes` wrote."""
         packed = zlib.decompressobj()
-        facts: dict[str, Any] = json.loads(packed.decompress(state.body))
+        facts: dict[str, Any] = json.loads(packed.decompress(body))
         if packed.unused_data:  # earlier versions kept it among the facts
             facts["standing"] = json.loads(packed.unused_data)
         for name in _NUMBERS:
@@ -85,9 +74,8 @@ class Body:
             Release(rho=Fraction(each["rho"]), noisy=each["noisy"] and tuple(each["noisy"]))
             for each in facts["releases"]
         )
-        return Body(**facts)
+        return SynopsisState(**facts)
 
 
-def first(analyst: str, name: str, body: Body) -> Change:
-    """The change that begins a synopsis."""
-    return Change(analyst=analyst, name=name, kind=KIND, version=1, body=body.to_bytes())
+SYNOPSES = Service("synopsis", SynopsisState.from_bytes)
+"""Synopses among the states of a vault."""

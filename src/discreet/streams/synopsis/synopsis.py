@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.curator.interrupts import STORED, finishing
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
-from discreet.errors import InvalidValue, Stale, Unavailable
+from discreet.errors import Stale
 from discreet.ledger.states import State
 from discreet.linear.predicates import Predicate
 from discreet.loss import ZCDP, Sensitivity
@@ -24,18 +24,19 @@ from discreet.plan.pipeline import Plan
 from discreet.rationals import Number, ceil_decimal
 from discreet.schema.names import sql_name
 from discreet.streams.hypothesis.parities import Measured, Parities
-from discreet.streams.svt.run import Standing
+from discreet.streams.service import retry
+from discreet.streams.svt.run import SvtState
 from discreet.streams.synopsis.epochs import Epoch
 from discreet.streams.synopsis.opening import Asked, same
 from discreet.streams.synopsis.questions import Questions
 from discreet.streams.synopsis.snapshot import Estimate, Snapshot, Update
-from discreet.streams.synopsis.state import Body, Release, first
+from discreet.streams.synopsis.state import SYNOPSES, Release, SynopsisState
 
 __all__ = ["Synopsis"]
 
 _CONFIDENCE = Fraction(95, 100)
 _MEASURING_SECONDS = Fraction(2)
-_TRIES = 5  # where others move the same synopsis on at the same time
+_ATTEMPTS = 5  # where others move the same synopsis on at the same time
 
 
 class Synopsis:
@@ -63,7 +64,7 @@ class Synopsis:
     )
 
     def __init__(
-        self, session: Session, plan: Plan, state: State, questions: Questions, body: Body
+        self, session: Session, plan: Plan, state: State, questions: Questions, body: SynopsisState
     ) -> None:
         self._session = session
         self._plan = plan
@@ -109,18 +110,17 @@ class Synopsis:
             reserve=reserve,
         )
         plan, questions, body = asked.prepared(session)
-        state = session.states.newest(name, analyst=session.name)
-        if state is None:
+        found = SYNOPSES.find(session, name)
+        if found is None:
             session.prepay(
                 plan,
                 cost=ZCDP(rho=body.spent),
                 label=f"Synopsis {name}",
-                state=first(session.name, name, body),
+                state=SYNOPSES.first(session, name, body),
                 details={"synopsis": f"contrasts of at most {body.order} columns"},
             )
-            state = session.states.newest(name, analyst=session.name)
-            assert state is not None
-        return Synopsis(session, plan, state, questions, same(state, body))
+        state, begun = found or SYNOPSES.newest(session, name)
+        return Synopsis(session, plan, state, questions, same(name, begun, body))
 
     @staticmethod
     def resume(session: Session, name: str) -> "Synopsis":
@@ -128,14 +128,9 @@ class Synopsis:
 
         Privacy: none by itself; nothing new is charged.
         """
-        state = session.states.newest(name, analyst=session.name)
-        if state is None:
-            raise InvalidValue(
-                f"{session.name} has no synopsis {name!r}; open one. Nothing was run or charged."
-            )
-        body = Body.of(state)
+        state, body = SYNOPSES.newest(session, name)
         plan, questions, wanted = Asked(**body.asked()).prepared(session)
-        return Synopsis(session, plan, state, questions, same(state, wanted))
+        return Synopsis(session, plan, state, questions, same(name, body, wanted))
 
     @staticmethod
     def load(path: str | Path) -> Snapshot:
@@ -169,12 +164,7 @@ class Synopsis:
         """
         predicate = self._questions.ask(sql)
         with self._lock:
-            for _ in range(_TRIES - 1):
-                try:
-                    return self._answered(sql, predicate)
-                except Stale:  # nothing was told or charged
-                    continue
-            return self._answered(sql, predicate)
+            return retry(lambda: self._answered(sql, predicate), attempts=_ATTEMPTS)
 
     def _answered(self, sql: str, predicate: Predicate) -> Estimate:
         found = self.snapshot.answer(predicate)
@@ -272,10 +262,10 @@ class Synopsis:
         try:
             self._keep(replace(self._body, releases=(*self._body.releases[:-1], done)))
         except Stale:  # somebody else measured it meanwhile; what was drawn here stays unseen
-            state = self._session.states.newest(self.name, analyst=self._session.name)
-            if state is None or Body.of(state).releases[-1].noisy is None:
+            state, body = SYNOPSES.newest(self._session, self.name)
+            if body.releases[-1].noisy is None:
                 raise
-            self._state, self._body = state, Body.of(state)
+            self._state, self._body = state, body
 
     def _moved(self) -> Sensitivity:
         """How far one unit moves one count, whichever way units are neighbours."""
@@ -303,7 +293,7 @@ class Synopsis:
     def _compared(self, sql: str, predicate: Predicate, found: Estimate) -> Estimate:
         assert self._body.standing is not None
         epoch, predicted = self._epoch(), round(found.value)
-        standing = Standing(noise=self._body.standing, used=0)
+        standing = SvtState(noise=self._body.standing, used=0)
 
         def release(exact: Exact, bits: BitSource) -> int | None:
             places, (counts,) = exact.cells()
@@ -342,28 +332,26 @@ class Synopsis:
         sql = f"SELECT {keys}, COUNT(*) AS n FROM {name}{where} GROUP BY {keys}"
         return self._session.prepare(sql, most_groups=prod(predicate.mask.shape))
 
-    def _charge(self, cost: ZCDP, body: Body, what: str) -> None:
+    def _charge(self, cost: ZCDP, body: SynopsisState, what: str) -> None:
         self._session.prepay(
             self._plan,
             cost=cost,
             label=f"Synopsis {self.name}",
-            state=self._state.next(body.to_bytes()),
+            state=SYNOPSES.follow(self._state, body),
             details={"synopsis": what},
         )
         self._state = replace(self._state, version=self._state.version + 1, body=body.to_bytes())
         self._body = body
 
-    def _keep(self, body: Body) -> None:
-        self._state = self._session.states.put(self._state.next(body.to_bytes()))
+    def _keep(self, body: SynopsisState) -> None:
+        self._state = SYNOPSES.put(self._session, self._state, body)
         self._body = body
 
     def _follow(self) -> None:
         """See what others have done with the same synopsis meanwhile."""
-        state = self._session.states.newest(self.name, analyst=self._session.name)
-        if state is None:
-            raise Unavailable(f"there is no synopsis {self.name!r}. Nothing was run or charged.")
+        state, body = SYNOPSES.newest(self._session, self.name)
         if state.version != self._state.version:
-            before, self._state, self._body = self._body, state, Body.of(state)
+            before, self._state, self._body = self._body, state, body
             if (before.releases, before.updates) != (self._body.releases, self._body.updates):
                 self.snapshot = self._snapshot()
 
