@@ -2,8 +2,9 @@
 an analyst's and the population's budget. Takes a curator, which analysts do not hold.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,16 @@ from discreet.mechanisms.additive.lattice import Lattice
 from discreet.noise.bits import BitSource
 from discreet.plan.results.notes import table_notes
 from discreet.robust.blocks.blocks import SampleAndAggregate
-from discreet.robust.blocks.summaries import Summary
+from discreet.robust.blocks.summaries import BlockMean, BlockMedian, BlockMode, Summary
 from discreet.robust.tested.outcome import Outcome
 from discreet.schema.table import Table, table_named
 
 __all__ = ["sample_and_aggregate"]
+
+# What the record calls our own summaries, whatever their classes are called.
+_SUMMARIES: Mapping[type, str] = MappingProxyType(
+    {BlockMean: "BlockMean", BlockMedian: "BlockMedian", BlockMode: "BlockMode"}
+)
 
 
 @handing_over
@@ -63,6 +69,7 @@ def sample_and_aggregate(
     mechanism.check(estimator)
     session = curator.session(analyst)
     name = getattr(estimator, "__qualname__", type(estimator).__name__)
+    summarised = _SUMMARIES.get(type(summary)) or type(summary).__name__
     question = f"{name} of {', '.join(columns)} in {blocks} blocks"
 
     def release(exact: Exact, bits: BitSource) -> Fraction | Outcome[Fraction]:
@@ -74,10 +81,10 @@ def sample_and_aggregate(
         cost=mechanism.loss(),
         label=f"Sample and aggregate on {table}",
         release=release,
-        details={"mechanism": type(summary).__name__},
+        details={"mechanism": summarised},
     )
     receipt, found = session.measure(measurement)
-    words = f"sample and aggregate, {type(summary).__name__}"
+    words = f"sample and aggregate, {summarised}"
     notes = table_notes(known, tuple(columns))
     return Estimated(found, words, mechanism.loss(), receipt, notes)
 

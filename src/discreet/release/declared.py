@@ -13,6 +13,7 @@ from typing import Any
 from discreet.curator.interrupts import handing_over
 from discreet.curator.measurement import Exact, Measurement
 from discreet.curator.session import Session
+from discreet.encoding import encode
 from discreet.errors import InvalidValue
 from discreet.loss import Currency, Loss, Price
 from discreet.noise.bits import BitSource
@@ -136,7 +137,7 @@ class ReleasePlan:
     @property
     def label(self) -> str:
         """What it is called in the record and in refusals."""
-        return f"The release {self.release.title!r:.100}"
+        return f"The release {encode(self.release.title):.100}"
 
     @property
     def cost(self) -> Loss:

@@ -136,8 +136,8 @@ class Crowd:
             found = refusal
         self.results.append(found)
 
-    def performed(self, session, program, *, state, versions):
-        found = self.perform(session, program, state=state, versions=versions)
+    def measured(self, session, measurement, *, state, versions):
+        found = self.measure(session, measurement, state=state, versions=versions)
         self.spent.append(SynthesisState.from_bytes(state.body).paid[-1])
         if self.entered and len(self.spent) == self.entered[0]:
             self.entered.pop(0)
@@ -164,9 +164,8 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
     (entry,) = charges(curator)
     assert sum(crowd.spent) <= entry.loss.rho
     state = curator.session("ana").states.newest("crowd", analyst="ana")
-    assert sorted(SynthesisState.from_bytes(state.body).paid) == sorted(
-        crowd.spent
-    )  # all of it is on record
+    paid = SynthesisState.from_bytes(state.body).paid
+    assert sorted(paid) == sorted(crowd.spent)  # all of it is on record
     last, *overtaken = crowd.results  # who came last goes on to the end
     assert last.rows(5)
     assert all(isinstance(each, Stale) for each in overtaken)
