@@ -47,22 +47,34 @@ _State = TypeVar("_State", bound=Durable)
 
 @dataclass(frozen=True, slots=True)
 class Service(Generic[_State]):
-    """What a service is called among the states of a vault, and how its states are read."""
+    """What a service is called among the states of a vault, and how its states are read.
+
+    Privacy: reads no row; states are for the service itself and may be secret.
+    """
 
     kind: str
     decode: Callable[[bytes], _State]
 
     def names(self, session: Session) -> tuple[str, ...]:
-        """The names of an analyst's services of this kind, oldest first."""
+        """The names of an analyst's services of this kind, oldest first.
+
+        Privacy: an analyst's own names.
+        """
         return session.states.names(analyst=session.name, kind=self.kind)
 
     def find(self, session: Session, name: str) -> tuple[State, _State] | None:
-        """The newest state of this name; None where nothing was begun under it."""
+        """The newest state of this name; None where nothing was begun under it.
+
+        Privacy: for the service itself; a state may be secret.
+        """
         state = session.states.newest(name, analyst=session.name)
         return None if state is None else (state, self.read(state))
 
     def newest(self, session: Session, name: str) -> tuple[State, _State]:
-        """The newest state of this name; refused where nothing was begun under it."""
+        """The newest state of this name; refused where nothing was begun under it.
+
+        Privacy: for the service itself; a state may be secret.
+        """
         found = self.find(session, name)
         if found is None:
             raise InvalidValue(
@@ -81,7 +93,10 @@ class Service(Generic[_State]):
         return self.decode(state.body)
 
     def first(self, session: Session, name: str, state: _State) -> Change:
-        """The change that begins a service."""
+        """The change that begins a service.
+
+        Privacy: reads no row; a state may be secret.
+        """
         return Change(
             analyst=session.name, name=name, kind=self.kind, version=1, body=state.to_bytes()
         )
@@ -97,7 +112,10 @@ class Service(Generic[_State]):
         )
 
     def put(self, session: Session, written: State | Change, state: _State) -> State:
-        """Write the state that follows; durable on return, `Stale` if somebody else was first."""
+        """Write the state that follows; durable on return, `Stale` if somebody else was first.
+
+        Privacy: reads no row; a state may be secret.
+        """
         return session.states.put(self.follow(written, state))
 
     def check_schema(self, name: str, table: Table, schema_version: str) -> None:
@@ -127,7 +145,10 @@ def refuse_unseen_changes(plan: Plan) -> None:
 
 
 def choose_table(session: Session, table: str | None) -> str:
-    """The table of that name; without one, the only table that there is."""
+    """The table of that name; without one, the only table that there is.
+
+    Privacy: names of tables are public.
+    """
     if table is not None:
         return any_name(table, "table")
     known = sorted(each.name for each in session.schemas.values() if each.kind != "public")
@@ -167,6 +188,7 @@ def pad_secret(secret: int | None) -> str:
 def write_body(facts: Mapping[str, object]) -> bytes:
     """The bytes of a state whose secrets are all of one width.
 
+    The bytes are as secret as the facts.
     >>> json.loads(write_body({"noise": pad_secret(7)}))["noise"].strip()
     '7'
     """

@@ -100,14 +100,14 @@ class Joint:
             raise InvalidValue(f"sensitivity is {sensitivity}; the limit is 1e18. Nothing was run.")
         named = chosen_columns(known) if columns is None else columns
         body = JointState(
-            known.name,
-            known.version,
-            tuple(known.column(each).name for each in named),
-            versions,
-            budget,
-            reach,
-            (),
-            (),
+            table=known.name,
+            schema_version=known.version,
+            columns=tuple(known.column(each).name for each in named),
+            versions=versions,
+            epsilon=budget,
+            sensitivity=reach,
+            questions=(),
+            answers=(),
         )
         made = Joint(session, name, body, known)
         session.prepay(

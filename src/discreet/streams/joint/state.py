@@ -12,7 +12,7 @@ from discreet.streams.service import Service
 __all__ = ["JOINTS", "JointState"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JointState:
     """What the service keeps: public facts, the questions and what was answered."""
 
@@ -44,14 +44,14 @@ class JointState:
         """Read what `to_bytes` wrote."""
         facts: dict[str, Any] = json.loads(body)
         return JointState(
-            facts["table"],
-            facts["schema_version"],
-            tuple(facts["columns"]),
-            tuple(facts["versions"]),
-            Fraction(facts["epsilon"]),
-            Fraction(facts["sensitivity"]),
-            tuple(facts["questions"]),
-            tuple(facts["answers"]),
+            table=facts["table"],
+            schema_version=facts["schema_version"],
+            columns=tuple(facts["columns"]),
+            versions=tuple(facts["versions"]),
+            epsilon=Fraction(facts["epsilon"]),
+            sensitivity=Fraction(facts["sensitivity"]),
+            questions=tuple(facts["questions"]),
+            answers=tuple(facts["answers"]),
         )
 
 

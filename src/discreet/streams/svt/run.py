@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.noise.bits import BitSource, system
 
-__all__ = ["Run", "SvtState", "Stepping", "finished"]
+__all__ = ["Run", "Stepping", "SvtState", "finished"]
 
 R = TypeVar("R")
 Said = TypeVar("Said", covariant=True)
