@@ -20,7 +20,7 @@ from discreet.loss import Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import system
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.pipeline import Draft, Plan, plan
 from discreet.query.parse import parse
 from discreet.robust import (
@@ -152,7 +152,7 @@ def medians(report: Report) -> None:
                     report.faster(case, errors[ours], errors[peer], peer)
 
 
-def sql_plan(rows_per_unit: int, epsilon: float, count: int | None, *ways: Way) -> Plan:
+def sql_plan(rows_per_unit: int, epsilon: float, count: int | None, *ways: QuantileMethod) -> Plan:
     """SELECT MEDIAN on ten times the benchmark's lattice, by the plan's own way or a given one."""
     column = Column("x", "integer", lower=0, upper=10 * UPPER)
     table = Table("t", unit="who", rows_per_unit=rows_per_unit, columns=(column,))
@@ -163,7 +163,7 @@ def sql_plan(rows_per_unit: int, epsilon: float, count: int | None, *ways: Way) 
             table=table,
             price=Pure(epsilon=epsilon),
             question=text,
-            supposed=count,
+            assumed_rows=count,
             ways=ways,
         )
     )
@@ -189,7 +189,7 @@ def sql_medians(report: Report) -> None:
     """What the plan's rule takes where a count is supposed, and what it leaves."""
     for rows_per_unit, epsilon, count in ((1, 1.0, 30_000), (1, 20.0, 3000), (100, 20.0, 30_000)):
         taken = sql_plan(rows_per_unit, epsilon, count)
-        others = [way for way in Way if (way,) != taken.ways]
+        others = [way for way in QuantileMethod if (way,) != taken.ways]
         for shape in SHAPES:
             ours = sql_error(taken, shape, count)
             case = f"MEDIAN of {count:,} rows, {shape}, {rows_per_unit} a unit, epsilon {epsilon:g}"

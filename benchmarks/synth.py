@@ -31,7 +31,7 @@ import numpy as np
 from discreet.accounting.conversion import zcdp_rho
 from discreet.loss import Sensitivity
 from discreet.noise.bits import system
-from discreet.release.synth.aim import develop
+from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.fitted import Synthetic, draw_evenly, draw_independently
 from discreet.release.synth.rounds import Cells, Noisy, Step
@@ -85,7 +85,7 @@ def distance(rows: Any, other: Any, attributes: list[Attribute]) -> float:
 def developed(rows: Any, attributes: list[Attribute], epsilon: float) -> Synthetic:
     """Our model, which must not have spent more than it may."""
     source, rho = Memory(rows), zcdp_rho(epsilon=epsilon, delta=DELTA)
-    model = develop(attributes, source, rho=rho, sensitivity=ONE)
+    model = run_aim(attributes, source, rho=rho, sensitivity=ONE)
     if source.spent > rho:
         raise AssertionError(f"{source.spent} was spent of {rho}")
     return model
@@ -109,7 +109,7 @@ def independent(data: str, epsilon: float, _: int) -> dict[str, float]:
     """The baseline: the whole budget on one-way counts, columns independent."""
     rows, attributes = TABLES[data][1]()
     usual = schedule(signal=1, attributes=len(attributes))
-    model = develop(
+    model = run_aim(
         attributes,
         Memory(rows),
         rho=zcdp_rho(epsilon=epsilon, delta=DELTA),

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.audit.blackbox import audit
 from discreet.loss import Pure, Relation
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.pipeline import Draft, plan
 from discreet.query.parse import parse
@@ -48,7 +48,7 @@ def noise_of(relation, rows_per_unit, epsilon=1):
             table=table,
             price=Pure(epsilon=epsilon),
             question=text,
-            ways=(Way.SMOOTH,),
+            ways=(QuantileMethod.SMOOTH,),
         )
     )
     assert made.cost == Pure(epsilon=epsilon)

@@ -14,7 +14,7 @@ import pytest
 from discreet.curator import access
 from discreet.curator.curator import Curator
 from discreet.curator.runs.lanes import Lanes
-from discreet.curator.runs.pacing import Grid, Late, SystemClock
+from discreet.curator.runs.pacing import Late, ResponseGrid, SystemClock
 from discreet.errors import BudgetExceeded, InvalidValue, Unavailable, UnsafeQuery
 from discreet.noise import bits
 from discreet.noise.bits import SystemBits, system
@@ -110,7 +110,7 @@ def test_answers_leave_at_steps(seconds, left):
                     raise error("no")
                 return "answer"
 
-            grid = Grid(seconds=0.05, clock=clock)
+            grid = ResponseGrid(seconds=0.05, clock=clock)
             if error is None and work <= left:
                 assert grid.within(Fraction(str(seconds)), busy) == "answer"
             else:
@@ -186,13 +186,13 @@ def test_an_engine_that_is_late_is_ended_and_replaced(twins):
 def test_remote_sessions_are_on_the_grid_and_local_ones_are_not(twins):
     assert float(GRID_SECONDS) == 0.05
     assert twins[0].session("ana")._grid is None
-    assert twins[0].remote_session("ana")._grid == Grid(seconds=GRID_SECONDS)
+    assert twins[0].remote_session("ana")._grid == ResponseGrid(seconds=GRID_SECONDS)
 
 
 def test_the_grid_is_the_custodians_choice(tmp_path):
     with Curator.open(tmp_path / "vault", grid_seconds=0.25, price_floor=0) as curator:
         curator.grant("ana", epsilon=1)
-        assert curator.remote_session("ana")._grid == Grid(seconds=0.25)
+        assert curator.remote_session("ana")._grid == ResponseGrid(seconds=0.25)
     for wrong in (0, -1, float("nan"), float("inf"), 61, True, "1"):
         with pytest.raises(InvalidValue, match="grid_seconds"):
             Curator.open(tmp_path / "vault", grid_seconds=wrong, price_floor=0)

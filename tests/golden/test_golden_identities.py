@@ -36,7 +36,7 @@ from discreet.ledger.entry import (
 from discreet.ledger.requests import Request
 from discreet.ledger.store.chain import Tail, digest
 from discreet.loss import ZCDP, Approximate, BoundedRange, Pure, Relation
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.released import Released
 from discreet.query.parse import parse
@@ -126,7 +126,7 @@ QUESTIONS = (
     ("SELECT VAR_POP(age) AS v, COUNT(income) AS c FROM visits", HALF, {}),
     ("SELECT CORR(age, income) AS c, REGR_SLOPE(age, income) AS r FROM visits", RHO, {}),
     ("SELECT MEDIAN(age) AS m, QUANTILE(age, 0.9) AS q, MIN(age) AS l FROM visits", HALF, {}),
-    ("SELECT MEDIAN(age) AS m FROM visits", HALF, {"ways": (Way.FINE,)}),
+    ("SELECT MEDIAN(age) AS m FROM visits", HALF, {"ways": (QuantileMethod.FINE,)}),
     ("SELECT city, COUNT(*) AS n FROM visits GROUP BY city", RHO, {"delta": Fraction(1, 10**5)}),
     ("SELECT COUNT(DISTINCT patient) AS p FROM visits WHERE region = 'it''s \u00f6st'", RHO, {}),
     (

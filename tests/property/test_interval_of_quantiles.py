@@ -16,7 +16,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.noising import noised
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.released import Released
 from discreet.query.parse import parse
@@ -55,7 +55,7 @@ def _planned(size, price, outputs):
     table = Table("t", unit="who", rows_per_unit=1, columns=columns)
     text = f"SELECT {outputs} FROM t"
     draft = Draft(query=parse(text, {"t": table}), table=table, price=price, question=text)
-    return plan(replace(draft, ways=(Way.FINE,)) if size == "fine" else draft)
+    return plan(replace(draft, ways=(QuantileMethod.FINE,)) if size == "fine" else draft)
 
 
 def _counts(made, values):

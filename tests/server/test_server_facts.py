@@ -13,7 +13,7 @@ from discreet.curator.replay import replay
 from discreet.ledger.releases import Release
 from discreet.server.accounts import Role
 from discreet.server.application import application
-from discreet.server.context import Desk
+from discreet.server.context import ServerContext
 from support.clocks import InstantClock
 from support.server_house import listening
 from support.vaults import people, write_schema, write_source
@@ -123,7 +123,7 @@ def _changed(name):
 
 def test_the_plant_is_found_where_a_surface_forgets(base, tmp_path, monkeypatch):
     """Planted: messages as they are, as before."""
-    monkeypatch.setattr(Desk, "told", lambda _, refusal: str(refusal))
+    monkeypatch.setattr(ServerContext, "told", lambda _, refusal: str(refusal))
     with world_of(base, tmp_path / "w", "fast") as world:
         world.curator._warehouse.current = _changed
         found = world.ask("ria", "POST", f"{API}/queries", {"sql": SQL, "epsilon": 0.7})

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from discreet.curator.runs.pacing import Grid
+from discreet.curator.runs.pacing import ResponseGrid
 from discreet.ledger.store import book as _book
 from discreet.server.application import application
-from discreet.server.context import Desk
+from discreet.server.context import ServerContext
 from discreet.server.watch import Watch
 from support.fit import rejects
 from support.vaults import curator_of, people
@@ -232,7 +232,7 @@ def test_before_its_time_every_route_says_the_same_in_all_worlds(name, base, tmp
 def test_an_outcome_that_is_told_when_it_is_ready_is_noticed(name, base, tmp_path, monkeypatch):
     """The fault that was found, planted again: the list of answers knows what waits."""
     monkeypatch.setattr(_book, "datetime", Fixed)
-    ready, history = [], Desk.history
+    ready, history = [], ServerContext.history
 
     def within(grid, seconds, work):
         until = grid.clock.now() + float(grid.deadline(seconds))
@@ -251,8 +251,8 @@ def test_an_outcome_that_is_told_when_it_is_ready_is_noticed(name, base, tmp_pat
 
     looks = {"GET /api/v1/history": ("bob",)}
     check_all_worlds_say_the_same(name, looks, base, tmp_path / "sound")
-    monkeypatch.setattr(Grid, "within", within)
-    monkeypatch.setattr(Desk, "history", told)
+    monkeypatch.setattr(ResponseGrid, "within", within)
+    monkeypatch.setattr(ServerContext, "history", told)
     assert rejects(check_all_worlds_say_the_same, name, looks, base, tmp_path / "planted")
 
 

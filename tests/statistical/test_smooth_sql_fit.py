@@ -10,7 +10,7 @@ import pytest
 from discreet.curator.noising import noised
 from discreet.loss import Pure, Relation
 from discreet.noise.bits import system
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.robust.smooth.growth import smooth_bound
 from discreet.robust.smooth.quantile import SmoothQuantile
@@ -48,7 +48,7 @@ def test_answers_of_a_session_have_the_law_of_the_mechanism(tmp_path):
             for n in range(1, 161)
         ]
     plans = [answer.plan for answer in answers]
-    assert {plan.ways for plan in plans} == {(Way.SMOOTH,)}
+    assert {plan.ways for plan in plans} == {(QuantileMethod.SMOOTH,)}
     assert {plan.cost for plan in plans} == {Pure(epsilon=20)}
     noisy = [answer.to_dicts()[0]["m"] for answer in answers]
     check_fit(noisy, law_of(plans[0].choices[0]), name="SELECT MEDIAN by smooth noise")
@@ -62,7 +62,7 @@ def test_a_plan_has_the_law_of_its_mechanism_under_both_relations(tmp_path, neig
         session = curator.session("ana")
         made = session.explain("SELECT MEDIAN(wage) AS m FROM staff", **FACTS)
         rows = session._warehouse.engine(("staff",), data_versions=(1,)).rows(made.sql)
-    assert made.ways == (Way.SMOOTH,)
+    assert made.ways == (QuantileMethod.SMOOTH,)
     samples = [int(noised(made, rows, system).noisy[0][0]) for _ in range(700)]
     check_fit(samples, law_of(made.choices[0]), name=f"a smooth median, {neighbours}")
     careless = Smoothed.of_price(

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.loss import Sensitivity
 from discreet.noise import system
-from discreet.release.synth.aim import develop
+from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.rounds import Cells
 from discreet.release.synth.spread import replicas
@@ -55,7 +55,7 @@ class Memory:
 
 def squares(exact):
     """The squared misses of all two-way counts of a synthesis, over what its errors say."""
-    made = develop(ATTRIBUTES, Memory(exact), rho=1, sensitivity=Sensitivity.single(1))
+    made = run_aim(ATTRIBUTES, Memory(exact), rho=1, sensitivity=Sensitivity.single(1))
     again = replicas(made, 8).models
     missed = said = 0.0
     for pair in PAIRS:

@@ -14,7 +14,7 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
 from discreet.release.synth.grade import grading
 from discreet.release.synth.mwem import Worst
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Ones, Round, coded
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, OneWayCounts, Round, coded
 from support.fit import check_fit, rejects
 from support.mechanism_laws import gaussian_weights, laplace_cdf
 
@@ -97,7 +97,7 @@ def test_a_round_adds_gaussian_noise(found):
 
 
 def test_one_way_counts_get_the_noise_they_are_priced_for():
-    step = Ones(SIZES, ((0,),) * 2000, (DiscreteGaussian(sigma=3),) * 2000)
+    step = OneWayCounts(SIZES, ((0,),) * 2000, (DiscreteGaussian(sigma=3),) * 2000)
     parts = [
         each.counts - EXACT.marginal(EXACT.places[:, 0], 2) for each in step.release(EXACT, system)
     ]

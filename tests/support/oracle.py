@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.curator.noising import _histograms, _measures, _named, _sums
 from discreet.loss import ZCDP, Pure
-from discreet.plan.parts.candidates import Pick, fraction_of
+from discreet.plan.parts.candidates import CandidateQuery, fraction_of
 from discreet.plan.parts.measures import Chosen, Estimator
 from discreet.plan.parts.pairs import PAIRED
 from discreet.plan.pipeline import Draft, Plan, plan
@@ -254,7 +254,7 @@ def _whole(found: Fraction) -> int:
     return int(found)
 
 
-def _code(pick: Pick, value: Any) -> int:
+def _code(pick: CandidateQuery, value: Any) -> int:
     """A plain value as a lattice integer of what is picked from."""
     if pick.kind == "category":
         return pick.labels.index(value)

@@ -19,7 +19,7 @@ from discreet.curator.noising import exact_cells, noised
 from discreet.curator.planning import find_payer, read_versions
 from discreet.curator.replay import receipt_of, release_body, release_key, replay
 from discreet.curator.runs.lanes import Lane
-from discreet.curator.runs.pacing import Grid, Late
+from discreet.curator.runs.pacing import Late, ResponseGrid
 from discreet.curator.tables.warehouse import Warehouse
 from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
 from discreet.errors import DiscreetError, Unavailable
@@ -57,7 +57,7 @@ class Access:
     vault: Vault
     warehouse: Warehouse
     analyst: str
-    grid: Grid | None = None
+    grid: ResponseGrid | None = None
 
     def answer(
         self,
@@ -367,7 +367,7 @@ class _Watched:
 
 
 def _on_time(
-    grid: Grid,
+    grid: ResponseGrid,
     seconds: Fraction,
     sql: str,
     lane: Lane,
@@ -400,11 +400,11 @@ def _check_paid(paid: Charge | None, versions: tuple[int, ...]) -> None:
         )
 
 
-def visibility(grid: Grid | None, seconds: Fraction) -> dict[str, str]:
+def visibility(grid: ResponseGrid | None, seconds: Fraction) -> dict[str, str]:
     """What a remote charge records of when its outcome can be seen: so long after its time.
 
     A public fact, recorded before the engine starts.
-    >>> visibility(Grid(seconds=0.05), Fraction(1, 4)), visibility(None, Fraction(1, 4))
+    >>> visibility(ResponseGrid(seconds=0.05), Fraction(1, 4)), visibility(None, Fraction(1, 4))
     ({'answer_seconds': '0.25'}, {})
     """
     return {} if grid is None else {"answer_seconds": f"{float(grid.deadline(seconds)):.10g}"}

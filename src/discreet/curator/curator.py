@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.access import Access
-from discreet.curator.runs.pacing import Clock, Grid
+from discreet.curator.runs.pacing import Clock, ResponseGrid
 from discreet.curator.session import Session
 from discreet.curator.tables.custody import refuse_readable
 from discreet.curator.tables.intake import SourceReport
@@ -54,7 +54,7 @@ class Curator:
                 f"a curator is made of an open vault, not of {given!r:.80}; write "
                 "Curator.open(folder)."
             )
-        self._grid = Grid(seconds=grid_seconds, clock=clock)
+        self._grid = ResponseGrid(seconds=grid_seconds, clock=clock)
         self._most_groups = whole(most_groups, "most_groups", 1, _MOST_GROUPS)
         self._vault = vault
         self._warehouse = Warehouse(vault, time_limit_seconds=time_limit_seconds)

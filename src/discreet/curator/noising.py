@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.bits import BitSource
-from discreet.plan.parts.candidates import Choice, Pick
+from discreet.plan.parts.candidates import CandidateQuery, Choice
 from discreet.plan.parts.keys import Code
-from discreet.plan.parts.selection import Kept, Leading, Selection
+from discreet.plan.parts.selection import OptimalKeys, Selection, TopGroups
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.released import Released
 
@@ -80,12 +80,12 @@ def _selected(
 ) -> tuple[tuple[Group, ...], dict[int, NDArray[Any]]]:
     """The groups that are shown, and the noisy column that a threshold has released with them."""
     place = plan.engine_columns.index(selection.counted)
-    if isinstance(selection, Leading):
+    if isinstance(selection, TopGroups):
         exact = np.array([found[group][place] if group in found else 0 for group in plan.groups])
         return tuple(plan.groups[each] for each in selection.release(exact, bits)), {}
     groups = _named(plan, [group for group, row in found.items() if row[place]])
     exact = np.array([found[group][place] for group in groups], dtype=np.int64)
-    if isinstance(selection, Kept):
+    if isinstance(selection, OptimalKeys):
         return tuple(groups[each] for each in selection.release(exact, bits)), {}
     chosen, noisy = selection.release(exact, bits)
     return tuple(groups[each] for each in chosen), {selection.place: noisy}
@@ -121,7 +121,9 @@ def _measures(
     return columns
 
 
-def _histograms(pick: Pick, rows: Iterable[Row], groups: Iterable[Group]) -> Iterator[NDArray[Any]]:
+def _histograms(
+    pick: CandidateQuery, rows: Iterable[Row], groups: Iterable[Group]
+) -> Iterator[NDArray[Any]]:
     """How many rows of each group have each candidate, one group at a time.
 
     A missing value has none.
@@ -140,7 +142,7 @@ def _histograms(pick: Pick, rows: Iterable[Row], groups: Iterable[Group]) -> Ite
 
 
 def _picked(
-    pick: Pick, choice: Choice, exact: Iterable[NDArray[Any]], bits: BitSource
+    pick: CandidateQuery, choice: Choice, exact: Iterable[NDArray[Any]], bits: BitSource
 ) -> list[NDArray[Any]]:
     chosen = [pick.release(choice, counts, bits) for counts in exact]
     table = np.array(chosen, dtype=np.int64).reshape(len(chosen), pick.columns)

@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.ledger.account import Account, Holder
 from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Price, Pure
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
 from discreet.plan.target import checked_count
@@ -70,7 +70,7 @@ class Planner:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        with self.warehouse.glance():
+        with self.warehouse.snapshot():
             tables = self.warehouse.tables()
             query = self.warehouse.questions.read(sql, tables, analyst=self.analyst)
             (table, relation), *others = self._read_tables(query.tables)
@@ -103,7 +103,7 @@ class Planner:
         self,
         question: Question,
         *,
-        ways: tuple[Way, ...] = (),
+        ways: tuple[QuantileMethod, ...] = (),
         joined_rows: int | None = None,
     ) -> Plan:
         """The plan at its epsilon or rho, even below the least of new charges: it may be stored."""
@@ -111,9 +111,11 @@ class Planner:
         options, rho = draft.query.options, question.rho
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-        supposed = checked_count(question.count)
+        assumed_rows = checked_count(question.count)
         return plan(
-            replace(draft, price=price, ways=ways, supposed=supposed, joined_rows=joined_rows)
+            replace(
+                draft, price=price, ways=ways, assumed_rows=assumed_rows, joined_rows=joined_rows
+            )
         )
 
     def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:

@@ -16,7 +16,7 @@ from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.loss import Currency, Price
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.results.explain import cost_of, noise_of
@@ -51,7 +51,7 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """
     versions = tuple(table.version for table in plan.tables)
     parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
-    if any(way is not Way.RANKED for way in plan.ways):
+    if any(way is not QuantileMethod.RANKED for way in plan.ways):
         parts = (*parts, [way.value for way in plan.ways])
     if _mistaken(plan):
         parts = (*parts, _PERIODS)
@@ -99,14 +99,14 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
     plan = released.plan
     facts: dict[str, Any] = {
         "question": plan.question,
-        "behind": plan.behind,
+        "behind": plan.counts_for,
         "schemas": [table.public.to_json() for table in plan.tables],
         "prices": [_written(price) for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
         "joined_rows": plan.joined_rows,
         "ways": [way.value for way in plan.ways],
-        "supposed": plan.supposed,
+        "supposed": plan.assumed_rows,
         "groups": None if plan.selection is None else released.groups,
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": list(data_versions),
@@ -128,8 +128,10 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         price=tuple(_read(price) for price in body["prices"]),
         delta=None if body["delta"] is None else Fraction(body["delta"]),
         limit=body.get("limit", GROUP_LIMIT),
-        ways=tuple(map(Way, body.get("ways", ()))),  # releases of old were all chosen by rank
-        supposed=body.get("supposed"),
+        ways=tuple(
+            map(QuantileMethod, body.get("ways", ()))
+        ),  # releases of old were all chosen by rank
+        assumed_rows=body.get("supposed"),
         others=tuple((table, f'"{table.name}"') for table in others),
         joined_rows=body.get("joined_rows", MOST_ROWS),  # joins of old had no other limit
         question=body["question"],

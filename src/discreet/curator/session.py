@@ -17,7 +17,7 @@ from discreet.curator.planning import Planner, find_payer, read_versions
 from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
 from discreet.curator.replay import release_key, replay
-from discreet.curator.runs.pacing import Grid
+from discreet.curator.runs.pacing import ResponseGrid
 from discreet.curator.snapshot import tables_of
 from discreet.curator.tables.warehouse import Warehouse
 from discreet.errors import (
@@ -37,15 +37,15 @@ from discreet.ledger.requests import Request, unanswered_text
 from discreet.ledger.states import Change, States
 from discreet.ledger.vault import Vault
 from discreet.loss import Loss, Price
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.target import (
     COUNTED,
+    assume_count,
     count_behind,
     priced_for_error,
-    supposed_count,
     worth_reusing,
 )
 from discreet.query.literals import refuse_unknown_values
@@ -74,7 +74,7 @@ class Session:
         warehouse: Warehouse,
         name: str,
         *,
-        grid: Grid | None = None,
+        grid: ResponseGrid | None = None,
         grid_seconds: Fraction = GRID_SECONDS,
         most_groups: int = GROUP_LIMIT,
     ) -> None:
@@ -154,7 +154,7 @@ class Session:
         payers, floor = self._planner.find_payers(made.tables), self._vault.ledger.floor
         if floor.admits(payers, made.cost) or self._access.find(made) is not None:
             return made
-        return plan(replace(draft, price=floor.least(payers, kind), supposed=count))
+        return plan(replace(draft, price=floor.least(payers, kind), assumed_rows=count))
 
     def sql(
         self,
@@ -279,7 +279,7 @@ class Session:
         bought, intervals = self._counted(question.sql, error, question.delta, buy)
         if bought is None:
             return question, None
-        return replace(question, count=supposed_count(intervals)), bought
+        return replace(question, count=assume_count(intervals)), bought
 
     def _counted(
         self,
@@ -330,7 +330,7 @@ class Session:
         usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
         for old, intervals in known:
             with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
-                made = priced(supposed_count(intervals))
+                made = priced(assume_count(intervals))
                 usable.append((old, intervals, made))
         for old, intervals, made in usable:
             key = release_key(made, versions)
@@ -398,7 +398,7 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
         count: int | None = None,
-        ways: tuple[Way, ...] = (),
+        ways: tuple[QuantileMethod, ...] = (),
     ) -> Plan:
         """The plan of a question that is a part of a larger charge, or picks its quantiles in given
         ways: it has no least price.

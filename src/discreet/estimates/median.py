@@ -9,7 +9,7 @@ from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnsafeQuery
 from discreet.estimates.columns import another_question, axis_of, column_of, values_of
 from discreet.estimates.estimate import Estimated, propose
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.rationals import Number, rational
 from discreet.robust.tested.outcome import Outcome
 from discreet.robust.tested.reaches import QuantileReach
@@ -39,7 +39,7 @@ def median(
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
     [NRS07, Sec. 2].
     """
-    ways = (Way.FINE,) if count is None else ()
+    ways = (QuantileMethod.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
     return _asked(session, text, where, ways, count, epsilon=epsilon, rho=rho)
 
@@ -59,7 +59,7 @@ def smooth_median(
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
     """
     text = _question(session, table, column, where, fraction)
-    return _asked(session, text, where, (Way.SMOOTH,), None, epsilon=epsilon, rho=rho)
+    return _asked(session, text, where, (QuantileMethod.SMOOTH,), None, epsilon=epsilon, rho=rho)
 
 
 def _question(session: Session, table: str, column: str, where: str, fraction: Number) -> str:
@@ -79,7 +79,7 @@ def _asked(
     session: Session,
     text: str,
     where: str,
-    ways: tuple[Way, ...],
+    ways: tuple[QuantileMethod, ...],
     count: int | None,
     *,
     epsilon: Number | None,
@@ -88,8 +88,8 @@ def _asked(
     made = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=ways)
     if made.domains or made.query.having is not None or made.query.limit is not None:
         raise another_question(where)
-    smooth = made.ways == (Way.SMOOTH,)
-    if ways == (Way.SMOOTH,) and not smooth:
+    smooth = made.ways == (QuantileMethod.SMOOTH,)
+    if ways == (QuantileMethod.SMOOTH,) and not smooth:
         raise UnsafeQuery(
             f"{text!r:.200}: smooth noise needs at least two public values. Nothing was run or "
             "charged."

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.loss import Price
 from discreet.mechanisms.priced import Noise
-from discreet.plan.parts.candidates import Choice, Pick, Way
+from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
 from discreet.plan.parts.keys import KeyDomain, groups
 from discreet.plan.parts.measures import Chosen, Contribution, Estimator, Measure
 from discreet.plan.parts.patience import ENGINE_SECONDS, GRID_SECONDS, whole_steps, working_seconds
@@ -29,7 +29,7 @@ class Plan:
 
     `table` describes the rows that are aggregated: a registered table, or what joins and
     subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
-    then the selection if it has one of its own. `supposed` is how many rows the analyst takes a
+    then the selection if it has one of its own. `assumed_rows` is how many rows the analyst takes a
     group to have; with it, `ways` were decided, one for each pick. A join gives
     one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
     that all steps of the statement together read and make; `engine_seconds` is what reading
@@ -45,12 +45,12 @@ class Plan:
     ranking: Ranking | None
     measures: tuple[Measure, ...]
     estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...]
-    picks: tuple[Pick, ...]
+    picks: tuple[CandidateQuery, ...]
     prices: tuple[Price, ...]
     noises: tuple[Noise, ...]
     choices: tuple[Choice, ...]
-    ways: tuple[Way, ...]
-    supposed: int | None
+    ways: tuple[QuantileMethod, ...]
+    assumed_rows: int | None
     selection: Selection | None
     cost: Price
     delta: Fraction | None
@@ -58,7 +58,7 @@ class Plan:
     sql: str
     limit: int
     question: str
-    behind: str  # the column whose count this is, when a count was bought for another question
+    counts_for: str  # the column whose count this is, when a count was bought for another question
     dialect: str
     joined_rows: int
     work: int
@@ -130,7 +130,7 @@ class Draft:
     `table` and `relation` are those of the first table the question reads, `kept` says
     whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
     tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
-    `ways` are kept where they are proved; without them `supposed` rows of a group decide.
+    `ways` are kept where they are proved; without them `assumed_rows` rows of a group decide.
     `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
 
     Privacy: `cost` is what running the plan will cost, for the table's unit and relation.
@@ -146,7 +146,7 @@ class Draft:
     others: tuple[tuple[Table, str], ...] = ()
     integer_units: tuple[str, ...] = ()
     question: str = ""
-    behind: str = ""
+    counts_for: str = ""
     dialect: str = "duckdb"
     joined_rows: int | None = None
     work: int = 0
@@ -158,12 +158,12 @@ class Draft:
     ranking: Ranking | None = None
     measures: tuple[Measure, ...] = ()
     estimators: tuple[tuple[Aggregate, Estimator | Chosen], ...] = ()
-    picks: tuple[Pick, ...] = ()
+    picks: tuple[CandidateQuery, ...] = ()
     prices: tuple[Price, ...] = ()
     noises: tuple[Noise, ...] = ()
     choices: tuple[Choice, ...] = ()
-    ways: tuple[Way, ...] = ()
-    supposed: int | None = None
+    ways: tuple[QuantileMethod, ...] = ()
+    assumed_rows: int | None = None
     selection: Selection | None = None
     cost: Price | None = None
     engine_columns: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ __all__ = [
     "count_behind",
     "counting",
     "priced_for_error",
-    "supposed_count",
+    "assume_count",
     "worth_reusing",
 ]
 
@@ -146,11 +146,11 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
     return counting(draft, unknown[0])
 
 
-def supposed_count(intervals: list[tuple[float, float]]) -> int:
+def assume_count(intervals: list[tuple[float, float]]) -> int:
     """The count to reckon with: the least low end among groups that are clearly not empty.
 
     Clearly: the noisy count is at least as long as its interval.
-    >>> supposed_count([(90.0, 110.0), (-12.0, 8.0)])
+    >>> assume_count([(90.0, 110.0), (-12.0, 8.0)])
     90
     """
     clear = [int(low) for low, high in intervals if low + high >= 2 * (high - low)]
@@ -172,7 +172,7 @@ def worth_reusing(
     width = wanted.noises[0].error(_LEVEL)
     if all(high - low <= 2 * width for low, high in intervals):
         return True
-    hoped = supposed_count([(high - width, high + width) for _, high in intervals])
+    hoped = assume_count([(high - width, high + width) for _, high in intervals])
     return made.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
 
 
@@ -190,10 +190,10 @@ def counting(draft: Draft, name: str) -> Draft:
     query = draft.query
     made = _averaged(next(each.expression for each in query.outputs if each.name == name))
     assert made is not None
-    behind = made.argument
-    if made.second is not None and behind is not None:
-        behind = Arithmetic("*", behind, made.second)  # missing where either is
-    counted = Output(COUNTED, Aggregate(Statistic.VALUES, behind))
+    argument = made.argument
+    if made.second is not None and argument is not None:
+        argument = Arithmetic("*", argument, made.second)  # missing where either is
+    counted = Output(COUNTED, Aggregate(Statistic.VALUES, argument))
     keys = tuple(key.name for key in query.keys)
     return replace(
         draft,
@@ -205,7 +205,7 @@ def counting(draft: Draft, name: str) -> Draft:
             columns=(*keys, COUNTED),
             options=query.options,
         ),
-        behind=name,
+        counts_for=name,
     )
 
 

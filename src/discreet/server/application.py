@@ -16,8 +16,8 @@ from discreet.server.api.custodians import custodian_routes
 from discreet.server.api.jobs import Jobs
 from discreet.server.api.publications import publication_routes
 from discreet.server.api.services import SynopsisCache, service_routes
-from discreet.server.context import Desk
-from discreet.server.middleware import Shield, metrics_text
+from discreet.server.context import ServerContext
+from discreet.server.middleware import Middleware, metrics_text
 from discreet.server.pages.analyst import analyst_pages
 from discreet.server.pages.custodian import custodian_pages
 from discreet.server.pages.register import register_pages
@@ -43,8 +43,8 @@ _PROBLEM = {
 
 
 def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
-    """The application of one curator. Answers are charged by the curator; see `Desk`."""
-    desk = Desk(curator, settings or Settings())
+    """The application of one curator. Answers are charged by the curator; see `ServerContext`."""
+    desk = ServerContext(curator, settings or Settings())
     jobs, cache = Jobs(), SynopsisCache()
 
     @asynccontextmanager
@@ -86,7 +86,7 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
 
     app.add_api_route("/health", health, methods=["GET"], include_in_schema=False)
     app.add_api_route("/metrics", metrics, methods=["GET"], include_in_schema=False)
-    app.add_middleware(Shield, desk=desk)
+    app.add_middleware(Middleware, desk=desk)
     return app
 
 

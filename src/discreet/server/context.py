@@ -40,13 +40,13 @@ from discreet.plan.results.suggest import suggestions
 from discreet.report.values import answer_values, charged_values, loss_values
 from discreet.report.words import refusal_text
 from discreet.server.accounts import Accounts, Identity, Role
-from discreet.server.limits import Gate, PerMinute
+from discreet.server.limits import PerMinute, WorkLimiter
 from discreet.server.logins import COOKIE, Login, Logins
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 from discreet.server.watch import Watch
 
-__all__ = ["Desk", "analyst", "custodian", "desk_of", "gated", "login_of", "signed_in"]
+__all__ = ["ServerContext", "analyst", "custodian", "desk_of", "gated", "login_of", "signed_in"]
 
 _MEMO = ("label", "table", "question", "data_version", "answer_seconds")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -58,7 +58,7 @@ _KEPT_BACK = (
 )
 
 
-class Desk:
+class ServerContext:
     """One server's curator and everything around it. Sessions charge and release."""
 
     def __init__(self, curator: Curator, settings: Settings) -> None:
@@ -66,7 +66,7 @@ class Desk:
         self.settings = settings
         self.accounts = Accounts(curator.vault.states)
         self.logins = Logins(self.accounts, hours=settings.login_hours)
-        self.gate = Gate(settings)
+        self.gate = WorkLimiter(settings)
         self.guesses = PerMinute(most=settings.logins_per_minute)
         self.checks = PerMinute(most=settings.checks_per_minute)
         self.requests = PerMinute(most=settings.requests_per_minute)
@@ -270,9 +270,9 @@ def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
     }
 
 
-def desk_of(request: Request) -> Desk:
+def desk_of(request: Request) -> ServerContext:
     """The desk of the application that serves a request."""
-    desk: Desk = request.app.state.desk
+    desk: ServerContext = request.app.state.desk
     return desk
 
 

@@ -15,7 +15,7 @@ from discreet.curator.runs.line import Line
 from discreet.server.problems import Problem
 from discreet.server.settings import Settings
 
-__all__ = ["Gate", "PerMinute", "Workers"]
+__all__ = ["PerMinute", "WorkLimiter", "Workers"]
 
 _Result = TypeVar("_Result")
 
@@ -94,12 +94,12 @@ class Workers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class Gate:
+class WorkLimiter:
     """Runs work in threads: so many at once, so many waiting, so many for one account.
 
     An account with nothing under way is let in however busy others keep the server. Who is refused
     depends on requests alone.
-    >>> Gate(Settings()).inside
+    >>> WorkLimiter(Settings()).inside
     0
     """
 
@@ -120,7 +120,7 @@ class Gate:
         """The result of `work`, or a problem: too many at once, or not done in time.
 
         What is not done in time goes on: a charge that was made stands, and its answer is kept.
-        >>> asyncio.run(Gate(Settings()).run("ana", lambda: 7))
+        >>> asyncio.run(WorkLimiter(Settings()).run("ana", lambda: 7))
         7
         """
         limits = self._settings

@@ -12,11 +12,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.server.context import Desk
+from discreet.server.context import ServerContext
 from discreet.server.problems import BODY, Problem
 from discreet.server.refusals import answer_problem
 
-__all__ = ["HEADERS", "LOGGER", "Shield", "metrics_text"]
+__all__ = ["HEADERS", "LOGGER", "Middleware", "metrics_text"]
 
 LOGGER = logging.getLogger("discreet.server")
 """Where requests are logged, one JSON object a line."""
@@ -40,10 +40,10 @@ _BODY_SECONDS = 10.0
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 
-class Shield:
+class Middleware:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, desk: ServerContext) -> None:
         self._app = app
         self._desk = desk
 
@@ -129,7 +129,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def metrics_text(desk: Desk) -> str:
+def metrics_text(desk: ServerContext) -> str:
     """Counts of requests and answers as Prometheus reads them.
 
     Nothing by table, analyst or value.

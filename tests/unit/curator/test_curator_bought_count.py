@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, UnprovableRequest
-from discreet.plan.target import supposed_count, worth_reusing
+from discreet.plan.target import assume_count, worth_reusing
 from support.vaults import copied_curator, people
 
 AVERAGE = "SELECT AVG(age) AS a FROM visits"
@@ -33,7 +33,7 @@ def test_the_count_is_a_charge_of_its_own_and_is_shown(session):
     assert answer.bought is not None
     assert answer.bought.plan.cost.epsilon == Fraction(1, 20)
     assert spent(session) == answer.plan.cost.epsilon + Fraction(1, 20)
-    assert [each.plan.behind for each in session.transcript] == ["a", ""]
+    assert [each.plan.counts_for for each in session.transcript] == ["a", ""]
 
 
 def test_the_same_again_is_free_count_and_all(session):
@@ -93,7 +93,7 @@ def test_a_refusal_after_the_count_says_that_the_count_was_paid(tmp_path):
     ],
 )
 def test_nearly_empty_groups_do_not_set_the_price(intervals, count):
-    assert supposed_count(intervals) == count
+    assert assume_count(intervals) == count
 
 
 def test_a_count_that_was_released_before_buys_nothing(session):
@@ -159,7 +159,7 @@ def test_what_was_paid_for_stays_free_though_buying_would_be_cheaper(session):
     session.sql(AVERAGE, epsilon=Fraction(1, 10**5))
     [poor] = session.transcript
     counted = session.explain("SELECT COUNT(age) AS k FROM visits", epsilon=1)
-    old = session.sql(AVERAGE, error=50, count=supposed_count(poor.counted(counted)))
+    old = session.sql(AVERAGE, error=50, count=assume_count(poor.counted(counted)))
     before = spent(session)
     assert session.sql(AVERAGE, error=50).to_dicts() == old.to_dicts()
     assert spent(session) == before
@@ -171,7 +171,7 @@ def test_twice_an_average_buys_the_count_of_its_values(session):
     low, high = answer.bought.intervals()[0]["count behind"]
     assert low < high
     assert session.sql("SELECT 2 * AVG(age) - 1 AS a FROM visits", error=20).free
-    assert [each.plan.behind for each in session.transcript] == ["a", ""]
+    assert [each.plan.counts_for for each in session.transcript] == ["a", ""]
 
 
 ROWS = 20_000
@@ -194,7 +194,7 @@ def test_a_reused_count_never_costs_more_than_a_bought_one(session, luck, error)
     for width in (1, 0.9 * bought, bought, 2 * bought, 50 * bought, 10**6):
         noisy = ROWS + luck * width
         intervals = [(noisy - width, noisy + width)]
-        made = priced(supposed_count(intervals))
+        made = priced(assume_count(intervals))
         if worth_reusing(intervals, wanted, made, priced):
             reused.add(width)
             # A bought count whose own noise is bad luck, within its interval.

@@ -195,7 +195,7 @@ def test_after_a_bought_count_the_question_is_not_said_to_be_free(desk, monkeypa
     """An average for an error buys a count first: that is kept, the average is not paid for."""
     words = ("query", "SELECT AVG(age) AS a FROM visits", "--error", "20", "--as", "ann")
     with monkeypatch.context() as patch:
-        pressing(patch, session_module, "supposed_count", after=False)
+        pressing(patch, session_module, "assume_count", after=False)
         stopped = desk.run(*words)
     assert stopped.status == 130
     assert stopped.err == f"discreet: {interrupts.STORED}\n"

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.drawing.chart import MOST_BARS, printable
 from discreet.errors import BudgetExceeded, InvalidValue, UnprovableRequest, UnsafeQuery
-from discreet.plan.parts.selection import Kept, Shown
+from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys
 from support.trips import CITIES, PURE, WITH_DELTA, riders, trips_of
 
 UNITS = "SELECT city, COUNT(DISTINCT rider) AS n FROM trips GROUP BY city"
@@ -54,18 +54,18 @@ def test_an_undeclared_public_key_beside_a_private_one_is_dropped(ana):
 
 
 def test_which_rule_shows_the_keys(ana):
-    assert isinstance(ana.explain(UNITS, epsilon=1).selection, Shown)
-    assert isinstance(ana.explain(SUMS, epsilon=1).selection, Kept)
+    assert isinstance(ana.explain(UNITS, epsilon=1).selection, ThresholdKeys)
+    assert isinstance(ana.explain(SUMS, epsilon=1).selection, OptimalKeys)
 
 
 def test_rows_are_units_where_everybody_has_one(ana, tmp_path):
     made = ana.explain(ROWS, epsilon=1)
-    assert isinstance(made.selection, Shown)
+    assert isinstance(made.selection, ThresholdKeys)
     assert made.cost.rho == made.prices[0].rho
     assert len(made.prices) == 1
     with trips_of(tmp_path / "two", riders(10), rows_per_unit=2) as curator:
         other = curator.session("ana").explain(ROWS, epsilon=1)
-        assert isinstance(other.selection, Kept)
+        assert isinstance(other.selection, OptimalKeys)
         assert len(other.prices) == 2
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.curator.access import Access
 from discreet.noise.bits import SeededBits
-from discreet.plan.parts.selection import Leading
+from discreet.plan.parts.selection import TopGroups
 from support.trips import PURE, WITH_DELTA, riders, trips_of
 
 ORDER = "GROUP BY day ORDER BY COUNT(DISTINCT rider) DESC LIMIT 3"
@@ -37,7 +37,7 @@ def ana(trips):
 @pytest.mark.parametrize("text", [HIDDEN, SHOWN])
 def test_the_leading_groups_come_best_first(ana, text):
     made = ana.explain(text, epsilon=50)
-    assert isinstance(made.selection, Leading) or text == SHOWN
+    assert isinstance(made.selection, TopGroups) or text == SHOWN
     answer = ana.run(made)
     assert [str(row["day"]) for row in answer] == BEST
     assert len(answer) == 3
@@ -53,7 +53,7 @@ def test_what_stands_beside_them_is_theirs(ana):
 
 def test_choosing_is_part_of_the_cost(ana):
     made = ana.explain(HIDDEN, epsilon=1)
-    assert isinstance(made.selection, Leading)
+    assert isinstance(made.selection, TopGroups)
     assert len(made.prices) == len(made.measures) + len(made.picks) + 1
     assert made.contribution.groups_in_all == 3
 

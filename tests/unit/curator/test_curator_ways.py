@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue
 from discreet.estimates.median import median, smooth_median
 from discreet.ledger.account import Holder
 from discreet.loss import Pure
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.report.tables import answer_table, plan_table
 from discreet.report.values import answer_values
 from support.wages import UPPER, wages_of
@@ -46,15 +46,15 @@ def ana(houses):
 
 
 def test_sql_takes_smooth_noise_where_public_facts_prefer_it_and_nowhere_else(ana):
-    assert ana.sql(MEDIAN, **FACTS).plan.ways == (Way.SMOOTH,)
+    assert ana.sql(MEDIAN, **FACTS).plan.ways == (QuantileMethod.SMOOTH,)
     for facts in ({"epsilon": 20}, {"epsilon": 1, "count": COUNT}):
         answer = ana.sql(MEDIAN, **facts)
-        assert Way.SMOOTH not in answer.plan.ways
+        assert QuantileMethod.SMOOTH not in answer.plan.ways
         assert list(answer.in_ranks) == ["m"]
     grouped = f"{MEDIAN} GROUP BY place".replace("MEDIAN", "place, MEDIAN", 1)
-    assert Way.SMOOTH not in ana.sql(grouped, **FACTS).plan.ways
+    assert QuantileMethod.SMOOTH not in ana.sql(grouped, **FACTS).plan.ways
     conditional = ana.sql(f"{MEDIAN} WHERE place = 'here'", **FACTS)
-    assert conditional.plan.ways == (Way.SMOOTH,)
+    assert conditional.plan.ways == (QuantileMethod.SMOOTH,)
 
 
 def test_the_same_plan_whatever_the_data(houses):
@@ -95,7 +95,7 @@ def test_what_is_charged_is_the_price_and_the_same_question_is_free(houses):
         assert again.to_dicts() == first.to_dicts()
         assert again.intervals() == first.intervals()
         assert again.receipt == first.receipt
-        assert again.plan.ways == (Way.SMOOTH,)
+        assert again.plan.ways == (QuantileMethod.SMOOTH,)
     last = session.transcript[-1]
     assert (last.receipt, last.to_dicts()) == (first.receipt, first.to_dicts())
     other = session.sql(question, epsilon=20)  # promised in ranks: another release
@@ -132,8 +132,8 @@ def test_a_forged_plan_is_refused(ana):
     for forged in (
         replace(made, cost=cheap),
         replace(made, choices=loud.choices),
-        replace(grouped, ways=(Way.SMOOTH,)),
-        replace(grouped, ways=(Way.SMOOTH,), choices=made.choices, picks=made.picks),
+        replace(grouped, ways=(QuantileMethod.SMOOTH,)),
+        replace(grouped, ways=(QuantileMethod.SMOOTH,), choices=made.choices, picks=made.picks),
     ):
         with pytest.raises(InvalidValue, match="not the plan"):
             ana.run(forged)
@@ -150,7 +150,7 @@ def test_releases_of_old_were_chosen_by_rank(houses):
     assert body.pop("ways") == ["ranked"]
     assert body.pop("supposed") is None
     old = replay(replace(stored, body=json.dumps(body).encode()))
-    assert (old.plan.ways, old.plan.picks) == ((Way.RANKED,), first.plan.picks)
+    assert (old.plan.ways, old.plan.picks) == ((QuantileMethod.RANKED,), first.plan.picks)
     assert old.to_dicts() == first.to_dicts()
 
 

@@ -16,7 +16,7 @@ from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.plan.parts.candidates import (
     MOST_CELLS,
-    Pick,
+    CandidateQuery,
     choice_loss,
     chooser,
     moved_counts,
@@ -174,7 +174,7 @@ def test_groups_do_not_lower_what_one_person_moves():
 @pytest.mark.parametrize("moved", [1, 2, 7])
 def test_a_choice_costs_its_price_and_no_more(price, fractions, moved):
     sensitivity = Sensitivity(groups=moved, per_group=moved, total=moved)
-    one = Pick("x", "", "number", Fraction(1), 0, 99, 1, (), fractions, sensitivity)
+    one = CandidateQuery("x", "", "number", Fraction(1), 0, 99, 1, (), fractions, sensitivity)
     choice = chooser(one, price)
     if fractions:
         assert isinstance(choice, Quantiles)

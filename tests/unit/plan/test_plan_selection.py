@@ -16,7 +16,7 @@ from discreet.curator.noising import _selected, _sums
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.plan.parts.selection import Kept, Leading, Shown
+from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys, TopGroups
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
@@ -119,7 +119,7 @@ def neighbours(made, house, others):
 def chance_of_showing(made, units):
     """That a key of so many units is shown."""
     selection = made.selection
-    if isinstance(selection, Kept):
+    if isinstance(selection, OptimalKeys):
         low, high = selection.rule.chance(units)
         assert high - low < Fraction(1, 10**30)
         return float(high)
@@ -235,7 +235,7 @@ def wide(price, relation, rows=400, text=FIRST, days=DAYS):
 @pytest.mark.parametrize("price", [Pure(epsilon=3), ZCDP(rho=3)])
 def test_leading_groups_keep_their_price_on_all_moves_of_counts(price, relation):
     made = wide(price, relation)
-    assert isinstance(made.selection, Leading)
+    assert isinstance(made.selection, TopGroups)
     scale = float(made.selection.ranking.scale)
     base = (3, 1, 0, 2, 1, 1)
     added = [tuple(a + b for a, b in zip(base, more, strict=True)) for more in MOVES]
@@ -313,7 +313,7 @@ def test_planted_prices_are_caught():
     lower = replace(made.selection, threshold=_lowered(made.selection.threshold))
     cheap = replace(made, selection=lower)
     assert 2 * chance_of_showing(cheap, 1) > float(made.cost.delta)
-    assert isinstance(lower, Shown)
+    assert isinstance(lower, ThresholdKeys)
 
 
 def _lowered(threshold):

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
-from discreet.plan.parts.candidates import MOST_CELLS, Way, chooser
+from discreet.plan.parts.candidates import MOST_CELLS, QuantileMethod, chooser
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.pipeline import Draft, plan, remade
 from discreet.plan.results.evaluate import ranked
@@ -49,22 +49,25 @@ def made(text=MEDIAN, **facts):
 @pytest.mark.parametrize(
     ("way", "facts"),
     [
-        (Way.RANKED, {}),  # nothing is known of the number of rows
-        (Way.SMOOTH, {"supposed": 30_000}),
-        (Way.SMOOTH, {"supposed": 30_000, "rows": 50, "relation": Relation.REPLACE}),
-        (Way.FINE, {"supposed": 30_000, "rows": 1}),
-        (Way.FINE, {"supposed": 30_000, "rows": 1, "price": POOR}),
-        (Way.RANKED, {"supposed": 30_000, "price": POOR}),
-        (Way.FINE, {"supposed": 10**9, "price": POOR}),
-        (Way.FINE, {"supposed": 30_000, "price": ZCDP(rho=200)}),  # there a choice costs half
-        (Way.RANKED, {"supposed": 3000, "price": ZCDP(rho=Fraction(1, 2))}),
+        (QuantileMethod.RANKED, {}),  # nothing is known of the number of rows
+        (QuantileMethod.SMOOTH, {"assumed_rows": 30_000}),
+        (QuantileMethod.SMOOTH, {"assumed_rows": 30_000, "rows": 50, "relation": Relation.REPLACE}),
+        (QuantileMethod.FINE, {"assumed_rows": 30_000, "rows": 1}),
+        (QuantileMethod.FINE, {"assumed_rows": 30_000, "rows": 1, "price": POOR}),
+        (QuantileMethod.RANKED, {"assumed_rows": 30_000, "price": POOR}),
+        (QuantileMethod.FINE, {"assumed_rows": 10**9, "price": POOR}),
+        (
+            QuantileMethod.FINE,
+            {"assumed_rows": 30_000, "price": ZCDP(rho=200)},
+        ),  # there a choice costs half
+        (QuantileMethod.RANKED, {"assumed_rows": 3000, "price": ZCDP(rho=Fraction(1, 2))}),
     ],
 )
 def test_public_facts_decide(way, facts):
     assert made(**facts).ways == (way,)
 
 
-@pytest.mark.parametrize("way", Way)
+@pytest.mark.parametrize("way", QuantileMethod)
 @pytest.mark.parametrize("price", [POOR, RICH, ZCDP(rho=Fraction(1, 3)), ZCDP(rho=50)])
 @pytest.mark.parametrize("relation", Relation)
 def test_every_way_costs_the_price(way, price, relation):
@@ -77,9 +80,11 @@ def test_every_way_costs_the_price(way, price, relation):
 
 
 def test_a_way_that_is_given_is_kept_whatever_is_supposed():
-    for way in Way:
-        assert made(ways=(way,), supposed=30_000).ways == (way,)
-    assert made(ways=(Way.SMOOTH, Way.SMOOTH)) == made()  # not for these picks
+    for way in QuantileMethod:
+        assert made(ways=(way,), assumed_rows=30_000).ways == (way,)
+    assert (
+        made(ways=(QuantileMethod.SMOOTH, QuantileMethod.SMOOTH)) == made()
+    )  # not for these picks
 
 
 @pytest.mark.parametrize(
@@ -96,16 +101,19 @@ def test_a_way_that_is_given_is_kept_whatever_is_supposed():
     ],
 )
 def test_smooth_noise_only_where_it_is_proved(text):
-    asked = made(text, ways=(Way.SMOOTH,))
-    assert asked.ways == (Way.RANKED,)
+    asked = made(text, ways=(QuantileMethod.SMOOTH,))
+    assert asked.ways == (QuantileMethod.RANKED,)
     assert asked == made(text)
-    assert made(text, supposed=30_000).ways in ((Way.RANKED,), (Way.FINE,))
+    assert made(text, assumed_rows=30_000).ways in (
+        (QuantileMethod.RANKED,),
+        (QuantileMethod.FINE,),
+    )
 
 
 def test_each_pick_is_decided_by_its_own_share():
     text = "SELECT COUNT(*) AS n, MEDIAN(x) AS m, MEDIAN(age) AS a FROM t WHERE age > 3"
-    found = made(text, price=Pure(epsilon=90), supposed=30_000)
-    assert found.ways == (Way.SMOOTH, Way.RANKED)
+    found = made(text, price=Pure(epsilon=90), assumed_rows=30_000)
+    assert found.ways == (QuantileMethod.SMOOTH, QuantileMethod.RANKED)
     assert found.cost == Pure(epsilon=90)
     outputs = {output.name: output.expression for output in found.query.outputs}
     assert ranked(found, outputs["m"]) is None
@@ -113,14 +121,14 @@ def test_each_pick_is_decided_by_its_own_share():
     assert found.error["m"] is None
     assert found.error["a"] > 0
     grouped = "SELECT g, MEDIAN(x) AS m FROM t GROUP BY g"
-    fine = made(grouped, supposed=10**8, price=POOR)
-    assert fine.ways == (Way.FINE,)
+    fine = made(grouped, assumed_rows=10**8, price=POOR)
+    assert fine.ways == (QuantileMethod.FINE,)
     assert made(grouped).picks[0].candidates < fine.picks[0].candidates <= MOST_CELLS // 2
 
 
 def test_a_replaced_unit_moves_twice_its_rows_at_the_full_price():
-    [one] = made(ways=(Way.SMOOTH,), rows=50, relation=Relation.REPLACE).choices
-    [two] = made(ways=(Way.SMOOTH,), rows=100).choices
+    [one] = made(ways=(QuantileMethod.SMOOTH,), rows=50, relation=Relation.REPLACE).choices
+    [two] = made(ways=(QuantileMethod.SMOOTH,), rows=100).choices
     assert one == two
     assert one.query == SmoothQuantile(
         fraction=0.5, lower=0, upper=one.query.upper, rows_per_unit=100
@@ -141,22 +149,24 @@ def test_twice_the_rows_at_the_full_price_beat_two_steps_at_half(epsilon, rows, 
 @pytest.mark.parametrize("error", [1, 100])
 def test_an_error_that_is_wanted_is_promised_in_ranks_of_values_and_refused_for_buckets(error):
     """Buckets of x hold 256 values each; those of its hundreds are values."""
-    coarse = draft("SELECT MEDIAN(FLOOR(x/1000)) AS m FROM t", supposed=None)
+    coarse = draft("SELECT MEDIAN(FLOOR(x/1000)) AS m FROM t", assumed_rows=None)
     found = priced_for_error(coarse, error, Pure, 30_000)
-    assert found.ways == (Way.RANKED,)
+    assert found.ways == (QuantileMethod.RANKED,)
     assert found.error["m"] <= error
     with pytest.raises(UnprovableRequest, match=r"chosen from buckets .* FLOOR\(x/100\)"):
-        priced_for_error(draft(supposed=None), error, Pure, 30_000)
+        priced_for_error(draft(assumed_rows=None), error, Pure, 30_000)
 
 
 def test_a_plan_is_remade_as_it_was_and_a_forged_one_is_not():
-    for way in Way:
-        found = made(ways=(way,), supposed=30_000)
+    for way in QuantileMethod:
+        found = made(ways=(way,), assumed_rows=30_000)
         again = remade(found, table=found.table, relation='"prepared"')
         assert again == found
-    forged = replace(made("SELECT g, MEDIAN(age) AS m FROM t GROUP BY g"), ways=(Way.SMOOTH,))
+    forged = replace(
+        made("SELECT g, MEDIAN(age) AS m FROM t GROUP BY g"), ways=(QuantileMethod.SMOOTH,)
+    )
     assert remade(forged, table=forged.table, relation='"prepared"') != forged
-    cheaper = made(ways=(Way.SMOOTH,))
+    cheaper = made(ways=(QuantileMethod.SMOOTH,))
     small = Smoothed.of_price(fraction=0.5, candidates=62_501, moved=1, price=RICH)
     forged = replace(cheaper, choices=(small,))
     assert remade(forged, table=forged.table, relation='"prepared"') != forged
@@ -165,7 +175,7 @@ def test_a_plan_is_remade_as_it_was_and_a_forged_one_is_not():
 def test_finer_lists_do_not_read_coarse_histograms():
     kept = made(kept="totals")
     assert '"histogram_0"' in kept.sql
-    for way in (Way.FINE, Way.SMOOTH):
+    for way in (QuantileMethod.FINE, QuantileMethod.SMOOTH):
         found = made(ways=(way,), kept="totals")
         assert "histogram" not in found.sql
         assert found.sql == made(ways=(way,)).sql
@@ -180,19 +190,19 @@ def test_finer_lists_do_not_read_coarse_histograms():
     ],
 )
 def test_every_engine_counts_the_finer_list(dialect, code):
-    for way in (Way.FINE, Way.SMOOTH):
+    for way in (QuantileMethod.FINE, QuantileMethod.SMOOTH):
         sql = made(ways=(way,), dialect=dialect).sql
         assert sql.startswith(f'SELECT 1 AS "$b", {code} AS "$c", COUNT(*) AS "$n" FROM')
 
 
 def test_explain_says_which_way_and_why():
-    said = explained(made(supposed=30_000), 30_000)
+    said = explained(made(assumed_rows=30_000), 30_000)
     assert said["measures"][0]["mechanism"].startswith("smooth sensitivity, Student's t with")
     assert any("if 30,000 rows were spread evenly" in each for each in said["warnings"])
     assert any("no interval but the bounds" in each for each in said["warnings"])
-    said = explained(made(supposed=30_000, rows=1))
+    said = explained(made(assumed_rows=30_000, rows=1))
     assert any("by rank from a finer list of 62,501 values" in each for each in said["warnings"])
-    said = explained(made(ways=(Way.SMOOTH,)))
+    said = explained(made(ways=(QuantileMethod.SMOOTH,)))
     assert any("as was asked for" in each for each in said["warnings"])
     assert not any("spread evenly" in each for each in explained(made())["warnings"])
 
@@ -244,7 +254,7 @@ CASES = [(1, 1, 3000), (1, 6, 300), (1, 8, 30), (20, 5, 3000), (100, 20, 30_000)
 
 
 @pytest.mark.parametrize(("moved", "epsilon", "rows"), CASES)
-@pytest.mark.parametrize("way", [Way.RANKED, Way.FINE])
+@pytest.mark.parametrize("way", [QuantileMethod.RANKED, QuantileMethod.FINE])
 def test_expected_errors_of_choices_are_those_of_their_law(way, moved, epsilon, rows):
     found = made(ways=(way,), rows=moved, price=Pure(epsilon=epsilon))
     form = found.picks[0], found.choices[0]
@@ -256,7 +266,7 @@ def test_expected_errors_of_choices_are_those_of_their_law(way, moved, epsilon, 
 @pytest.mark.parametrize(("moved", "epsilon", "rows"), CASES)
 def test_expected_errors_of_smooth_noise_are_those_of_its_law(kind, moved, epsilon, rows):
     price = Pure(epsilon=epsilon) if kind == "pure" else ZCDP(rho=Fraction(epsilon) ** 2 / 2)
-    found = made(ways=(Way.SMOOTH,), rows=moved, price=price)
+    found = made(ways=(QuantileMethod.SMOOTH,), rows=moved, price=price)
     form = found.picks[0], found.choices[0]
     exact = mean_over_parities(mean_off_smoothly, *form, rows)
     # The rule counts what falls between two middle rows as an error: at most half is too much.
@@ -265,7 +275,7 @@ def test_expected_errors_of_smooth_noise_are_those_of_its_law(kind, moved, epsil
 
 
 def test_more_to_pay_never_means_a_larger_expected_error():
-    for way in Way:
+    for way in QuantileMethod:
         errors = []
         for epsilon in (0.01, 0.1, 1, 3, 10, 30, 100, 1000):
             found = made(ways=(way,), price=Pure(epsilon=epsilon))
@@ -276,9 +286,9 @@ def test_more_to_pay_never_means_a_larger_expected_error():
 
 def test_prices_at_the_ends_of_the_ledger_have_an_expected_error():
     for epsilon in (Fraction(1, 10**40), Fraction(10**40)):
-        for supposed in (1, 10**18):
-            found = made(price=Pure(epsilon=epsilon), supposed=supposed)
-            assert found.ways[0] in Way
+        for assumed_rows in (1, 10**18):
+            found = made(price=Pure(epsilon=epsilon), assumed_rows=assumed_rows)
+            assert found.ways[0] in QuantileMethod
             pick = found.picks[0]
-            usual = expected_error(pick, chooser(pick, found.prices[0]), supposed)
+            usual = expected_error(pick, chooser(pick, found.prices[0]), assumed_rows)
             assert 0 <= usual <= 500_001

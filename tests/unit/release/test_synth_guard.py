@@ -14,7 +14,7 @@ from discreet.linear.simplex import project_to_simplex
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import system
-from discreet.release.synth.aim import develop
+from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.grade import grading
 from discreet.release.synth.mwem import reweigh
@@ -40,7 +40,7 @@ class Memory:
 
 def made(**replaced):
     source = Memory()
-    develop(ATTRIBUTES, source, rho=10, sensitivity=ONE, stages=Stages(**replaced))
+    run_aim(ATTRIBUTES, source, rho=10, sensitivity=ONE, stages=Stages(**replaced))
     return source
 
 
@@ -209,6 +209,6 @@ def test_stages_that_share_a_name_are_refused():
 def test_a_price_that_buys_noise_only_still_gives_a_model(price):
     """Noise beyond 2**53 swallowed the total: what was paid for failed half of the time."""
     for _ in range(4):
-        found = develop(ATTRIBUTES, Memory(), rho=price, sensitivity=ONE)
+        found = run_aim(ATTRIBUTES, Memory(), rho=price, sensitivity=ONE)
         assert np.isfinite(found.marginal((0, 1))).all()
     assert project_to_simplex(np.array([1e17, 1e17]), 1.0).tolist() == [0.0, 0.0]

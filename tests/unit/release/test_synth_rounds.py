@@ -15,12 +15,20 @@ from discreet.errors import InvalidValue
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.noise import SeededBits, system
-from discreet.release.synth.aim import develop
+from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.grade import grading
 from discreet.release.synth.mwem import Worst, reweigh
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Noisy, Ones, Round, coded
+from discreet.release.synth.rounds import (
+    SCORE_STEPS,
+    Candidate,
+    Cells,
+    Noisy,
+    OneWayCounts,
+    Round,
+    coded,
+)
 from discreet.release.synth.schedule import Schedule, schedule
 
 SIZES = (2, 3, 4)
@@ -131,7 +139,7 @@ def test_exact_cells_are_not_shown():
 
 
 def test_a_step_costs_what_its_noise_costs():
-    step = Ones(SIZES, ((0,), (1,)), (gaussian(8), gaussian(2)))
+    step = OneWayCounts(SIZES, ((0,), (1,)), (gaussian(8), gaussian(2)))
     assert step.loss(Sensitivity.single(2)).rho == Fraction(4, 16) + Fraction(4, 4)
 
 
@@ -171,7 +179,7 @@ def test_a_round_keeps_the_model_within_its_limit():
 def test_a_synthesis_spends_its_budget_and_no_more(rho, rows):
     sensitivity = Sensitivity(groups=rows, per_group=rows, total=rows)
     source = Memory(table(), sensitivity)
-    made = develop(ATTRIBUTES, source, rho=rho, sensitivity=sensitivity)
+    made = run_aim(ATTRIBUTES, source, rho=rho, sensitivity=sensitivity)
     assert isinstance(made, Synthetic)
     assert Fraction(9, 10) * rho < source.spent <= rho
 
@@ -179,7 +187,7 @@ def test_a_synthesis_spends_its_budget_and_no_more(rho, rows):
 def test_a_synthesis_learns_what_depends_on_what():
     source = Memory(table())
     # At a rho of 1 the model is off by more than 60 rows in two of a hundred runs, at 10 by 5.
-    made = develop(ATTRIBUTES, source, rho=10, sensitivity=Sensitivity.single(1))
+    made = run_aim(ATTRIBUTES, source, rho=10, sensitivity=Sensitivity.single(1))
     codes, size = coded(source.exact.places, (0, 1), SIZES)
     exact = source.exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60  # of 2,000; independent: 600
@@ -192,7 +200,7 @@ def test_a_synthesis_learns_what_depends_on_what():
 def test_a_price_without_noise_gives_the_counts():
     """A variance of zero was divided by, after the charge."""
     source = Memory(table())
-    made = develop(ATTRIBUTES, source, rho=10_000, sensitivity=Sensitivity.single(1))
+    made = run_aim(ATTRIBUTES, source, rho=10_000, sensitivity=Sensitivity.single(1))
     codes, size = coded(source.exact.places, (0, 1), SIZES)
     exact = source.exact.marginal(codes, size).reshape(2, 3)
     assert np.abs(made.marginal((0, 1)) - exact).sum() / 2 < 60
@@ -200,14 +208,14 @@ def test_a_price_without_noise_gives_the_counts():
 
 def test_lost_answers_are_paid_for_and_the_rest_goes_on():
     source = Memory(table(), lost=(1, 2, 4))
-    made = develop(ATTRIBUTES, source, rho=1, sensitivity=Sensitivity.single(1))
+    made = run_aim(ATTRIBUTES, source, rho=1, sensitivity=Sensitivity.single(1))
     assert made.total > 1500
     assert source.spent <= 1
 
 
 def test_the_same_answers_take_the_same_course():
     first = Memory(table())
-    develop(ATTRIBUTES, first, rho=1, sensitivity=Sensitivity.single(1))
+    run_aim(ATTRIBUTES, first, rho=1, sensitivity=Sensitivity.single(1))
     answers = []
 
     class Recording(Memory):
@@ -221,8 +229,8 @@ def test_the_same_answers_take_the_same_course():
             return answers[len(self.steps) - 1]
 
     recording, replaying = Recording(table()), Replaying(table())
-    one = develop(ATTRIBUTES, recording, rho=1, sensitivity=Sensitivity.single(1))
-    two = develop(ATTRIBUTES, replaying, rho=1, sensitivity=Sensitivity.single(1))
+    one = run_aim(ATTRIBUTES, recording, rho=1, sensitivity=Sensitivity.single(1))
+    two = run_aim(ATTRIBUTES, replaying, rho=1, sensitivity=Sensitivity.single(1))
     assert [s.loss(Sensitivity.single(1)) for s in recording.steps] == [
         s.loss(Sensitivity.single(1)) for s in replaying.steps
     ]
@@ -231,7 +239,7 @@ def test_the_same_answers_take_the_same_course():
 
 def test_progress_ends_with_the_budget():
     seen = []
-    develop(
+    run_aim(
         ATTRIBUTES,
         Memory(table()),
         rho=10,
@@ -298,7 +306,7 @@ def test_every_signal_has_a_schedule(signal, attributes):
 
 
 def test_noisy_answers_keep_their_variance():
-    (found,) = Ones((), ((),), (gaussian(9),)).release(table(), system)
+    (found,) = OneWayCounts((), ((),), (gaussian(9),)).release(table(), system)
     assert isinstance(found, Noisy)
     assert found.variance == 9
 

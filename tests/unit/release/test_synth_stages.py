@@ -15,7 +15,7 @@ from discreet.loss import ZCDP, Sensitivity
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise import system
 from discreet.rationals import sqrt_up
-from discreet.release.synth.aim import develop
+from discreet.release.synth.aim import run_aim
 from discreet.release.synth.domain import Attribute
 from discreet.release.synth.fitted import draw_evenly, draw_independently
 from discreet.release.synth.model.fit import Fitted, combine, fit
@@ -61,7 +61,7 @@ class Memory:
 
 
 def made(source, rho=1, **replaced):
-    return develop(ATTRIBUTES, source, rho=rho, sensitivity=ONE, stages=Stages(**replaced))
+    return run_aim(ATTRIBUTES, source, rho=rho, sensitivity=ONE, stages=Stages(**replaced))
 
 
 def laplace(*, rho, sensitivity):

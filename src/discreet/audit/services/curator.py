@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.claims import Claim
-from discreet.audit.services.vault_pair import House, visits
+from discreet.audit.services.vault_pair import VaultPair, visits
 from discreet.audit.subject import Subject
 from discreet.curator.session import Session
 from discreet.estimates.robust import clustered, location, mode
@@ -45,7 +45,7 @@ def curator_services(stack: ExitStack) -> tuple[Subject, ...]:
     return (*_tables(stack), *_rows(stack), *_estimates(stack))
 
 
-def _crowd(stack: ExitStack, delta: Number) -> House:
+def _crowd(stack: ExitStack, delta: Number) -> VaultPair:
     """People alone in their seats, there on one side and not on the other: each seat is a draw for
     a pair of neighbours. All are as extreme as the bounds allow.
     """
@@ -58,7 +58,7 @@ def _crowd(stack: ExitStack, delta: Number) -> House:
         [("seat", "born", "there"), *((seat, 2009, there) for seat in range(_PEOPLE))]
         for there in ("false", "true")
     ]
-    return House(stack, Table("people", columns=columns), (sides[0], sides[1]), delta=delta)
+    return VaultPair(stack, Table("people", columns=columns), (sides[0], sides[1]), delta=delta)
 
 
 def _tables(stack: ExitStack) -> Iterator[Subject]:
@@ -66,7 +66,7 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
     # Every table is asked in other words than before: a repeated question is not drawn again.
     limits = numbers(_PEOPLE)  # all of them let everybody in
 
-    def asking(house: House, measures: str, **price: Any) -> Callable[[int, int], Any]:
+    def asking(house: VaultPair, measures: str, **price: Any) -> Callable[[int, int], Any]:
         def draw(side: int, count: int) -> NDArray[np.float64]:
             rows: list[list[float]] = []
             while len(rows) < count:
@@ -81,7 +81,7 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
 
         return draw
 
-    cases: list[tuple[str, House, str, dict[str, Fraction], Claim, int]] = [
+    cases: list[tuple[str, VaultPair, str, dict[str, Fraction], Claim, int]] = [
         (name, pure, text, {"epsilon": _ONE}, Pure(epsilon=1), 20_000)
         for name, text in _QUESTIONS.items()
     ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claims import Claim
-from discreet.audit.services.vault_pair import House, visits
+from discreet.audit.services.vault_pair import VaultPair, visits
 from discreet.audit.subject import Subject
 from discreet.loss import Approximate, Pure
 from discreet.rationals import Number
@@ -70,7 +70,7 @@ def _both(
     yield right.planted(_BOLD, drawing(1000 * _EPSILON), caught)
 
 
-def _released(house: House, kind: str) -> Iterator[Subject]:
+def _released(house: VaultPair, kind: str) -> Iterator[Subject]:
     def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
         release = Release(
             title="audited",
@@ -99,7 +99,7 @@ def _released(house: House, kind: str) -> Iterator[Subject]:
     yield from _both(f"a release of {kind}", drawing, claim, *covers, caught=caught)
 
 
-def _synthesized(house: House, method: str, claim: Claim) -> Iterator[Subject]:
+def _synthesized(house: VaultPair, method: str, claim: Claim) -> Iterator[Subject]:
     """The expected numbers of rows that the model says, before any are drawn."""
 
     def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:

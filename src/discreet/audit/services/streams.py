@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.services.vault_pair import House, visits
+from discreet.audit.services.vault_pair import VaultPair, visits
 from discreet.audit.subject import Subject
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.rationals import Number
@@ -76,7 +76,7 @@ def _both(
     yield right.planted(_BOLD, drawing(bold * Fraction(price)), 100)
 
 
-def _monitor(house: House, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
+def _monitor(house: VaultPair, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
     """Runs of two checks: the place of the first alarm, or 2."""
 
     def draw(side: int, count: int) -> NDArray[Any]:
@@ -96,7 +96,7 @@ def _monitor(house: House, epsilon: Number) -> Callable[[int, int], NDArray[Any]
     return draw
 
 
-def _joint(house: House, epsilon: Number) -> Callable[[int], float]:
+def _joint(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
     def draw(side: int) -> float:
         opened = Joint.open(
             house.session(side),
@@ -113,7 +113,7 @@ def _joint(house: House, epsilon: Number) -> Callable[[int], float]:
     return draw
 
 
-def _counter(house: House, epsilon: Number) -> Callable[[int], float]:
+def _counter(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
     """How far along what the person changes: two rows in January."""
     encoder = np.array(Factorisation(12).encoder) / ONE
 
@@ -132,7 +132,7 @@ def _counter(house: House, epsilon: Number) -> Callable[[int], float]:
     return draw
 
 
-def _holdout(house: House, epsilon: Number) -> Callable[[int], tuple[float, float]]:
+def _holdout(house: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, float]]:
     def draw(side: int) -> tuple[float, float]:
         opened = Holdout.open(
             house.session(side),
@@ -148,7 +148,7 @@ def _holdout(house: House, epsilon: Number) -> Callable[[int], tuple[float, floa
     return draw
 
 
-def _synopsis(house: House, epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+def _synopsis(house: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, ...]]:
     """A whole life: opened, asked what it spans and what it does not, finished, asked again."""
     asked = (f"{_COUNT} WHERE smokes AND NOT coughs", f"{_COUNT} WHERE NOT coughs")
 

@@ -18,7 +18,7 @@ from discreet.rationals import Number
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 
-__all__ = ["House", "visits"]
+__all__ = ["VaultPair", "visits"]
 
 _ANALYST = "auditor"
 _PLENTY = 10**6
@@ -27,7 +27,7 @@ _HEADER = ("person", "age", "region", "day", "bill", "smokes", "coughs")
 Row = tuple[Any, ...]
 
 
-class House:
+class VaultPair:
     """A pair of curators: `session(0)` sees the table without the person, `session(1)` with.
 
     Budgets without end: nobody in there exists.
@@ -76,7 +76,7 @@ class House:
         return curator.session(_ANALYST)
 
 
-def visits(stack: ExitStack, *, delta: Number) -> House:
+def visits(stack: ExitStack, *, delta: Number) -> VaultPair:
     """People with two visits each, and one who came twice on one day, smokes and does not cough.
 
     Of the others those cough who smoke. With a delta the account holds rho, without it epsilon.
@@ -111,4 +111,4 @@ def visits(stack: ExitStack, *, delta: Number) -> House:
         for n in range(80)
     ]
     person = [(1000, 30, "north", "2024-01-15", 10, "true", "false")] * 2
-    return House(stack, table, ((_HEADER, *others), (_HEADER, *others, *person)), delta=delta)
+    return VaultPair(stack, table, ((_HEADER, *others), (_HEADER, *others, *person)), delta=delta)

@@ -18,7 +18,7 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.noise.bits import system
 from discreet.release.synth.mwem import Worst
-from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, Ones, Round, Step
+from discreet.release.synth.rounds import SCORE_STEPS, Candidate, Cells, OneWayCounts, Round, Step
 from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit
 from discreet.release.tables.marginals import Marginals, every
@@ -113,9 +113,9 @@ def _steps() -> Iterator[Subject]:
     enough, little = (DiscreteGaussian.of_variance(each) for each in (2, Fraction(1, 50)))
     cases: tuple[tuple[str, Step, Step], ...] = (
         (
-            "Ones of synthetic data",
-            Ones((2, 2), ((0,), (1,)), (enough, enough)),
-            Ones((2, 2), ((0,), (1,)), (little, little)),
+            "OneWayCounts of synthetic data",
+            OneWayCounts((2, 2), ((0,), (1,)), (enough, enough)),
+            OneWayCounts((2, 2), ((0,), (1,)), (little, little)),
         ),
         (
             "Round of synthetic data",

@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.plan.parts.patience import whole_steps
 from discreet.rationals import Number, positive
 
-__all__ = ["Clock", "Grid", "Late", "SystemClock"]
+__all__ = ["Clock", "Late", "ResponseGrid", "SystemClock"]
 
 _LONGEST_SECONDS = 60
 
@@ -95,12 +95,12 @@ class SystemClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ResponseGrid:
     """Steps of time at which the outcomes of remote sessions can be seen first.
 
     The number of steps follows from a plan and declared facts, and is fixed before a row is read:
     neither how long the engine took nor whether it failed moves it.
-    >>> grid = Grid(seconds=0.05)
+    >>> grid = ResponseGrid(seconds=0.05)
     >>> [float(grid.deadline(Fraction(each))) for each in ("0", "0.05", "0.051", "1")]
     [0.05, 0.05, 0.1, 1.0]
     """
@@ -121,7 +121,7 @@ class Grid:
     def deadline(self, seconds: Fraction) -> Fraction:
         """The whole steps that cover so many seconds; at least one.
 
-        >>> Grid(seconds=2).deadline(Fraction(1, 20))
+        >>> ResponseGrid(seconds=2).deadline(Fraction(1, 20))
         Fraction(2, 1)
         """
         return whole_steps(seconds, self.seconds)

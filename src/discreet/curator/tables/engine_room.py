@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.curator.runs.lanes import Lane, Lanes
-from discreet.curator.runs.pacing import Grid
+from discreet.curator.runs.pacing import ResponseGrid
 from discreet.curator.tables.custody import check_prepared
 from discreet.engines.protocol import Engine
 from discreet.errors import Unavailable
@@ -73,7 +73,9 @@ class Engines:
                 self._busy.discard(names)
 
     @contextmanager
-    def lane(self, names: Names, versions: Versions, grid: Grid, asker: str) -> Iterator[Lane]:
+    def lane(
+        self, names: Names, versions: Versions, grid: ResponseGrid, asker: str
+    ) -> Iterator[Lane]:
         """An engine of one remote run's own, started before the run is charged.
 
         Starting takes whole steps of time.

@@ -259,7 +259,7 @@ class Warehouse:
         sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})
 
     @contextmanager
-    def glance(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[None]:
         """Within it this thread sees the catalogue as it stands at the beginning, read once.
 
         What runs compares the states of the data once more.

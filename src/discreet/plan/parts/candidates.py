@@ -20,7 +20,7 @@ from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.keys import Label, label
-from discreet.plan.parts.measures import Contribution, noticeable
+from discreet.plan.parts.measures import Contribution, at_least_one_step
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
@@ -28,10 +28,10 @@ from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.schema.column import Column
 
 __all__ = [
+    "CandidateQuery",
     "Choice",
     "MOST_CELLS",
-    "Pick",
-    "Way",
+    "QuantileMethod",
     "choice_loss",
     "chooser",
     "coarse",
@@ -55,7 +55,7 @@ _ORDERED = ("number", "date", "datetime")
 _COUNTABLE = ("number", "category", "boolean", "date")
 
 
-class Way(StrEnum):
+class QuantileMethod(StrEnum):
     """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise."""
 
     RANKED = "ranked"
@@ -64,7 +64,7 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class CandidateQuery:
     """A public list of candidates, and what is chosen from it: quantiles, or without any the mode.
 
     Candidate i stands for the lattice integers k with k // width = lower // width + i, and is
@@ -74,7 +74,8 @@ class Pick:
     The sensitivity is that of the counts by candidate and group.
 
     Privacy: public candidates; which one is chosen costs what the mechanism says.
-    >>> Pick("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).candidates
+    >>> one = Sensitivity.single(1)
+    >>> CandidateQuery("x", '"x"', "number", Fraction(1), 0, 9, 4, (), (), one).candidates
     3
     """
 
@@ -94,7 +95,8 @@ class Pick:
     def first(self) -> int:
         """The engine's code of candidate 0.
 
-        >>> Pick("x", "", "number", Fraction(1), 9, 20, 4, (), (), Sensitivity.single(1)).first
+        >>> one = Sensitivity.single(1)
+        >>> CandidateQuery("x", "", "number", Fraction(1), 9, 20, 4, (), (), one).first
         2
         """
         return self.lower // self.width
@@ -112,7 +114,8 @@ class Pick:
     def value(self, candidate: int) -> Label:
         """What a candidate is called in an answer.
 
-        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).value(2)
+        >>> one = Sensitivity.single(1)
+        >>> CandidateQuery("x", "", "number", Fraction(1), 0, 9, 4, (), (), one).value(2)
         9
         """
         return self._named(self.lattice(candidate))
@@ -120,7 +123,8 @@ class Pick:
     def ends(self, candidate: int) -> tuple[Label, Label]:
         """The lowest and the highest value that a candidate stands for.
 
-        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).ends(2)
+        >>> one = Sensitivity.single(1)
+        >>> CandidateQuery("x", "", "number", Fraction(1), 0, 9, 4, (), (), one).ends(2)
         (8, 9)
         """
         low = (self.first + candidate) * self.width
@@ -135,7 +139,8 @@ class Pick:
     def lattice(self, candidate: int) -> int:
         """The lattice integer that a candidate stands for, inside the bounds.
 
-        >>> Pick("x", "", "number", Fraction(1), 0, 9, 4, (), (), Sensitivity.single(1)).lattice(1)
+        >>> one = Sensitivity.single(1)
+        >>> CandidateQuery("x", "", "number", Fraction(1), 0, 9, 4, (), (), one).lattice(1)
         5
         """
         middle = (self.first + candidate) * self.width + (self.width - 1) // 2
@@ -186,7 +191,7 @@ def pick(
     groups: int | None,
     sensitivity: Sensitivity,
     finest: int = _FINEST,
-) -> Pick:
+) -> CandidateQuery:
     """What to count for these quantiles of one expression, or for its mode.
 
     `groups` is None where keys are private; `finest` is how many candidates one may have.
@@ -209,7 +214,7 @@ def pick(
             f"groups the limit is {most:,}. Take it of buckets such as FLOOR(x/10). "
             "Nothing was charged."
         )
-    return Pick(
+    return CandidateQuery(
         name=f"{'mode' if mode else 'quantiles'} of {value.sql}",
         sql=coarse(value, width),
         kind=value.kind,
@@ -249,14 +254,14 @@ def coarse(value: Bounded, width: int) -> str:
     return f"({value.dialect.quotient(dividend, width, value.upper // width - low)} + {low})"
 
 
-def chooser(pick: Pick, price: Price) -> Choice:
+def chooser(pick: CandidateQuery, price: Price) -> Choice:
     """The mechanism with the least error that costs at most the price. Scales are rounded up.
 
-    >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
+    >>> one = CandidateQuery("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
     >>> chooser(one, Pure(epsilon=0.5))
     PermuteAndFlip(scale=Fraction(2, 1), candidates=10)
     """
-    sensitivity = noticeable(pick.sensitivity)
+    sensitivity = at_least_one_step(pick.sensitivity)
     if pick.fractions:
         few = len(pick.fractions) < _MANY[price.currency]
         inside = all(0 < fraction < 1 for fraction in pick.fractions)
@@ -274,7 +279,7 @@ def chooser(pick: Pick, price: Price) -> Choice:
     return Exponential(scale=scale, candidates=pick.candidates)
 
 
-def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
+def choice_loss(pick: CandidateQuery, choice: Choice, price: Price) -> Price:
     """What the choices in all groups together cost, in the terms of the price.
 
     One row raises one count of one group, so scores are monotone along a path that adds or removes
@@ -282,11 +287,11 @@ def choice_loss(pick: Pick, choice: Choice, price: Price) -> Price:
     those of l1 rows in one group, and the sum of squares to at most its square.
     Privacy: (l1/scale)-DP by permute-and-flip [MS20, Thm. 1], (l1/scale)-bounded range by the
     exponential mechanism [DR19, Lemma 4.1]; quantiles as `Quantiles` or `Smoothed` says.
-    >>> one = Pick("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
+    >>> one = CandidateQuery("x", "", "number", Fraction(1), 0, 9, 1, (), (), Sensitivity.single(1))
     >>> choice_loss(one, chooser(one, Pure(epsilon=0.5)), Pure(epsilon=1))
     Pure(epsilon=Fraction(1, 2))
     """
-    sensitivity = noticeable(pick.sensitivity)
+    sensitivity = at_least_one_step(pick.sensitivity)
     if isinstance(choice, Smoothed):
         return choice.loss(price)
     if isinstance(choice, Quantiles | NestedQuantiles):

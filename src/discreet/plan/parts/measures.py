@@ -14,7 +14,7 @@ from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
 from discreet.schema.column import Column
 
-__all__ = ["Chosen", "Contribution", "Estimator", "Measure", "Measures", "noticeable"]
+__all__ = ["Chosen", "Contribution", "Estimator", "Measure", "Measures", "at_least_one_step"]
 
 _MOMENTS = {
     Statistic.AVERAGE: 1,
@@ -65,10 +65,10 @@ class Contribution:
         return Sensitivity(groups=touched, per_group=1)
 
 
-def noticeable(sensitivity: Sensitivity) -> Sensitivity:
+def at_least_one_step(sensitivity: Sensitivity) -> Sensitivity:
     """What nobody can move is still released with noise, as if one step mattered.
 
-    >>> noticeable(Sensitivity.single(0)).l1
+    >>> at_least_one_step(Sensitivity.single(0)).l1
     Fraction(1, 1)
     """
     return sensitivity if sensitivity.l1 else Sensitivity.single(1)
@@ -90,7 +90,7 @@ class Measure:
         >>> Measure("n", (), Sensitivity.single(4), Fraction(1, 2)).size
         2.0
         """
-        return float(noticeable(self.sensitivity).l2 * self.step)
+        return float(at_least_one_step(self.sensitivity).l2 * self.step)
 
 
 @dataclass(frozen=True, slots=True)

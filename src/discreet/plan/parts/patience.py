@@ -7,7 +7,7 @@ just in time without a person and late with that person.
 from fractions import Fraction
 from math import ceil, prod
 
-from discreet.plan.parts.candidates import Pick
+from discreet.plan.parts.candidates import CandidateQuery
 from discreet.plan.parts.keys import KeyDomain
 from discreet.query.algebra import Query
 from discreet.query.statement.relations import scans
@@ -54,7 +54,7 @@ def working_seconds(
     tables: tuple[Table, ...],
     domains: tuple[KeyDomain, ...],
     measures: int,
-    picks: tuple[Pick, ...],
+    picks: tuple[CandidateQuery, ...],
     sql: str,
     work: int,
     engine_seconds: Fraction,

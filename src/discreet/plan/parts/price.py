@@ -6,7 +6,7 @@ from fractions import Fraction
 from discreet.errors import InvalidValue
 from discreet.loss import Price
 from discreet.mechanisms.priced import Noise, least_noise
-from discreet.plan.parts.measures import Measure, noticeable
+from discreet.plan.parts.measures import Measure, at_least_one_step
 
 __all__ = [
     "cheapest",
@@ -26,7 +26,7 @@ def choose(measure: Measure, price: Price) -> Noise:
     >>> choose(Measure("count", (), Sensitivity.single(1), Fraction(1)), Pure(epsilon=0.5))
     DiscreteLaplace(scale=Fraction(2, 1))
     """
-    return least_noise(price, noticeable(measure.sensitivity))
+    return least_noise(price, at_least_one_step(measure.sensitivity))
 
 
 def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price:

@@ -22,11 +22,11 @@ from discreet.query.algebra import Aggregate, Statistic
 from discreet.rationals import sqrt_down
 
 __all__ = [
-    "Kept",
-    "Leading",
+    "OptimalKeys",
     "Ranking",
     "Selection",
-    "Shown",
+    "ThresholdKeys",
+    "TopGroups",
     "kept_keys",
     "leading",
     "ranking",
@@ -38,7 +38,7 @@ _LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ThresholdKeys:
     """Private keys whose noisy number of units, measure `place`, reaches a threshold.
 
     Privacy: the noise is the measure's own; the threshold adds delta [KKMN09, Thm. 1].
@@ -58,7 +58,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class OptimalKeys:
     """Private keys chosen by the optimal rule from their exact numbers of units.
 
     Privacy: as `Partition` says [DVGM22, Thm. 1].
@@ -76,7 +76,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
+class TopGroups:
     """The groups with the largest counts, best first, of public groups.
 
     Privacy: as `TopK` says [CR21, Lemma 3.4].
@@ -94,7 +94,7 @@ class Leading:
         return self.ranking.release(exact, bits)
 
 
-Selection = Shown | Kept | Leading
+Selection = ThresholdKeys | OptimalKeys | TopGroups
 """How the groups of an answer are chosen."""
 
 
@@ -158,7 +158,7 @@ def _noise(sensitivity: Sensitivity, price: Price) -> Noise:
     return choose(Measure("count", (), sensitivity, Fraction(1)), price)
 
 
-def leading(made: Ranking, price: Price) -> Leading:
+def leading(made: Ranking, price: Price) -> TopGroups:
     """Choose the leading groups for this price. The scale is rounded up.
 
     >>> one = Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0)
@@ -170,27 +170,27 @@ def leading(made: Ranking, price: Price) -> Leading:
         price, pure=unit.pure_loss(made.sensitivity), concentrated=unit.loss(made.sensitivity)
     )
     ranking = TopK(scale=scale, count=made.count, candidates=made.groups)
-    return Leading(ranking, made.counted, made.sensitivity)
+    return TopGroups(ranking, made.counted, made.sensitivity)
 
 
 def shown_keys(
     measure: Measure, place: int, noise: Noise, *, counted: str, delta: Fraction | None
-) -> Shown:
+) -> ThresholdKeys:
     """Show private keys with the noisy count that is asked for anyway."""
     keys = measure.sensitivity.groups
     threshold = Threshold.of(noise=noise, delta=_some(delta), keys_per_unit=keys)
-    return Shown(threshold, place, counted)
+    return ThresholdKeys(threshold, place, counted)
 
 
 def kept_keys(
     contribution: Contribution, price: Price, *, counted: str, delta: Fraction | None
-) -> Kept:
+) -> OptimalKeys:
     """Choose private keys by themselves, for this price. epsilon is rounded down."""
     some = _some(delta)
     keys = contribution.of_units().groups
     rho = price.concentrated("keys that are not public cost some delta").rho
     epsilon = sqrt_down(2 * keys * rho)
-    return Kept(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
+    return OptimalKeys(Partition(epsilon=epsilon, delta=some, keys_per_unit=keys), counted)
 
 
 def _some(delta: Fraction | None) -> Fraction:
@@ -208,9 +208,9 @@ def selection_loss(selection: Selection, measures: Sequence[Measure], price: Pri
 
     Privacy: as the mechanism says; a threshold on a paid count adds its delta only.
     """
-    if isinstance(selection, Leading):
+    if isinstance(selection, TopGroups):
         return loss_in(price, selection.ranking, selection.sensitivity)
-    if isinstance(selection, Kept):
+    if isinstance(selection, OptimalKeys):
         return selection.rule.zcdp_loss()
     loss = selection.threshold.loss(measures[selection.place].sensitivity)
     return ZCDP(rho=0, delta=loss.delta)

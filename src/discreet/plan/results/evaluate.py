@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Plan
-from discreet.plan.parts.candidates import Way
+from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.intervals import (
     Estimate,
     at_least,
@@ -95,7 +95,7 @@ def picked(plan: Plan, expression: Expression) -> Chosen | None:
 def ranked(plan: Plan, expression: Expression) -> Chosen | None:
     """The picked value that a column is, if its error is told in ranks or rows."""
     found = picked(plan, expression)
-    return None if found is None or plan.ways[found.pick] is Way.SMOOTH else found
+    return None if found is None or plan.ways[found.pick] is QuantileMethod.SMOOTH else found
 
 
 def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:

@@ -17,10 +17,10 @@ from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.plan.model import Plan
 from discreet.plan.parts.aggregates import ordering
-from discreet.plan.parts.candidates import Choice, Way
+from discreet.plan.parts.candidates import Choice, QuantileMethod
 from discreet.plan.parts.measures import Estimator
 from discreet.plan.parts.pairs import VARYING, error_of_pair
-from discreet.plan.parts.selection import Kept, Leading, Selection, Shown
+from discreet.plan.parts.selection import OptimalKeys, Selection, ThresholdKeys, TopGroups
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
 from discreet.plan.results.evaluate import picked, ranked, ranks_off, simple_measure
@@ -147,17 +147,17 @@ def noise_of(noise: Noise | Choice | Selection) -> str:
             return f"exponential mechanism on counts, scale {float(noise.scale):.6g}"
         case PermuteAndFlip():
             return f"permute-and-flip on counts, scale {float(noise.scale):.6g}"
-        case Shown() | Kept() | Leading():
+        case ThresholdKeys() | OptimalKeys() | TopGroups():
             return _selection_words(noise)
 
 
 def _selection_words(selection: Selection) -> str:
     match selection:
-        case Shown(threshold):
+        case ThresholdKeys(threshold):
             return f"keys from a noisy number of units of {threshold.threshold} on"
-        case Kept(rule):
+        case OptimalKeys(rule):
             return f"optimal key selection, epsilon {float(rule.epsilon):.6g}"
-        case Leading(ranking):
+        case TopGroups(ranking):
             return f"one-shot top {ranking.count}, scale {float(ranking.scale):.6g}"
 
 
@@ -176,12 +176,14 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
             "The error of a correlation or a regression depends on how much the values vary, "
             "which is secret; the answer's interval shows it."
         )
-    ways = [_about_way(plan, at) for at, way in enumerate(plan.ways) if way is not Way.RANKED]
+    ways = [
+        _about_way(plan, at) for at, way in enumerate(plan.ways) if way is not QuantileMethod.RANKED
+    ]
     return [*said, *_about_groups(plan), *dict.fromkeys(ways)]
 
 
 def _about_groups(plan: Plan) -> list[str]:
-    if isinstance(plan.selection, Leading) and plan.ranking is not None:
+    if isinstance(plan.selection, TopGroups) and plan.ranking is not None:
         found = plan.ranking
         return [
             f"The {found.count} leading of {found.groups:,} groups are chosen first: on public "
@@ -200,18 +202,20 @@ def _about_groups(plan: Plan) -> list[str]:
 def _about_way(plan: Plan, place: int) -> str:
     """Why a quantile is not chosen by rank from the usual list."""
     means = {
-        Way.FINE: f"chosen by rank from a finer list of {plan.picks[place].candidates:,} values",
-        Way.SMOOTH: "the exact one with noise by smooth sensitivity",
+        QuantileMethod.FINE: (
+            f"chosen by rank from a finer list of {plan.picks[place].candidates:,} values"
+        ),
+        QuantileMethod.SMOOTH: "the exact one with noise by smooth sensitivity",
     }
     said = f"The quantile is {means[plan.ways[place]]}"
-    if plan.supposed is None:
+    if plan.assumed_rows is None:
         return f"{said}, as was asked for."
     known = forms(plan, place, plan.prices[len(plan.measures) + place])
-    usual = expected_error(*known[Way.RANKED], plan.supposed)
-    here = expected_error(plan.picks[place], plan.choices[place], plan.supposed)
+    usual = expected_error(*known[QuantileMethod.RANKED], plan.assumed_rows)
+    here = expected_error(plan.picks[place], plan.choices[place], plan.assumed_rows)
     return (
-        f"{said}: if {plan.supposed:,} rows were spread evenly between the bounds, it would be off "
-        f"by {here:.3g} on average, a choice from the usual list by {usual:.3g}."
+        f"{said}: if {plan.assumed_rows:,} rows were spread evenly between the bounds, it would be "
+        f"off by {here:.3g} on average, a choice from the usual list by {usual:.3g}."
     )
 
 

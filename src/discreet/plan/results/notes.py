@@ -11,9 +11,9 @@ from fractions import Fraction
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Plan
 from discreet.plan.parts.aggregates import aggregates_of
-from discreet.plan.parts.candidates import Choice, Pick, Way
+from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
 from discreet.plan.parts.remarks import Note
-from discreet.plan.parts.selection import Kept, Shown
+from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys
 from discreet.plan.parts.uses import columns_read, fields_of
 from discreet.plan.results.evaluate import picked
 from discreet.plan.sql.expressions import bounded, scope
@@ -348,13 +348,13 @@ def _present(column: Column) -> Column:
 
 def _few(plan: Plan) -> Iterator[Note]:
     """Private keys of few people."""
-    if isinstance(plan.selection, Shown):
+    if isinstance(plan.selection, ThresholdKeys):
         few = plan.selection.threshold.threshold
         yield Note(
             f"Keys with clearly fewer than {few:,} people are not shown, and counts near that "
             "threshold only if noise raised them."
         )
-    elif isinstance(plan.selection, Kept):
+    elif isinstance(plan.selection, OptimalKeys):
         few = int(plan.selection.rule.error(_LEVEL))
         yield Note(f"Keys with clearly fewer than {few:,} people are not shown.")
 
@@ -363,12 +363,12 @@ def _about_picks(plan: Plan) -> tuple[Note, ...]:
     """What the error of a quantile, an extreme or a mode is about; each fact is said once."""
     said = []
     made = list(zip(plan.ways, plan.picks, plan.choices, strict=True))
-    if any(way is Way.SMOOTH for way, _, _ in made):
+    if any(way is QuantileMethod.SMOOTH for way, _, _ in made):
         said.append(
             "How far off a quantile with smooth noise is depends on the gaps between the rows "
             "around it, which are secret: no interval but the bounds can be promised."
         )
-    listed = [(pick, choice) for way, pick, choice in made if way is not Way.SMOOTH]
+    listed = [(pick, choice) for way, pick, choice in made if way is not QuantileMethod.SMOOTH]
     buckets = [_bucket(pick, choice) for pick, choice in listed if pick.width > 1]
     if buckets:
         said.append(
@@ -395,7 +395,7 @@ def _about_picks(plan: Plan) -> tuple[Note, ...]:
     return tuple(map(Note, said))
 
 
-def _bucket(pick: Pick, choice: Choice) -> str:
+def _bucket(pick: CandidateQuery, choice: Choice) -> str:
     """What is promised of a quantile whose candidates are several values each."""
     ranks = math.ceil(choice.error(_LEVEL))
     wide = f" of {float(pick.step * pick.width):g}" if pick.kind == "number" else ""

@@ -25,7 +25,7 @@ def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
 
     Each is planned like the question itself; `count` is as in `explain`.
     """
-    if made.table.unit is None or made.behind:
+    if made.table.unit is None or made.counts_for:
         return ()
     found: list[Suggestion] = []
     for option, value, most in _lower(made):
@@ -80,7 +80,7 @@ def _planned(made: Plan, option: str, value: int) -> Plan | None:
                 price=made.prices[0].total(made.prices),
                 delta=made.delta,
                 limit=made.limit,
-                supposed=made.supposed,
+                assumed_rows=made.assumed_rows,
                 joined_rows=made.joined_rows,
                 question=made.question,
             )

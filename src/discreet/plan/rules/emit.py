@@ -5,7 +5,7 @@ No text of an analyst is ever part of it.
 from dataclasses import replace
 
 from discreet.plan.model import Draft
-from discreet.plan.parts.candidates import Pick
+from discreet.plan.parts.candidates import CandidateQuery
 from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.rules.rollups import TOTALS, histogram_for, totals_for
 from discreet.plan.sql.dialects import Dialect, dialect_of
@@ -42,7 +42,7 @@ def statement(
     relation: str,
     domains: tuple[KeyDomain, ...],
     columns: tuple[str, ...],
-    picks: tuple[Pick, ...] = (),
+    picks: tuple[CandidateQuery, ...] = (),
     kept: str = "",
     dialect: str = "duckdb",
 ) -> str:

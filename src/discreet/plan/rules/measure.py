@@ -7,7 +7,7 @@ from dataclasses import replace
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
 from discreet.plan.parts.aggregates import aggregates_of
-from discreet.plan.parts.candidates import Pick, fraction_of, moved_counts, pick
+from discreet.plan.parts.candidates import CandidateQuery, fraction_of, moved_counts, pick
 from discreet.plan.parts.measures import Chosen, Estimator, Measures
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Statistic
@@ -53,7 +53,9 @@ def measure(draft: Draft) -> Draft:
     )
 
 
-def _picks(draft: Draft, aggregates: list[Aggregate]) -> list[tuple[tuple[Aggregate, ...], Pick]]:
+def _picks(
+    draft: Draft, aggregates: list[Aggregate]
+) -> list[tuple[tuple[Aggregate, ...], CandidateQuery]]:
     """Quantiles of one expression are picked together, its mode by itself."""
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)

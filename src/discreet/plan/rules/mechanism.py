@@ -7,7 +7,7 @@ from dataclasses import replace
 from discreet.loss import Currency, Loss, Price
 from discreet.plan.model import Draft
 from discreet.plan.parts.candidates import choice_loss
-from discreet.plan.parts.measures import Chosen, noticeable
+from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.parts.price import choose
 from discreet.plan.parts.selection import (
     Selection,
@@ -65,7 +65,7 @@ def choose_mechanism(draft: Draft) -> Draft:
     draft = replace(draft, prices=price, noises=noises)
     selection = _selection(draft, price[-1])
     losses: list[Loss] = [
-        noise.loss(noticeable(each.sensitivity))
+        noise.loss(at_least_one_step(each.sensitivity))
         for noise, each in zip(noises, draft.measures, strict=True)
     ]
     pairs = zip(draft.picks, draft.choices, strict=True)

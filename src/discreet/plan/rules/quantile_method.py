@@ -9,8 +9,15 @@ from dataclasses import replace
 
 from discreet.loss import Price
 from discreet.plan.model import Draft, Plan
-from discreet.plan.parts.candidates import MOST_CELLS, Choice, Pick, Way, chooser, pick
-from discreet.plan.parts.measures import Chosen, noticeable
+from discreet.plan.parts.candidates import (
+    MOST_CELLS,
+    CandidateQuery,
+    Choice,
+    QuantileMethod,
+    chooser,
+    pick,
+)
+from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.expressions import scope
 
@@ -26,18 +33,20 @@ def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
     Ways that are given are kept where they are proved. Otherwise a choice by rank it is, unless a
     count of rows is supposed and another way errs clearly less on so many evenly spread rows.
     """
-    found: list[tuple[Pick, Choice]] = []
-    ways: list[Way] = []
+    found: list[tuple[CandidateQuery, Choice]] = []
+    ways: list[QuantileMethod] = []
     given = draft.ways if len(draft.ways) == len(draft.picks) else ()
     for place, price in enumerate(prices):
         plain = draft.picks[place]
-        known: dict[Way, tuple[Pick, Choice]] = {Way.RANKED: (plain, chooser(plain, price))}
-        wanted = given[place] if given else Way.RANKED
-        if wanted is not Way.RANKED or (not given and draft.supposed is not None):
+        known: dict[QuantileMethod, tuple[CandidateQuery, Choice]] = {
+            QuantileMethod.RANKED: (plain, chooser(plain, price))
+        }
+        wanted = given[place] if given else QuantileMethod.RANKED
+        if wanted is not QuantileMethod.RANKED or (not given and draft.assumed_rows is not None):
             known = forms(draft, place, price)
-        if not given and draft.supposed is not None:
-            wanted = _preferred(known, draft.supposed)
-        wanted = wanted if wanted in known else Way.RANKED
+        if not given and draft.assumed_rows is not None:
+            wanted = _preferred(known, draft.assumed_rows)
+        wanted = wanted if wanted in known else QuantileMethod.RANKED
         ways.append(wanted)
         found.append(known[wanted])
     return replace(
@@ -45,11 +54,13 @@ def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
         picks=tuple(each for each, _ in found),
         choices=tuple(choice for _, choice in found),
         ways=tuple(ways),
-        supposed=draft.supposed if set(ways) - {Way.RANKED} else None,
+        assumed_rows=draft.assumed_rows if set(ways) - {QuantileMethod.RANKED} else None,
     )
 
 
-def forms(made: Draft | Plan, place: int, price: Price) -> dict[Way, tuple[Pick, Choice]]:
+def forms(
+    made: Draft | Plan, place: int, price: Price
+) -> dict[QuantileMethod, tuple[CandidateQuery, Choice]]:
     """The ways that are proved for a pick, each with its candidates and its mechanism.
 
     Other ways than the first are for one quantile of an expression, inside (0, 1). Smooth noise is
@@ -57,24 +68,26 @@ def forms(made: Draft | Plan, place: int, price: Price) -> dict[Way, tuple[Pick,
     table, and their number is what the noise is made for.
     """
     plain, fine = _lists(made, place)
-    known: dict[Way, tuple[Pick, Choice]] = {Way.RANKED: (plain, chooser(plain, price))}
+    known: dict[QuantileMethod, tuple[CandidateQuery, Choice]] = {
+        QuantileMethod.RANKED: (plain, chooser(plain, price))
+    }
     if len(plain.fractions) != 1 or not 0 < plain.fractions[0] < 1:
         return known
     if fine.width < plain.width:
-        known[Way.FINE] = fine, chooser(fine, price)
+        known[QuantileMethod.FINE] = fine, chooser(fine, price)
     smooth = not made.domains and fine.kind == "number" and fine.candidates > 1
     if smooth and fine.fractions[0].denominator <= _SMALLEST_SHARE:
         noise = Smoothed.of_price(
             fraction=fine.fractions[0],
             candidates=fine.candidates,
-            moved=int(noticeable(fine.sensitivity).l1),
+            moved=int(at_least_one_step(fine.sensitivity).l1),
             price=price,
         )
-        known[Way.SMOOTH] = fine, noise
+        known[QuantileMethod.SMOOTH] = fine, noise
     return known
 
 
-def _lists(made: Draft | Plan, place: int) -> tuple[Pick, Pick]:
+def _lists(made: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQuery]:
     """The usual list of candidates and a finer one."""
     assert made.contribution is not None
     alike = tuple(
@@ -86,15 +99,17 @@ def _lists(made: Draft | Plan, place: int) -> tuple[Pick, Pick]:
     return plain, pick(alike, columns, groups=groups, sensitivity=moved, finest=MOST_CELLS)
 
 
-def _preferred(known: dict[Way, tuple[Pick, Choice]], rows: int) -> Way:
+def _preferred(
+    known: dict[QuantileMethod, tuple[CandidateQuery, Choice]], rows: int
+) -> QuantileMethod:
     errors = {way: expected_error(*form, rows) for way, form in known.items()}
-    by_rank = [errors[way] for way in (Way.RANKED, Way.FINE) if way in errors]
-    if errors.get(Way.SMOOTH, math.inf) < _CLEARLY * min(by_rank):
-        return Way.SMOOTH
-    return Way.FINE if by_rank[-1] < _CLEARLY * by_rank[0] else Way.RANKED
+    by_rank = [errors[way] for way in (QuantileMethod.RANKED, QuantileMethod.FINE) if way in errors]
+    if errors.get(QuantileMethod.SMOOTH, math.inf) < _CLEARLY * min(by_rank):
+        return QuantileMethod.SMOOTH
+    return QuantileMethod.FINE if by_rank[-1] < _CLEARLY * by_rank[0] else QuantileMethod.RANKED
 
 
-def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
+def expected_error(pick: CandidateQuery, choice: Choice, rows: int) -> float:
     """How far off a quantile is on average where so many rows are spread evenly, in values.
 
     Off is the distance from the nearest value whose rank is right. A choice by rank takes the gap k
@@ -105,7 +120,7 @@ def expected_error(pick: Pick, choice: Choice, rows: int) -> float:
     >>> from fractions import Fraction
     >>> from discreet.loss import Pure, Sensitivity
     >>> facts = ("x", "", "number", Fraction(1), 0, 65_535, 1, (), (Fraction(1, 2),))
-    >>> one = Pick(*facts, Sensitivity.single(1))
+    >>> one = CandidateQuery(*facts, Sensitivity.single(1))
     >>> round(expected_error(one, chooser(one, Pure(epsilon=1)), 1000), 1)
     54.4
     """

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.parts.candidates import Pick, coarse, width_of
+from discreet.plan.parts.candidates import CandidateQuery, coarse, width_of
 from discreet.plan.parts.measures import Contribution, Measures
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded, scope
@@ -99,7 +99,7 @@ def totals_for(query: Query, table: Table) -> Mapping[str, str]:
     return {sql: f"SUM({name})" for sql, name in _named(table).items()}
 
 
-def histogram_for(query: Query, table: Table, pick: Pick) -> tuple[str, str, str] | None:
+def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str, str, str] | None:
     """The kept table that counts a pick's candidates, the candidate in it, and how many rows.
 
     None if the question needs the rows.

@@ -15,8 +15,8 @@ from discreet.errors import InvalidValue
 from discreet.loss import Loss, Price
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.aggregates import aggregates_of
-from discreet.plan.parts.candidates import Pick
-from discreet.plan.parts.measures import Chosen, noticeable
+from discreet.plan.parts.candidates import CandidateQuery
+from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import buckets, estimates, picked, ranks_off, values_of
 from discreet.plan.results.explain import error_of, noise_of
@@ -115,7 +115,7 @@ class StatisticsPart:
         if self.plan.picks:
             return (self.plan.cost,)
         return tuple(
-            noise.loss(noticeable(each.sensitivity))
+            noise.loss(at_least_one_step(each.sensitivity))
             for noise, each in zip(self.plan.noises, self.plan.measures, strict=True)
         )
 
@@ -282,7 +282,7 @@ def _spellings(column: str) -> tuple[str, str]:
     return column.casefold(), f'"{column}"'.casefold()
 
 
-def _axis_of(frame: Frame, pick: Pick) -> str:
+def _axis_of(frame: Frame, pick: CandidateQuery) -> str:
     for axis in frame.axes:
         if pick.column and axis.sql.casefold() in _spellings(pick.column):
             return axis.name
@@ -307,7 +307,7 @@ def _codes_on(step: Fraction, axis: Axis) -> list[int | None]:
 
 
 def _histograms(
-    exact: Cells, frame: Frame, pick: Pick, group: NDArray[np.int64], count: int
+    exact: Cells, frame: Frame, pick: CandidateQuery, group: NDArray[np.int64], count: int
 ) -> list[NDArray[np.int64]]:
     """How many rows of each group have each candidate."""
     name = _axis_of(frame, pick)

@@ -29,7 +29,7 @@ from discreet.release.synth.rounds import (
     Candidate,
     Noise,
     Noisy,
-    Ones,
+    OneWayCounts,
     Round,
     Step,
     variance_of,
@@ -37,7 +37,7 @@ from discreet.release.synth.rounds import (
 from discreet.release.synth.schedule import Schedule, schedule
 from discreet.release.synth.stages import MEAN_SIZE, Offer, Stages
 
-__all__ = ["Progress", "Source", "develop"]
+__all__ = ["Progress", "Source", "run_aim"]
 
 _MOST_TRIPLES = 1500
 _PROVED = (DiscreteGaussian, DiscreteLaplace)  # whose claims are proved and tested here
@@ -107,7 +107,7 @@ class _Course:
         return found
 
 
-def develop(
+def run_aim(
     attributes: Sequence[Attribute],
     source: Source,
     *,
@@ -134,7 +134,7 @@ def develop(
         on_progress,
     )
     left = budget
-    first = Ones((), ((),), (course.noise(budget / 100),))
+    first = OneWayCounts((), ((),), (course.noise(budget / 100),))
     left -= first.loss(sensitivity).rho
     counted = source.take(first)
     guess = max(1.0, float(counted[0].counts[0])) if counted else 1000.0
@@ -161,13 +161,13 @@ def _graded(course: _Course, model: Synthetic, rho: Fraction) -> Synthetic:
     return model if found is None else replace(model, marks=step.marks(found))
 
 
-def _ones(course: _Course, rho: Fraction) -> Ones:
+def _ones(course: _Course, rho: Fraction) -> OneWayCounts:
     """The error of a table grows with its cells: larger ones get more, by the power 2/3."""
     sizes = [attribute.size for attribute in course.attributes]
     parts = [Fraction(round(1000 * min(size, 100) ** (2 / 3))) for size in sizes]
     shares = [part / sum(parts) for part in parts]
     noises = tuple(course.noise(rho * share) for share in shares)
-    return Ones(tuple(sizes), tuple((at,) for at in range(len(sizes))), noises)
+    return OneWayCounts(tuple(sizes), tuple((at,) for at in range(len(sizes))), noises)
 
 
 def _first(course: _Course, ones: tuple[Noisy, ...], left: Fraction) -> Synthetic:

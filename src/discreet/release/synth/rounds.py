@@ -23,7 +23,7 @@ __all__ = [
     "Cells",
     "Noise",
     "Noisy",
-    "Ones",
+    "OneWayCounts",
     "Round",
     "SCORE_STEPS",
     "Step",
@@ -104,13 +104,13 @@ class Noisy:
 
 
 @dataclass(frozen=True, slots=True)
-class Ones:
+class OneWayCounts:
     """The first step: one-way counts of some attributes, each with its own noise.
 
     Without attributes' sizes for a clique the total is counted.
     Privacy: `loss` [CKS20, Thm. 4], [BS16, Lemma 1.7].
     >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-    >>> Ones((2,), ((0,),), (DiscreteGaussian(sigma=4),)).loss(Sensitivity.single(1)).rho
+    >>> OneWayCounts((2,), ((0,),), (DiscreteGaussian(sigma=4),)).loss(Sensitivity.single(1)).rho
     Fraction(1, 32)
     """
 
@@ -123,7 +123,7 @@ class Ones:
 
         Privacy: the sum of its releases [BS16, Lemma 1.7].
         >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
-        >>> Ones((), ((),), (DiscreteGaussian(sigma=2),)).loss(Sensitivity.single(1)).rho
+        >>> OneWayCounts((), ((),), (DiscreteGaussian(sigma=2),)).loss(Sensitivity.single(1)).rho
         Fraction(1, 8)
         """
         losses = (each.loss(sensitivity).zcdp() for each in self.noises)
@@ -135,7 +135,7 @@ class Ones:
         Privacy: as `loss` says.
         >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian
         >>> exact = Cells(np.array([[0], [1]]), np.array([3, 4]))
-        >>> step = Ones((2,), ((0,),), (DiscreteGaussian(sigma=Fraction(1, 1000)),))
+        >>> step = OneWayCounts((2,), ((0,),), (DiscreteGaussian(sigma=Fraction(1, 1000)),))
         >>> step.release(exact, __import__("discreet").noise.system)[0].counts.tolist()
         [3, 4]
         """

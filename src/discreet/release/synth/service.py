@@ -20,7 +20,7 @@ from discreet.loss import Currency, Price, Pure, Sensitivity
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.notes import cuts_of
 from discreet.rationals import Number
-from discreet.release.synth.aim import Progress, develop
+from discreet.release.synth.aim import Progress, run_aim
 from discreet.release.synth.columns import CodedColumn, fields_of
 from discreet.release.synth.fitted import Synthetic
 from discreet.release.synth.mwem import reweigh
@@ -129,7 +129,7 @@ def _developed(
             sensitivity=source.sensitivity,
             on_progress=on_progress,
         )
-    return develop(
+    return run_aim(
         attributes,
         source,
         rho=source.cost.rho,

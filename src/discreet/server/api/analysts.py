@@ -14,7 +14,7 @@ from discreet.schema.described import Tables
 from discreet.server.accounts import Identity, Role
 from discreet.server.api.forms import QueryForm, QuestionForm, prices_of
 from discreet.server.api.jobs import Jobs
-from discreet.server.context import Desk, analyst, desk_of, gated, signed_in
+from discreet.server.context import ServerContext, analyst, desk_of, gated, signed_in
 from discreet.server.exports import csv_of, notebook_of, picture_of
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -36,7 +36,7 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     routes = APIRouter(tags=["analyst"])
 
     @gated(analyst)
-    def query(desk: Desk, form: QueryForm, who: Identity) -> Any:
+    def query(desk: ServerContext, form: QueryForm, who: Identity) -> Any:
         if not form.wait:
             made = jobs.start(desk, who, form)
             return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
@@ -80,33 +80,33 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     return routes
 
 
-def _asked(desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
+def _asked(desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
     answer = desk.session(who).sql(form.sql, key=form.key, **prices_of(form))
     desk.count("answers", "free" if answer.free else "charged")
     return desk.shown(who, answer)
 
 
 @gated(signed_in)
-def _tables(desk: Desk, who: Identity) -> list[dict[str, Any]]:
+def _tables(desk: ServerContext, who: Identity) -> list[dict[str, Any]]:
     found = _described(desk, who)
     return [dict(each) for each in found.values()]
 
 
 @gated(signed_in)
-def _table(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _table(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     found = _described(desk, who)
     if name not in found:
         raise Problem("not-found")
     return dict(found[name])
 
 
-def _described(desk: Desk, who: Identity) -> Tables:
+def _described(desk: ServerContext, who: Identity) -> Tables:
     own = who.name if who.role is Role.ANALYST else None
     return tables_of(desk.curator.ledger, desk.curator.tables.values(), own)
 
 
 @gated(analyst)
-def _explain(desk: Desk, form: QuestionForm, who: Identity) -> dict[str, Any]:
+def _explain(desk: ServerContext, form: QuestionForm, who: Identity) -> dict[str, Any]:
     made = desk.session(who).explain(form.sql, **prices_of(form))
     accounts = _accounts(desk, who, made)
     return {
@@ -116,7 +116,7 @@ def _explain(desk: Desk, form: QuestionForm, who: Identity) -> dict[str, Any]:
     }
 
 
-def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
+def _accounts(desk: ServerContext, who: Identity, made: Plan) -> tuple[Account, Account]:
     ledger = desk.curator.ledger
     return (
         ledger.account(Holder.POPULATION, made.table.population),
@@ -125,7 +125,7 @@ def _accounts(desk: Desk, who: Identity, made: Plan) -> tuple[Account, Account]:
 
 
 @gated(analyst)
-def _budget(desk: Desk, who: Identity) -> dict[str, Any]:
+def _budget(desk: ServerContext, who: Identity) -> dict[str, Any]:
     account = desk.curator.ledger.account(Holder.ANALYST, who.name)
     adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
     return {**account_values(account), "adopted": adopted}
@@ -133,7 +133,7 @@ def _budget(desk: Desk, who: Identity) -> dict[str, Any]:
 
 @gated(analyst)
 def _answers(
-    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     found = desk.answers(who, after=after, limit=limit + 1)
     numbers = [each["number"] for each in found]
@@ -142,7 +142,7 @@ def _answers(
 
 @gated(analyst)
 def _history(
-    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     found = desk.history(who, after=after, limit=limit + 1)
     numbers = [each["number"] for each in found]
@@ -150,27 +150,27 @@ def _history(
 
 
 @gated(analyst)
-def _answer(desk: Desk, receipt: _Receipt, who: Identity) -> dict[str, Any]:
+def _answer(desk: ServerContext, receipt: _Receipt, who: Identity) -> dict[str, Any]:
     return desk.shown(who, desk.recalled(who, receipt))
 
 
 @gated(analyst)
-def _csv(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+def _csv(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
     return csv_of(desk.recalled(who, receipt))
 
 
 @gated(analyst)
-def _png(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+def _png(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
     return picture_of(desk.recalled(who, receipt), "png")
 
 
 @gated(analyst)
-def _svg(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+def _svg(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
     return picture_of(desk.recalled(who, receipt), "svg")
 
 
 @gated(analyst)
-def _notebook(desk: Desk, receipt: _Receipt, who: Identity) -> Response:
+def _notebook(desk: ServerContext, receipt: _Receipt, who: Identity) -> Response:
     return notebook_of(desk.recalled(who, receipt))
 
 

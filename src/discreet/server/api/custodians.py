@@ -20,7 +20,7 @@ from discreet.server.api.forms import (
     TableForm,
     TokenForm,
 )
-from discreet.server.context import Desk, custodian, gated
+from discreet.server.context import ServerContext, custodian, gated
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
 
@@ -59,7 +59,7 @@ def custodian_routes() -> APIRouter:
     return routes
 
 
-def schema_of(desk: Desk, form: TableForm) -> dict[str, Any]:
+def schema_of(desk: ServerContext, form: TableForm) -> dict[str, Any]:
     """The schema of a request, with a source that the operator allows."""
     try:
         schema = tomllib.loads(form.schema_text)
@@ -77,31 +77,31 @@ def schema_of(desk: Desk, form: TableForm) -> dict[str, Any]:
 
 
 @gated(custodian)
-def _add(desk: Desk, form: TableForm) -> dict[str, Any]:
+def _add(desk: ServerContext, form: TableForm) -> dict[str, Any]:
     schema = schema_of(desk, form)
     made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
     return {**table_values(made), "report": _report(desk, made.name)}
 
 
 @gated(custodian)
-def _refresh(desk: Desk, name: _Name) -> dict[str, Any]:
+def _refresh(desk: ServerContext, name: _Name) -> dict[str, Any]:
     desk.refresh(name)
     return {"table": name, "refreshed": True, "report": _report(desk, name)}
 
 
-def _report(desk: Desk, name: str) -> dict[str, Any] | None:
+def _report(desk: ServerContext, name: str) -> dict[str, Any] | None:
     """What could not be read: exact, in the answer to the custodian and nowhere else."""
     report = desk.curator.report(name)
     return None if report is None else report.values()
 
 
 @gated(custodian)
-def _inspect(desk: Desk, name: _Name) -> dict[str, Any]:
+def _inspect(desk: ServerContext, name: _Name) -> dict[str, Any]:
     return {"table": name, "not_for_release": True, "counts": desk.inspect(name)}
 
 
 @gated(custodian)
-def _accounts(desk: Desk) -> list[dict[str, Any]]:
+def _accounts(desk: ServerContext) -> list[dict[str, Any]]:
     budgets = {
         each.name: account_values(each)
         for each in desk.curator.ledger.accounts()
@@ -116,7 +116,7 @@ def _accounts(desk: Desk) -> list[dict[str, Any]]:
 
 
 @gated(custodian)
-def _open_account(desk: Desk, form: AccountForm) -> dict[str, Any]:
+def _open_account(desk: ServerContext, form: AccountForm) -> dict[str, Any]:
     if form.name in {each["name"] for each in desk.accounts.listed()}:
         raise InvalidValue(f"there is an account {form.name!r:.100} already.")
     days = form.days or desk.settings.token_days
@@ -133,7 +133,7 @@ def _shown(issued: Issued) -> dict[str, Any]:
     }
 
 
-def _role(desk: Desk, name: str) -> Role:
+def _role(desk: ServerContext, name: str) -> Role:
     for each in desk.accounts.listed():
         if each["name"] == name and each["role"]:
             return Role(each["role"])
@@ -141,14 +141,14 @@ def _role(desk: Desk, name: str) -> Role:
 
 
 @gated(custodian)
-def _grant(desk: Desk, name: _Name, form: GrantForm) -> dict[str, Any]:
+def _grant(desk: ServerContext, name: _Name, form: GrantForm) -> dict[str, Any]:
     _role(desk, name)
     desk.curator.grant(name, epsilon=form.epsilon, delta=form.delta)
     return account_values(desk.curator.ledger.account("analyst", name))
 
 
 @gated(custodian)
-def _token(desk: Desk, name: _Name, form: TokenForm) -> dict[str, Any]:
+def _token(desk: ServerContext, name: _Name, form: TokenForm) -> dict[str, Any]:
     days = form.days or desk.settings.token_days
     return _shown(desk.accounts.issue(name, _role(desk, name), days=days))
 
@@ -164,7 +164,7 @@ def _ask_first(who: Identity, name: str, token: str, confirm: bool) -> None:
 
 
 @gated(custodian)
-def _revoke_all(desk: Desk, name: _Name, who: Identity, confirm: bool = False) -> Response:
+def _revoke_all(desk: ServerContext, name: _Name, who: Identity, confirm: bool = False) -> Response:
     _role(desk, name)
     _ask_first(who, name, who.token, confirm)
     desk.accounts.revoke(name)
@@ -173,7 +173,7 @@ def _revoke_all(desk: Desk, name: _Name, who: Identity, confirm: bool = False) -
 
 @gated(custodian)
 def _revoke(
-    desk: Desk, name: _Name, token: _Token, who: Identity, confirm: bool = False
+    desk: ServerContext, name: _Name, token: _Token, who: Identity, confirm: bool = False
 ) -> Response:
     _role(desk, name)
     _ask_first(who, name, token, confirm)
@@ -185,19 +185,19 @@ def _revoke(
 
 
 @gated(custodian)
-def _paused(desk: Desk) -> dict[str, Any]:
+def _paused(desk: ServerContext) -> dict[str, Any]:
     return {"paused": desk.accounts.paused}
 
 
 @gated(custodian)
-def _pause(desk: Desk, form: PauseForm) -> dict[str, Any]:
+def _pause(desk: ServerContext, form: PauseForm) -> dict[str, Any]:
     (desk.accounts.pause if form.paused else desk.accounts.go_on)()
     return {"paused": form.paused}
 
 
 @gated(custodian)
 def _ledger(
-    desk: Desk, response: Response, after: After = 0, limit: Limit = PAGE
+    desk: ServerContext, response: Response, after: After = 0, limit: Limit = PAGE
 ) -> dict[str, Any]:
     ledger = desk.curator.ledger
     found = ledger.entries_after(after, limit=limit + 1)
@@ -210,13 +210,13 @@ def _ledger(
 
 
 @gated(custodian)
-def _verify(desk: Desk) -> dict[str, Any]:
+def _verify(desk: ServerContext) -> dict[str, Any]:
     found = desk.curator.ledger.verify()
     return {"sound": found.sound, **asdict(found)}
 
 
 @gated(custodian)
-def _audit(_desk: Desk, form: AuditForm) -> dict[str, Any]:
+def _audit(_desk: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
     from discreet.audit.report import examined_values
 

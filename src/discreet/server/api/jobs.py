@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.noise.bits import system
 from discreet.server.accounts import Identity
 from discreet.server.api.forms import QueryForm, prices_of
-from discreet.server.context import Desk
+from discreet.server.context import ServerContext
 from discreet.server.limits import Workers
 from discreet.server.problems import Problem
 
@@ -44,7 +44,7 @@ class Jobs:
         self._jobs: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._workers = Workers(most=_RUNNING, most_of_one=_RUNNING // 2, name="job")
 
-    def start(self, desk: Desk, who: Identity, form: QueryForm) -> dict[str, Any]:
+    def start(self, desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
         """Begin a job and say its name."""
         session = desk.session(who)
         bits = system.bits(96).to_bytes(12, "little")

@@ -24,7 +24,7 @@ from discreet.report.words import cost_text
 from discreet.server.accounts import Identity
 from discreet.server.api.service_forms import NAME, ReleaseForm
 from discreet.server.api.services import names_route
-from discreet.server.context import Desk, analyst, gated
+from discreet.server.context import ServerContext, analyst, gated
 from discreet.server.exports import attachment
 from discreet.server.problems import Problem
 
@@ -54,7 +54,7 @@ def publication_routes() -> APIRouter:
     return routes
 
 
-def _planned(desk: Desk, who: Identity, form: ReleaseForm) -> ReleasePlan:
+def _planned(desk: ServerContext, who: Identity, form: ReleaseForm) -> ReleasePlan:
     try:
         document = tomllib.loads(form.specification, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -65,14 +65,14 @@ def _planned(desk: Desk, who: Identity, form: ReleaseForm) -> ReleasePlan:
 
 
 @gated(analyst)
-def _preview(desk: Desk, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+def _preview(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
     made = _planned(desk, who, form)
     account = desk.curator.ledger.account(Holder.ANALYST, who.name)
     return {"cost": cost_text(made.cost, account.conversion_delta), "facts": made.facts()}
 
 
 @gated(analyst)
-def _make(desk: Desk, form: ReleaseForm, who: Identity) -> dict[str, Any]:
+def _make(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
     if desk.curator.vault.states.standing(form.name, analyst=who.name)[0]:
         raise InvalidValue(
             f"there is something named {form.name!r} already; choose another name. Nothing "
@@ -94,7 +94,7 @@ def _packed(made: Published) -> bytes:
     return packed.getvalue()
 
 
-def _keep(desk: Desk, who: Identity, name: str, body: bytes) -> None:
+def _keep(desk: ServerContext, who: Identity, name: str, body: bytes) -> None:
     """It is paid for: where somebody took the name meanwhile, it becomes the next version."""
     states = desk.curator.vault.states
     version = 1
@@ -114,7 +114,7 @@ def _read_manifest(body: bytes) -> dict[str, Any]:
     return found
 
 
-def _kept(desk: Desk, who: Identity, name: str) -> bytes:
+def _kept(desk: ServerContext, who: Identity, name: str) -> bytes:
     _, state = desk.curator.vault.states.standing(name, analyst=who.name)
     if state is None or state.kind != _KIND:
         raise Problem("not-found")
@@ -122,11 +122,11 @@ def _kept(desk: Desk, who: Identity, name: str) -> bytes:
 
 
 @gated(analyst)
-def _manifest(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _manifest(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     return _read_manifest(_kept(desk, who, name))
 
 
 @gated(analyst)
-def _file(desk: Desk, name: _Name, who: Identity) -> Response:
+def _file(desk: ServerContext, name: _Name, who: Identity) -> Response:
     body = _kept(desk, who, name)
     return Response(body, media_type="application/zip", headers=attachment(f"{name}.zip"))

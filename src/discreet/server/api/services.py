@@ -29,7 +29,7 @@ from discreet.server.api.service_forms import (
     PointsForm,
     SynopsisForm,
 )
-from discreet.server.context import Desk, analyst, gated
+from discreet.server.context import ServerContext, analyst, gated
 from discreet.server.exports import attachment
 from discreet.server.paging import PAGE, After, Limit, with_next
 from discreet.server.problems import Problem
@@ -86,14 +86,14 @@ class SynopsisCache:
         return synopsis
 
 
-def named(desk: Desk, who: Identity, kind: str, name: str) -> None:
+def named(desk: ServerContext, who: Identity, kind: str, name: str) -> None:
     """Refuse the name of a service that this analyst has not; others' look absent."""
     if not desk.curator.vault.states.has(name, analyst=who.name, kind=kind):
         raise Problem("not-found")
 
 
 def begun(
-    desk: Desk, who: Identity, kind: str, response: Response, *, after: int, limit: int
+    desk: ServerContext, who: Identity, kind: str, response: Response, *, after: int, limit: int
 ) -> list[str]:
     """The names of a part of an analyst's services of a kind, with a link to the next part."""
     states = desk.curator.vault.states
@@ -108,7 +108,11 @@ def names_route(kind: str) -> Callable[..., Any]:
 
     @gated(analyst)
     def names(
-        desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+        desk: ServerContext,
+        response: Response,
+        who: Identity,
+        after: After = 0,
+        limit: Limit = PAGE,
     ) -> list[dict[str, Any]]:
         found = begun(desk, who, kind, response, after=after, limit=limit)
         return [{"name": name} for name in found]
@@ -117,7 +121,7 @@ def names_route(kind: str) -> Callable[..., Any]:
 
 
 def asked_synopsis(
-    desk: Desk, cache: SynopsisCache, who: Identity, name: str, sql: str
+    desk: ServerContext, cache: SynopsisCache, who: Identity, name: str, sql: str
 ) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
@@ -137,13 +141,13 @@ def asked_synopsis(
 
 
 def described_synopsis(
-    desk: Desk, cache: SynopsisCache, who: Identity, name: str
+    desk: ServerContext, cache: SynopsisCache, who: Identity, name: str
 ) -> dict[str, Any]:
     """The facts of a synopsis of this analyst's own, as it was asked last."""
     return _about(_cached(desk, cache, who, name))
 
 
-def _cached(desk: Desk, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
+def _cached(desk: ServerContext, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
     session = desk.session(who)
     session.states.newest(name, analyst=who.name)  # refused after an adoption
     found = cache.find(who.name, name)
@@ -167,17 +171,19 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
     routes.add_api_route("/counters/{name}/points", _advance, methods=["POST"])
 
     @gated(analyst)
-    def open_synopsis(desk: Desk, form: SynopsisForm, who: Identity) -> dict[str, Any]:
+    def open_synopsis(desk: ServerContext, form: SynopsisForm, who: Identity) -> dict[str, Any]:
         words = form.model_dump(exclude={"columns"})
         made = Synopsis.open(desk.session(who), form.columns, **words)
         return _about(cache.keep(who.name, made))
 
     @gated(analyst)
-    def answer(desk: Desk, name: _Name, form: ConditionForm, who: Identity) -> dict[str, Any]:
+    def answer(
+        desk: ServerContext, name: _Name, form: ConditionForm, who: Identity
+    ) -> dict[str, Any]:
         return asked_synopsis(desk, cache, who, name, form.sql)
 
     @gated(analyst)
-    def finish(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+    def finish(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
         made = _resumed(desk, desk.session(who), name)
         made.finish()
         return _about(cache.keep(who.name, made))
@@ -199,14 +205,14 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
 
 @gated(analyst)
 def _monitors(
-    desk: Desk, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
+    desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     session = desk.curator.remote_session(who.name)
     names = begun(desk, who, "monitor", response, after=after, limit=limit)
     return [_listed_monitor(desk, Monitor(session, name)) for name in names]
 
 
-def _listed_monitor(desk: Desk, monitor: Monitor) -> dict[str, Any]:
+def _listed_monitor(desk: ServerContext, monitor: Monitor) -> dict[str, Any]:
     """What is known of a monitor; of one that an adoption has closed, why."""
     try:
         return _watched(monitor)
@@ -223,7 +229,7 @@ def _watched(monitor: Monitor) -> dict[str, Any]:
 
 
 @gated(analyst)
-def _open_monitor(desk: Desk, form: MonitorForm, who: Identity) -> dict[str, Any]:
+def _open_monitor(desk: ServerContext, form: MonitorForm, who: Identity) -> dict[str, Any]:
     session = desk.session(who)
     words = form.model_dump(exclude={"name", "sql"})
     design = Monitor.explain(session, form.sql, **words)
@@ -239,13 +245,13 @@ def _open_monitor(desk: Desk, form: MonitorForm, who: Identity) -> dict[str, Any
 
 
 @gated(analyst)
-def _monitor(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _monitor(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     named(desk, who, "monitor", name)
     return _watched(Monitor(desk.curator.remote_session(who.name), name))
 
 
 @gated(analyst)
-def _check(desk: Desk, name: _Name, form: CheckForm, who: Identity) -> dict[str, Any]:
+def _check(desk: ServerContext, name: _Name, form: CheckForm, who: Identity) -> dict[str, Any]:
     named(desk, who, "monitor", name)
     desk.admit_check(who)
     monitor = Monitor(desk.session(who), name)
@@ -254,7 +260,7 @@ def _check(desk: Desk, name: _Name, form: CheckForm, who: Identity) -> dict[str,
 
 
 @gated(analyst)
-def _renew(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _renew(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     named(desk, who, "monitor", name)
     monitor = Monitor(desk.session(who), name)
     monitor.renew()
@@ -290,25 +296,27 @@ def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
 
 
 @gated(analyst)
-def _open_counter(desk: Desk, form: CounterForm, who: Identity) -> dict[str, Any]:
+def _open_counter(desk: ServerContext, form: CounterForm, who: Identity) -> dict[str, Any]:
     if form.epsilon is None and form.rho is None:
         raise InvalidValue("give one price: epsilon or rho. Nothing was run or charged.")
     return _counted(Counter.open(desk.session(who), **form.model_dump()))
 
 
 @gated(analyst)
-def _counter(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _counter(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     named(desk, who, "counter", name)
     return _counted(_again(desk.curator.remote_session(who.name), name))
 
 
 @gated(analyst)
-def _advance(desk: Desk, name: _Name, form: PointsForm, who: Identity) -> list[dict[str, Any]]:
+def _advance(
+    desk: ServerContext, name: _Name, form: PointsForm, who: Identity
+) -> list[dict[str, Any]]:
     named(desk, who, "counter", name)
     return _points(_again(desk.session(who), name).advance(upto=form.upto))
 
 
-def _resumed(desk: Desk, session: Session, name: str) -> Synopsis:
+def _resumed(desk: ServerContext, session: Session, name: str) -> Synopsis:
     if not desk.curator.vault.states.has(name, analyst=session.name, kind="synopsis"):
         raise Problem("not-found")
     return Synopsis.resume(session, name)
@@ -328,12 +336,12 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
 
 
 @gated(analyst)
-def _synopsis(desk: Desk, name: _Name, who: Identity) -> dict[str, Any]:
+def _synopsis(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
     return _about(_resumed(desk, desk.session(who), name))
 
 
 @gated(analyst)
-def _file(desk: Desk, name: _Name, who: Identity) -> Response:
+def _file(desk: ServerContext, name: _Name, who: Identity) -> Response:
     made = _resumed(desk, desk.session(who), name)
     with tempfile.TemporaryDirectory() as folder:
         place = File(folder) / "synopsis.npz"

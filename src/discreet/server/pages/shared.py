@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.server.accounts import Identity, Role
-from discreet.server.context import Desk, desk_of, login_of
+from discreet.server.context import ServerContext, desk_of, login_of
 from discreet.server.logins import COOKIE, Login
 from discreet.server.problems import BODY, Problem
 from discreet.web.rendering import page, static_file
@@ -56,7 +56,7 @@ class Here:
 
     __slots__ = ("desk", "login")
 
-    def __init__(self, desk: Desk, login: Login) -> None:
+    def __init__(self, desk: ServerContext, login: Login) -> None:
         self.desk = desk
         self.login = login
 
@@ -134,7 +134,7 @@ def login_pages() -> APIRouter:
     return routes
 
 
-def _login_page(desk: Desk, refusal: str = "", status: int = 200) -> Response:
+def _login_page(desk: ServerContext, refusal: str = "", status: int = 200) -> Response:
     values = {"login": None, "paused": False, "refusal": refusal, "guide": desk.settings.guided}
     return HTMLResponse(page("login.html", title="Sign in", **values), status)
 

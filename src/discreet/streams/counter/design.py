@@ -10,7 +10,7 @@ from math import ceil
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue, UnprovableRequest, UnsafeQuery
 from discreet.loss import ZCDP
-from discreet.plan.parts.measures import Estimator, noticeable
+from discreet.plan.parts.measures import Estimator, at_least_one_step
 from discreet.plan.pipeline import Plan
 from discreet.query.algebra import Scan, Statistic
 from discreet.rationals import Number
@@ -149,12 +149,12 @@ def _steps(plan: Plan, reach: Reach) -> int:
 
 
 def _per_step(plan: Plan) -> Fraction:
-    return noticeable(plan.measures[0].sensitivity).linf
+    return at_least_one_step(plan.measures[0].sensitivity).linf
 
 
 def _touched(plan: Plan) -> int:
     """How many entries of a stream one unit changes at worst, each by as much as it can."""
-    moved = noticeable(plan.measures[0].sensitivity)
+    moved = at_least_one_step(plan.measures[0].sensitivity)
     return ceil(moved.l1 / moved.linf)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.loss import Currency, Loss, Price, Sensitivity
 from discreet.mechanisms.priced import Noise
-from discreet.plan.parts.measures import noticeable
+from discreet.plan.parts.measures import at_least_one_step
 from discreet.plan.parts.price import choose
 from discreet.plan.pipeline import Plan
 from discreet.streams.holdout.thresholdout import Thresholdout
@@ -73,7 +73,7 @@ class Settings:
         return self.price.total([self._size_loss(plan)])
 
     def _size_loss(self, plan: Plan) -> Loss:
-        return self.size_noise(plan).loss(noticeable(plan.measures[0].sensitivity))
+        return self.size_noise(plan).loss(at_least_one_step(plan.measures[0].sensitivity))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
 from discreet.loss import Price, Relation, Sensitivity
-from discreet.plan.parts.measures import Estimator, noticeable
+from discreet.plan.parts.measures import Estimator, at_least_one_step
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.evaluate import simple_measure
 from discreet.query.algebra import Statistic
@@ -72,7 +72,7 @@ class Watched:
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one unit moves the value, in lattice steps."""
-        return noticeable(self.plan.measures[0].sensitivity)
+        return at_least_one_step(self.plan.measures[0].sensitivity)
 
     @property
     def relation(self) -> Relation:
