@@ -27,7 +27,8 @@ figure.small {{ display: inline-block; margin: .5rem 1rem .5rem 0; vertical-alig
 figcaption {{ font-size: .8rem; }}
 @media (prefers-color-scheme: dark) {{
   body {{ background: #16181b; color: #e8e8e8; }} th, td {{ border-color: #444; }}
-  pre {{ background: #24272b; }} figure svg {{ background: #fff; }} a {{ color: #9cc3e6; }} }}
+  pre {{ background: #24272b; }} figure svg {{ background: #fff; }}
+  a[href] {{ color: #9cc3e6; }} }}
 </style>"""
 
 

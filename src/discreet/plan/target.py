@@ -28,11 +28,11 @@ from discreet.schema.column import nearest
 
 __all__ = [
     "COUNTED",
+    "assume_count",
     "checked_count",
     "count_behind",
     "counting",
     "priced_for_error",
-    "assume_count",
     "worth_reusing",
 ]
 

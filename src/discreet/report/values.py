@@ -134,6 +134,7 @@ def adopted_values(adopted: Adopted | None) -> dict[str, Any] | None:
 def loss_values(loss: Loss) -> dict[str, str]:
     """What was charged, by the names of its parameters, in at most ten digits where it has few.
 
+    >>> from discreet.loss import Pure
     >>> loss_values(Pure(epsilon=0.5))
     {'epsilon': '0.5'}
     """
@@ -147,6 +148,7 @@ def charged_values(charged: Charged, account: Account) -> dict[str, Any]:
 
     `spent` is what it took from the account, exactly and in the account's own terms: these add up
     to what the account has spent.
+    >>> from discreet.loss import Pure
     >>> from discreet.ledger.account import Holder
     >>> from discreet.ledger.entry import Receipt
     >>> from discreet.ledger.history import Outcome

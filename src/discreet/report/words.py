@@ -38,6 +38,7 @@ def _down(value: Fraction) -> str:
 def cost_text(loss: Loss, conversion_delta: Fraction = Fraction(0)) -> str:
     """What a charge costs; rho is also said as the epsilon it would be alone.
 
+    >>> from discreet.loss import ZCDP
     >>> cost_text(ZCDP(rho=0.005), Fraction(1, 10**7))
     'rho 0.005 (alone: epsilon 0.4789 at delta 1e-07)'
     >>> cost_text(ZCDP(rho=0.005, delta=Fraction(1, 10**7)), Fraction(1, 10**7))

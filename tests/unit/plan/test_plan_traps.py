@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.answer import Answer, Receipt
-from discreet.errors import InvalidValue, SchemaError, UnsafeQuery
+from discreet.errors import SchemaError, UnprovableRequest, UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
@@ -337,5 +337,5 @@ def test_a_pure_price_never_pays_for_gaussian_noise():
     """The loss of the Gaussian was left out of the sum."""
     text = "SELECT COUNT(*) AS n, SUM(x) AS s FROM t"
     prices = (Pure(epsilon=1e-9), ZCDP(rho=100))
-    with pytest.raises(InvalidValue, match="pure price"):
+    with pytest.raises(UnprovableRequest, match="pure budget"):
         plan(Draft(query=parse(text, {"t": ROWS}), table=ROWS, price=prices, question=text))

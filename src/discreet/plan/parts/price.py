@@ -22,6 +22,7 @@ def choose(measure: Measure, price: Price) -> Noise:
 
     Laplace noise at l1/epsilon [DMNS06, Prop. 3.3], or Gaussian noise with variance l2^2/(2 rho)
     [CKS20, Thm. 4]; a pure mechanism enters rho at epsilon^2/2 [BS16, Prop. 1.4].
+    >>> from discreet.loss import Pure
     >>> from discreet.loss import Sensitivity
     >>> choose(Measure("count", (), Sensitivity.single(1), Fraction(1)), Pure(epsilon=0.5))
     DiscreteLaplace(scale=Fraction(2, 1))
@@ -33,6 +34,7 @@ def cheapest(measure: Measure, half_width: Fraction, kind: type[Price]) -> Price
     """The smallest price at which this measure's 95% half-width is at most the one given.
 
     Privacy: rounded towards more loss; the error that it buys is public.
+    >>> from discreet.loss import Pure
     >>> from discreet.loss import Sensitivity
     >>> cheapest(Measure("n", (), Sensitivity.single(1), Fraction(1)), Fraction(3), Pure)
     Pure(epsilon=Fraction(8319, 10000))
@@ -48,6 +50,7 @@ def smallest_price(enough: Callable[[Price], bool], kind: type[Price]) -> Price:
     """The smallest price that is enough, rounded up to four significant digits.
 
     Privacy: rounded towards more loss.
+    >>> from discreet.loss import Pure
     >>> smallest_price(lambda price: price.epsilon >= Fraction(1, 3), Pure)
     Pure(epsilon=Fraction(1667, 5000))
     """

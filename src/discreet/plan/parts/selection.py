@@ -161,6 +161,7 @@ def _noise(sensitivity: Sensitivity, price: Price) -> Noise:
 def leading(made: Ranking, price: Price) -> TopGroups:
     """Choose the leading groups for this price. The scale is rounded up.
 
+    >>> from discreet.loss import Pure
     >>> one = Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0)
     >>> leading(one, Pure(epsilon=6)).ranking.scale
     Fraction(1, 1)

@@ -34,6 +34,7 @@ class Smoothed:
     where one is replaced.
     Privacy: as `loss` says, for tables that differ by at most `moved` rows [NRS07, Sec. 2],
     docs/proofs/robust.md.
+    >>> from discreet.loss import Pure
     >>> import numpy as np
     >>> median = Smoothed.of_price(fraction=0.5, candidates=5, moved=1, price=Pure(epsilon=9))
     >>> median.release(np.array([0, 900, 900, 900, 0]))
@@ -47,6 +48,7 @@ class Smoothed:
     def of_price(cls, *, fraction: Number, candidates: int, moved: int, price: Price) -> "Smoothed":
         """The noise with the least expected error on evenly spread rows that costs the price.
 
+        >>> from discreet.loss import Pure
         >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=3, price=Pure(epsilon=2))
         >>> found.loss(Pure(epsilon=2))
         Pure(epsilon=Fraction(2, 1))
@@ -63,6 +65,7 @@ class Smoothed:
     def gaps(self) -> float:
         """The expected error where rows are spread evenly, in gaps between two of them.
 
+        >>> from discreet.loss import Pure
         >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8))
         >>> round(found.gaps, 2)
         0.18
@@ -74,6 +77,7 @@ class Smoothed:
     def words(self) -> str:
         """The noise in a few words.
 
+        >>> from discreet.loss import Pure
         >>> Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8)).words
         "Student's t with 3 degrees, smoothing 0.667, scale 1/6.24 of the bound"
         """
@@ -91,6 +95,7 @@ class Smoothed:
 
         Privacy: that of the noise [NRS07, Sec. 2]; pure noise enters rho at epsilon^2/2
         [BS16, Prop. 1.4].
+        >>> from discreet.loss import Pure
         >>> found = Smoothed.of_price(fraction=0.9, candidates=9, moved=1, price=Pure(epsilon=1))
         >>> found.loss(Pure(epsilon=1))
         Pure(epsilon=Fraction(1, 1))
@@ -100,6 +105,7 @@ class Smoothed:
     def error(self, confidence: Number) -> float:
         """How many rows the rank may be off, whatever the data: no bound can be promised.
 
+        >>> from discreet.loss import Pure
         >>> found = Smoothed.of_price(fraction=0.9, candidates=9, moved=1, price=Pure(epsilon=1))
         >>> found.error(0.95)
         inf

@@ -112,6 +112,7 @@ def _ratio_error(plan: Plan, estimator: Estimator, count: int, level: Fraction) 
 def cost_of(price: Price) -> dict[str, str]:
     """A price as text of at most ten digits, rounded up, by the names of its parameters.
 
+    >>> from discreet.loss import Pure
     >>> cost_of(Pure(epsilon=0.5)), cost_of(Pure(epsilon=Fraction(1, 3)))
     ({'epsilon': '0.5'}, {'epsilon': '0.3333333334'})
     """

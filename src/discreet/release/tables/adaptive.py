@@ -76,6 +76,7 @@ class Adaptive:
     elsewhere worse, by the quarter and by what merging blurs.
     Privacy: `loss` under the unit's relation: both steps, composed [DMNS06, Lemma 2.6],
     [BS16, Lemma 1.7].
+    >>> from discreet.loss import Pure
     >>> Adaptive(cells=64, price=Pure(epsilon=1)).loss
     Pure(epsilon=Fraction(1, 1))
     """
@@ -89,6 +90,7 @@ class Adaptive:
     def choice(self) -> Blocks:
         """The step that chooses blocks.
 
+        >>> from discreet.loss import Pure
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).choice.epsilon
         Fraction(1, 4)
         """
@@ -104,6 +106,7 @@ class Adaptive:
         """What is left for measuring the blocks.
 
         Privacy: with `choice` it adds up to the whole price.
+        >>> from discreet.loss import Pure
         >>> Adaptive(cells=64, price=Pure(epsilon=1)).rest
         Pure(epsilon=Fraction(3, 4))
         """
@@ -121,6 +124,7 @@ class Adaptive:
         """Choose blocks, then measure them.
 
         Privacy: `loss` under the unit's relation.
+        >>> from discreet.loss import Pure
         >>> plan = Adaptive(cells=64, price=Pure(epsilon=1000))
         >>> round(float(plan.release(np.full(64, 5)).histogram().sum()))
         320

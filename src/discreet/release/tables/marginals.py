@@ -58,6 +58,7 @@ class Marginals:
     discrete Laplace noise and shares of the price from a local search. Either way the estimate is
     least squares in closed form.
     Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
+    >>> from discreet.loss import ZCDP
     >>> family = Marginals.planned((2, 3), every((2, 3), [1, 2]), price=ZCDP(rho=1))
     >>> round(family.variance(((0, 1), (1, 1))), 4), family.loss.rho
     (0.6461, Fraction(1, 1))
@@ -80,6 +81,7 @@ class Marginals:
         """Divide a price among what the wanted marginals need; weights say how much each matters.
 
         The price is not exceeded.
+        >>> from discreet.loss import Pure
         >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss
         Pure(epsilon=Fraction(1, 1))
         """
@@ -105,6 +107,7 @@ class Marginals:
         """What a release costs.
 
         Privacy: under the unit's relation [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+        >>> from discreet.loss import Pure
         >>> Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1)).loss.epsilon
         Fraction(1, 1)
         """
@@ -113,6 +116,7 @@ class Marginals:
     def variance(self, cut: Cut) -> float:
         """The variance of each cell of a marginal, known before anything is released.
 
+        >>> from discreet.loss import Pure
         >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> round(family.variance(((0, 1),)), 3)
         1.841
@@ -123,6 +127,7 @@ class Marginals:
         """How far a cell of a marginal is off at most, with at least 95%.
 
         Exact where the marginal is just what was measured, a certified bound otherwise.
+        >>> from discreet.loss import Pure
         >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=1))
         >>> family.half_width(((0, 1),))
         3.0
@@ -139,6 +144,7 @@ class Marginals:
         """Measure; the tables of the result are consistent least-squares estimates.
 
         Privacy: `loss` under the unit's relation.
+        >>> from discreet.loss import Pure
         >>> family = Marginals.planned((2,), every((2,), [1]), price=Pure(epsilon=100))
         >>> family.release(lambda cut: np.array([4, 6])).table(((0, 1),)).tolist()
         [4.0, 6.0]

@@ -68,6 +68,7 @@ def ordered(
 ) -> Trees | Running:
     """The plan with the least root mean square error over the workload. The price is not exceeded.
 
+    >>> from discreet.loss import ZCDP
     >>> plan = ordered(4096, price=ZCDP(rho=0.5), workload=Workload.PREFIXES)
     >>> round(plan.rmse(Workload.PREFIXES), 2)
     3.55

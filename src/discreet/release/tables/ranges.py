@@ -76,6 +76,7 @@ def _digits(cells: int, base: int) -> int:
 class TreesEstimate:
     """Noisy trees made consistent by least squares: any box, with its exact variance.
 
+    >>> from discreet.loss import Pure
     >>> plan = Trees.planned((4,), price=Pure(epsilon=1000))
     >>> round(plan.release(np.array([1, 2, 3, 4])).box([(1, 3)]))
     5
@@ -116,6 +117,7 @@ class Trees:
     """Trees over ordered axes, each level, or pair of levels, with its own noise.
 
     Privacy: `loss` under the unit's relation; docs/proofs/releases.md.
+    >>> from discreet.loss import Pure
     >>> plan = Trees.planned((4096,), price=Pure(epsilon=1))
     >>> plan.hierarchies[0].branches, round(plan.rmse(), 2)
     ((16, 16, 16), 16.08)
@@ -140,6 +142,7 @@ class Trees:
 
         Under zCDP halving hierarchies and closed-form shares; under pure privacy the best of many
         hierarchies, each with shares from a local search. The price is not exceeded.
+        >>> from discreet.loss import ZCDP
         >>> round(Trees.planned((256,), price=ZCDP(rho=0.5)).rmse(), 2)
         3.44
         """
@@ -170,6 +173,7 @@ class Trees:
         """What a release costs.
 
         Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].
+        >>> from discreet.loss import Pure
         >>> Trees.planned((4,), price=Pure(epsilon=1)).loss
         Pure(epsilon=Fraction(1, 1))
         """
@@ -178,6 +182,7 @@ class Trees:
     def rmse(self, workload: Workload | None = None) -> float:
         """The root mean square error over all queries of a workload.
 
+        >>> from discreet.loss import Pure
         >>> round(Trees.planned((1,), price=Pure(epsilon=1)).rmse(), 3)
         1.357
         """
@@ -188,6 +193,7 @@ class Trees:
     def parts(self, ranges: Boxes) -> list[NDArray[np.float64]]:
         """The parts of a box in the levels of each axis.
 
+        >>> from discreet.loss import ZCDP
         >>> len(Trees.planned((4, 4), price=ZCDP(rho=1)).parts([(0, 2), (1, 3)]))
         2
         """
@@ -200,6 +206,7 @@ class Trees:
     def box_variance(self, ranges: Boxes) -> float:
         """The variance of the estimate of a box.
 
+        >>> from discreet.loss import Pure
         >>> round(Trees.planned((1,), price=Pure(epsilon=1)).box_variance([(0, 1)]), 3)
         1.841
         """
@@ -212,6 +219,7 @@ class Trees:
     def variances(self, starts: Places, stops: Places) -> NDArray[np.float64]:
         """The variances of many ranges of the only axis.
 
+        >>> from discreet.loss import Pure
         >>> plan = Trees.planned((1,), price=Pure(epsilon=1))
         >>> plan.variances(np.array([0]), np.array([1])).round(3).tolist()
         [1.841]
@@ -228,6 +236,7 @@ class Trees:
         """Measure a histogram with one axis for each hierarchy.
 
         Privacy: `loss` under the unit's relation.
+        >>> from discreet.loss import ZCDP
         >>> plan = Trees.planned((2, 2), price=ZCDP(rho=10**6))
         >>> plan.release(np.array([[1, 2], [3, 4]])).cells.round(1).tolist()
         [[1.0, 2.0], [3.0, 4.0]]

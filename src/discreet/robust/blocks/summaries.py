@@ -114,6 +114,7 @@ class BlockMean:
 
     Privacy: epsilon-DP or rho-zCDP, as the price says: one value moves the sum by at most the
     width of the range [DMNS06, Prop. 3.3], [CKS20, Thm. 4].
+    >>> from discreet.loss import Pure
     >>> BlockMean(price=Pure(epsilon=1)).price.epsilon
     Fraction(1, 1)
     """
@@ -126,6 +127,7 @@ class BlockMean:
     def noise(self, setting: Setting) -> Noise:
         """The noise on the sum of the values.
 
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=2)
         >>> BlockMean(price=Pure(epsilon=1)).noise(setting)
         DiscreteLaplace(scale=Fraction(20, 1))
@@ -137,6 +139,7 @@ class BlockMean:
         """The cost of one release.
 
         Privacy: for replacing `moved` values [DMNS06, Prop. 3.3], [CKS20, Thm. 4].
+        >>> from discreet.loss import ZCDP
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=2)
         >>> BlockMean(price=ZCDP(rho=0.5)).loss(setting).rho
         Fraction(1, 2)
@@ -149,6 +152,7 @@ class BlockMean:
         """The noisy mean, held within the range.
 
         Privacy: as `loss` says.
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=50, moved=1)
         >>> round(BlockMean(price=Pure(epsilon=100)).release(np.full(50, 4), setting))
         4
@@ -160,6 +164,7 @@ class BlockMean:
     def error(self, confidence: Number, setting: Setting) -> float:
         """The half-width of the noise on the mean, in the lattice's units.
 
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMean(price=Pure(epsilon=1)).error(0.95, setting)
         0.75
@@ -175,6 +180,7 @@ class BlockMedian:
     Blocks that fail or lie far out move it little, so `missing` hardly matters.
     Privacy: epsilon-DP or rho-zCDP, as the price says: replacing a value moves ranks by at most
     one [Smi11], [MT07, Thm. 6], [CR21, Lemma 3.4].
+    >>> from discreet.loss import Pure
     >>> BlockMedian(price=Pure(epsilon=1)).price.epsilon
     Fraction(1, 1)
     """
@@ -187,6 +193,7 @@ class BlockMedian:
     def mechanism(self, setting: Setting) -> Quantiles:
         """The exponential mechanism that chooses.
 
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> BlockMedian(price=Pure(epsilon=1)).mechanism(setting).scale
         Fraction(2, 1)
@@ -207,6 +214,7 @@ class BlockMedian:
         """The cost of one release.
 
         Privacy: for replacing `moved` values [MT07, Thm. 6], [CR21, Lemma 3.4].
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=2)
         >>> BlockMedian(price=Pure(epsilon=1)).loss(setting)
         Pure(epsilon=Fraction(1, 1))
@@ -219,6 +227,7 @@ class BlockMedian:
         """The chosen point of the lattice.
 
         Privacy: as `loss` says.
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=0.5, lower=0, upper=10), blocks=50, moved=1)
         >>> BlockMedian(price=Pure(epsilon=100)).release(np.full(50, 4), setting)
         Fraction(2, 1)
@@ -230,6 +239,7 @@ class BlockMedian:
     def error(self, confidence: Number, setting: Setting) -> float:
         """How many ranks among the blocks the choice may be off.
 
+        >>> from discreet.loss import Pure
         >>> setting = Setting(lattice=Lattice(step=1, lower=0, upper=10), blocks=40, moved=1)
         >>> round(BlockMedian(price=Pure(epsilon=1)).error(0.95, setting), 1)
         10.5

@@ -42,6 +42,7 @@ class Settings:
     def mechanism(self) -> Thresholdout:
         """How questions are answered.
 
+        >>> from discreet.loss import Pure
         >>> one = Fraction(1)
         >>> Settings("t", Pure(epsilon=1), one, 4, one, one, 2).mechanism.overfits
         4
