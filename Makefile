@@ -47,10 +47,10 @@ demo: .venv/.demo ## a first look, on made-up data
 	@$(BIN)/discreet demo
 
 test: .venv/.setup ## what it takes to trust a change, in five minutes on two cores
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'not soak and not slow'
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'not soak and not slow'
 
 test-slow: .venv/.setup ## PostgreSQL, Spark, browsers, kills, black-box audits, large oracles
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m 'slow and not soak' tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'slow and not soak' tests
 
 check: .venv/.setup ## lint, format, types, layers
 	$(BIN)/ruff check .

@@ -119,6 +119,7 @@ def test_the_search_finds_what_is_planted():
     assert not shows(f"a{BAD}f".encode())
 
 
+@pytest.mark.slow("servers")  # after the one that adds the table
 def test_a_refusal_in_python_is_not_kept(house):
     with pytest.raises(SchemaError) as refused:
         house.curator.refresh("ages")

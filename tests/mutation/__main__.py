@@ -27,6 +27,7 @@ TARGETS = (
     "src/discreet/loss.py",
     "src/discreet/mechanisms/**/*.py",
     "src/discreet/accounting/filters.py",
+    "src/discreet/plan/parts/*.py",
     "src/discreet/plan/rules/*.py",
     "src/discreet/curator/access.py",
     "src/discreet/curator/noising.py",

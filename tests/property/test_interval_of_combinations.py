@@ -157,7 +157,7 @@ def test_the_same_factor_for_every_law_would_be_found():
 
 def test_no_other_module_has_a_factor_of_the_normal_law():
     """Two files prove theirs; a half-width anywhere else comes from a mechanism or from them."""
-    proved = {"mechanisms/additive/combined.py", "streams/counter/running_sums.py"}
+    proved = {"mechanisms/combinations/combined.py", "streams/counter/running_sums.py"}
     words = ("NormalDist", "ndtri", "norm.ppf", "erfinv", "inv_cdf")
     source = ROOT / "src" / "discreet"
     found = []

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas
 import pytest
 
-from discreet.curator import session as sessions
+from discreet.curator import planning
 from discreet.curator.curator import Curator
 from discreet.errors import UnsafeQuery
 from discreet.plan import pipeline as rules
@@ -21,7 +21,7 @@ def test_an_answer_from_before_the_limit_is_given_again(tmp_path, monkeypatch):
     with house(tmp_path / "h", data(), "prepared") as curator:
         session = curator.session("ana")
         with monkeypatch.context() as before:
-            before.setattr(sessions, "plan", lambda d: plan(replace(d, joined_rows=MOST_ROWS)))
+            before.setattr(planning, "plan", lambda d: plan(replace(d, joined_rows=MOST_ROWS)))
             first = session.sql(SQL, epsilon=1)
         left = session.remaining
         again = session.sql(SQL, epsilon=1)
