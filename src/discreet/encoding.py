@@ -11,6 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from types import MappingProxyType
 
+from discreet.errors import InvalidValue, with_article
 from discreet.loss import ZCDP, Pure
 
 __all__ = ["Form", "Forms", "LOSS_FORMS", "digest", "encode"]
@@ -105,7 +106,10 @@ def _encode_basic(value: object) -> str:
         return f"datetime.datetime({', '.join(f'{part:d}' for part in shown)})"
     if type(value) is date:
         return f"datetime.date({value.year:d}, {value.month:d}, {value.day:d})"
-    raise TypeError(f"a value of type {type(value).__name__} has no form in a durable identity")
+    raise InvalidValue(
+        f"no lasting name can be made of {with_article(type(value).__name__)}; give plain texts, "
+        "numbers and lists, or a name of your own. Nothing was run or charged."
+    )
 
 
 def _quote(text: str) -> str:

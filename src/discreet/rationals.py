@@ -109,7 +109,8 @@ def whole(value: int, name: str = "value", *, least: int = 1, most: int | None =
     integer = isinstance(given, int) and not isinstance(given, bool)
     if not integer or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InvalidValue(f"{name} is {value!r:.80}; it must be an integer {limits}.")
+        shown = f"{value!r:.80}" if not integer or abs(value) < 10**80 else "far too large"
+        raise InvalidValue(f"{name} is {shown}; it must be an integer {limits}.")
     return value
 
 

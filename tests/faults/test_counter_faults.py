@@ -89,7 +89,7 @@ def killed(vault, service, moment):
 def written(vault, service):
     with Curator.open(vault, price_floor=0) as curator:
         assert curator.ledger.verify().sound
-        return curator.session("ana").states.newest(service, analyst="ana")
+        return curator.session("ana").states.newest(service)
 
 
 def test_nothing_is_said_that_is_not_written(vault):
@@ -106,7 +106,7 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
     with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         counter, joint, holdout = opened(session)
-        after = {each: session.states.newest(each, analyst="ana") for each in ASKED}
+        after = {each: session.states.newest(each) for each in ASKED}
         grown = {each: after[each].version - before[each] for each in ASKED}
         assert grown == {"counter": 1, "joint": 2, "holdout": 1}  # a question, then its answer
         points = counter.points
@@ -115,7 +115,7 @@ def test_what_was_written_is_there_although_it_was_not_said(vault):
         assert counter.points == points
         assert joint.sensitivity == 2
         assert joint.ask(COUNT) == joint.ask(COUNT)
-        assert session.states.newest("joint", analyst="ana") == after["joint"]
+        assert session.states.newest("joint") == after["joint"]
         assert holdout.left <= 2
 
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.encoding import LOSS_FORMS, Form, encode
+from discreet.errors import InvalidValue
 from discreet.loss import ZCDP, Pure
 from discreet.query import algebra, expression
 from discreet.query.identity import QUERY_FORMS
@@ -74,7 +75,7 @@ class Unknown:
     ],
 )
 def test_what_has_no_form_is_refused(value):
-    with pytest.raises(TypeError, match="has no form"):
+    with pytest.raises(InvalidValue, match="no lasting name"):
         encode(value)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer
 from discreet.curator.interrupts import charging
-from discreet.curator.measurement import Exact, Measurement, Prepared
+from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
 from discreet.curator.noising import exact_cells, noised
 from discreet.curator.planning import find_payer, read_versions
 from discreet.curator.replay import receipt_of, release_body, release_key, replay
@@ -22,7 +22,7 @@ from discreet.curator.runs.lanes import Lane
 from discreet.curator.runs.pacing import Late, ResponseGrid
 from discreet.curator.tables.warehouse import Warehouse
 from discreet.engines.protocol import FREE_MESSAGE, MESSAGE, Engine, cause_of
-from discreet.errors import DiscreetError, Unavailable
+from discreet.errors import DiscreetError, Unavailable, UnprovableRequest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request
@@ -146,6 +146,10 @@ class Access:
         Its cost is charged first; a failure after the charge keeps it.
         """
         plan = measurement.plan
+        if measurement.cost is None and isinstance(plan, UnitRows):
+            raise UnprovableRequest(
+                "single rows are read for a charge of their own only. Nothing was run or charged."
+            )
         now = self._check_record(plan)
         if versions is not None and versions != now:
             raise Unavailable(

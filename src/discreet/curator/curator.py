@@ -1,6 +1,6 @@
 """The facade: catalogue, accounts and sessions of a vault. What is released, sessions release."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.access import Access
+from discreet.curator.measurement import UnitRows
+from discreet.curator.planning import prepare_rows
 from discreet.curator.runs.pacing import Clock, ResponseGrid
 from discreet.curator.session import Session
 from discreet.curator.tables.custody import refuse_readable
@@ -185,6 +187,13 @@ class Curator:
         What is chosen after looking depends on data.
         """
         return Access(self._vault, self._warehouse, "").inspect(plan)
+
+    def prepare_rows(self, table: str, columns: Iterable[str], *, question: str) -> UnitRows:
+        """The statement that reads columns of a table row by row; the ledger has `question`.
+
+        For functions of the custodian's own: analysts have no way to single rows.
+        """
+        return prepare_rows(self._warehouse, table, tuple(columns), question)
 
     def _meant(self, name: str) -> str:
         """The table's own name; an unknown one is refused further on."""

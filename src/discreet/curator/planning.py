@@ -23,7 +23,7 @@ from discreet.query.statement.relations import scans
 from discreet.rationals import Number
 from discreet.schema.table import Table, table_named
 
-__all__ = ["Planner", "find_payer", "read_versions"]
+__all__ = ["Planner", "find_payer", "prepare_rows", "read_versions"]
 
 
 def find_payer(tables: Iterable[Table]) -> Table:
@@ -131,18 +131,6 @@ class Planner:
             )
         return prepared
 
-    def prepare_rows(self, table: str, columns: tuple[str, ...], question: str) -> UnitRows:
-        """The statement that reads columns of a table row by row."""
-        known = table_named(self.warehouse.tables(), table)
-        return UnitRows.of(
-            known,
-            columns,
-            relation=self.warehouse.relation(known.name),
-            dialect=self.warehouse.dialect(known.name),
-            question=question,
-            seconds=self.warehouse.seconds(known.name),
-        )
-
     def check(self, given: Prepared, *, most_groups: int | None = None) -> None:
         """Refuse a plan that is not the one its tables give now, by default at its own limit."""
         read_versions(self.warehouse, given)
@@ -155,7 +143,7 @@ class Planner:
     def _prepare_again(self, given: Prepared, most_groups: int | None) -> Prepared:
         names = tuple(table.name for table in given.tables)
         if isinstance(given, UnitRows):
-            return self.prepare_rows(names[0], given.columns, given.question)
+            return prepare_rows(self.warehouse, names[0], given.columns, given.question)
         (table, relation), *others = self._read_tables(names)
         return remade(
             given,
@@ -179,3 +167,20 @@ class Planner:
     def _seconds(self, query: Query) -> Fraction:
         """What reading the tables of a question may take, each as often as it is read."""
         return sum(map(self.warehouse.seconds, scans(query.source)), Fraction(0))
+
+
+def prepare_rows(
+    warehouse: Warehouse, table: str, columns: tuple[str, ...], question: str
+) -> UnitRows:
+    """The statement that reads declared columns of a private table row by row."""
+    known = table_named(warehouse.tables(), table)
+    if known.kind == "public":
+        raise InvalidValue(f"{table} is public; read it as it is. Nothing was run or charged.")
+    return UnitRows.of(
+        known,
+        tuple(known.column(name).name for name in columns),
+        relation=warehouse.relation(known.name),
+        dialect=warehouse.dialect(known.name),
+        question=question,
+        seconds=warehouse.seconds(known.name),
+    )

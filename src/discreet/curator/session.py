@@ -3,7 +3,7 @@ Everything that touches data goes through `access`.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
@@ -12,7 +12,7 @@ from discreet.curator.access import Access
 from discreet.curator.answer import Answer
 from discreet.curator.bounds import Bounds, Buckets
 from discreet.curator.interrupts import STORED, finishing
-from discreet.curator.measurement import Measurement, Prepared, UnitRows
+from discreet.curator.measurement import Measurement, Prepared
 from discreet.curator.planning import Planner, find_payer, read_versions
 from discreet.curator.pricing import ONE_PRICE, price_in_text, price_of
 from discreet.curator.question import Question
@@ -34,7 +34,7 @@ from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.history import Charged
 from discreet.ledger.releases import Release
 from discreet.ledger.requests import Request, unanswered_text
-from discreet.ledger.states import Change, States
+from discreet.ledger.states import Change, OwnStates
 from discreet.ledger.vault import Vault
 from discreet.loss import Loss, Price
 from discreet.plan.parts.candidates import QuantileMethod
@@ -376,9 +376,9 @@ class Session:
         return self._vault.ledger.account(Holder.ANALYST, self.name)
 
     @property
-    def states(self) -> States:
-        """Where services keep what they must not forget."""
-        return self._vault.states
+    def states(self) -> OwnStates:
+        """Where this analyst's services keep what they must not forget."""
+        return OwnStates(self._vault.states, self.name)
 
     def prepare(self, sql: str, *, most_groups: int | None = None) -> Plan:
         """The plan of a statement for a measurement: public groups only, sums and counts only.
@@ -386,10 +386,6 @@ class Session:
         `most_groups` lets a measurement that reads cells have more groups than could be listed.
         """
         return self._planner.prepare(sql, most_groups=most_groups)
-
-    def prepare_rows(self, table: str, columns: Iterable[str], *, question: str) -> UnitRows:
-        """The statement that reads columns of a table row by row; the ledger has `question`."""
-        return self._planner.prepare_rows(table, tuple(columns), question)
 
     def plan_question(
         self,

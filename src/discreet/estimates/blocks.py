@@ -77,7 +77,7 @@ def sample_and_aggregate(
         return mechanism.release(estimator, values, units, bits, workers=workers)
 
     measurement = Measurement(
-        plan=session.prepare_rows(table, columns, question=question),
+        plan=curator.prepare_rows(table, columns, question=question),
         cost=mechanism.loss(),
         label=f"Sample and aggregate on {table}",
         release=release,

@@ -12,7 +12,7 @@ from discreet.ledger.store.book import Book
 from discreet.ledger.store.store import Store
 from discreet.schema.names import of_words
 
-__all__ = ["Begun", "Change", "State", "States", "check_name", "move", "service_name"]
+__all__ = ["Begun", "Change", "OwnStates", "State", "States", "check_name", "move", "service_name"]
 
 _LONGEST = 64
 _COLUMNS = "analyst, name, kind, version, entry, body"
@@ -250,3 +250,28 @@ def move(book: Book, change: Change) -> State:
 def _state(row: tuple[Any, ...]) -> State:
     analyst, name, kind, version, entry, body = row
     return State(analyst, name, kind, version, entry, bytes(body))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStates:
+    """The states of one analyst's services, and of nobody else's."""
+
+    _states: States
+    _analyst: str
+
+    def newest(self, name: str) -> State | None:
+        """The newest state of this name, or None; it may be secret."""
+        return self._states.newest(name, analyst=self._analyst)
+
+    def names(self, *, kind: str) -> tuple[str, ...]:
+        """The names of services of a kind, oldest first."""
+        return self._states.names(analyst=self._analyst, kind=kind)
+
+    def put(self, change: Change) -> State:
+        """Write a state that follows the one before; refused for anybody else's."""
+        if change.analyst != self._analyst:
+            raise InvalidValue(
+                f"a state of {change.analyst!r:.80} cannot be written by {self._analyst!r:.80}. "
+                "Nothing was written."
+            )
+        return self._states.put(change)

@@ -60,14 +60,14 @@ class Service(Generic[_State]):
 
         Privacy: an analyst's own names.
         """
-        return session.states.names(analyst=session.name, kind=self.kind)
+        return session.states.names(kind=self.kind)
 
     def find(self, session: Session, name: str) -> tuple[State, _State] | None:
         """The newest state of this name; None where nothing was begun under it.
 
         Privacy: for the service itself; a state may be secret.
         """
-        state = session.states.newest(name, analyst=session.name)
+        state = session.states.newest(name)
         return None if state is None else (state, self.read(state))
 
     def newest(self, session: Session, name: str) -> tuple[State, _State]:

@@ -102,16 +102,14 @@ def test_an_interrupted_synthesis_goes_on_where_it_stopped(curator, session, tmp
     asked = {"epsilon": 5, "columns": COLUMNS, "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
-    stopped = SynthesisState.from_bytes(session.states.newest("fever", analyst="ana").body)
+    stopped = SynthesisState.from_bytes(session.states.newest("fever").body)
     assert stopped.begun == 3  # the total, the one-way counts, the first round
     assert len(stopped.answers) == 2
     curator.close()
     with Curator.open(tmp_path / "vault", price_floor=0) as again:
         made = synthesize(again.session("ana"), "visits", **asked)
         assert len(charges(again)) == 1
-        finished = SynthesisState.from_bytes(
-            again.session("ana").states.newest("fever", analyst="ana").body
-        )
+        finished = SynthesisState.from_bytes(again.session("ana").states.newest("fever").body)
     assert finished.answers[2] is None  # begun, never answered: spent and lost
     assert len(finished.answers) == finished.begun > 3
     assert finished.answers[1][0].counts.tolist() == stopped.answers[1][0].counts.tolist()
@@ -163,7 +161,7 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
     assert len(crowd.results) == 1 + len(entered)
     (entry,) = charges(curator)
     assert sum(crowd.spent) <= entry.loss.rho
-    state = curator.session("ana").states.newest("crowd", analyst="ana")
+    state = curator.session("ana").states.newest("crowd")
     paid = SynthesisState.from_bytes(state.body).paid
     assert sorted(paid) == sorted(crowd.spent)  # all of it is on record
     last, *overtaken = crowd.results  # who came last goes on to the end
@@ -226,7 +224,7 @@ def test_more_than_the_budget_is_refused_and_leaves_no_trace(curator, session):
     with pytest.raises(BudgetExceeded):
         synthesize(session, "visits", epsilon=45, columns=COLUMNS, name="greedy")
     assert charges(curator) == []
-    assert session.states.newest("greedy", analyst="ana") is None
+    assert session.states.newest("greedy") is None
 
 
 @pytest.mark.parametrize(
@@ -319,7 +317,7 @@ def test_what_was_paid_counts_when_a_synthesis_goes_on(session):
     asked = {"epsilon": 5, "columns": ["age", "region"], "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
-    state = session.states.newest("fever", analyst="ana")
+    state = session.states.newest("fever")
     course = SynthesisState.from_bytes(state.body)
     dear = replace(course, paid=(*course.paid[:-1], Fraction(course.spec.price)))
     session.states.put(state.next(dear.to_bytes()))
@@ -340,7 +338,7 @@ def test_steps_are_priced_for_the_table_s_relation(tmp_path, neighbours, squared
         curator.grant("ana", epsilon=40, delta=1e-6)
         session = curator.session("ana")
         synthesize(session, "visits", epsilon=5, columns=["region"], name="fever")
-        course = SynthesisState.from_bytes(session.states.newest("fever", analyst="ana").body)
+        course = SynthesisState.from_bytes(session.states.newest("fever").body)
     (total,) = course.answers[0]
     assert float(total.variance) == pytest.approx(squared / (2 * float(course.paid[0])), rel=1e-9)
     assert float(course.paid[0]) == pytest.approx(

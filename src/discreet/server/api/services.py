@@ -149,7 +149,7 @@ def described_synopsis(
 
 def _cached(desk: ServerContext, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
     session = desk.session(who)
-    session.states.newest(name, analyst=who.name)  # refused after an adoption
+    session.states.newest(name)  # refused after an adoption
     found = cache.find(who.name, name)
     return cache.keep(who.name, _resumed(desk, session, name)) if found is None else found
 

@@ -179,13 +179,12 @@ class Monitor:
         Paid when the run began; what is said is durable before it is said.
         """
         limit = None if threshold is None else rational(threshold, "threshold")
-        try:
+        with contextlib.suppress(Stale):
             return retry(lambda: self._check(sql, limit), attempts=_ATTEMPTS)
-        except Stale:
-            raise Stale(
-                f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
-                "again. Nothing was said or charged."
-            ) from None
+        raise Stale(  # outside of a handler: its frames hold what was drawn and not said
+            f"the monitor {self.name!r} was overtaken {_ATTEMPTS} times by other checks; try "
+            "again. Nothing was said or charged."
+        )
 
     def _check(self, sql: str | None, limit: Fraction | None) -> Check:
         state, watch = self._read()
