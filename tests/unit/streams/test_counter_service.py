@@ -238,7 +238,7 @@ def test_single_rows_are_protected_where_rows_are_people(tmp_path):
 def test_somebody_else_first(kept):
     one = Counter.open(kept, MONTHS, name="somebody_else_f", epsilon=1, versions=1)
     other = Counter.open(kept, MONTHS, name="somebody_else_f", versions=1)
-    held = kept.states.newest("somebody_else_f", analyst="ana")
+    held = kept.states.newest("somebody_else_f")
     said = months_until(one, 3)
     with pytest.raises(Stale):
         kept.states.put(held.next(held.body))
@@ -300,7 +300,7 @@ def test_a_pure_budget_is_refused(tmp_path):
 def test_too_dear_a_counter_is_refused_and_leaves_nothing(kept):
     with pytest.raises(BudgetExceeded):
         Counter.open(kept, MONTHS, name="c", rho=HUGE, versions=1)
-    assert kept.states.newest("c", analyst="ana") is None
+    assert kept.states.newest("c") is None
 
 
 @pytest.mark.parametrize("curator", [curator_of], indirect=True)

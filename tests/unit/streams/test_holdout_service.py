@@ -131,7 +131,7 @@ def test_new_data_end_it(curator, tmp_path):
 
 def sizes(session, name):
     """Every size that was ever stored."""
-    with session.states._store.reading() as connection:
+    with session.states._states._store.reading() as connection:
         query = "SELECT body FROM states WHERE name = ? ORDER BY version"
         rows = connection.execute(query, (name,)).fetchall()
     found = [json.loads(bytes(body))["size"] for (body,) in rows]
@@ -256,23 +256,23 @@ def test_settings_are_checked_and_stay(kept):
     for wrong in ({"overfits": 0}, {"threshold": 0}, {"reach": 1, "step": 0.3}, {"epsilon": -1}):
         with pytest.raises(InvalidValue):
             opened(kept, "wrong", **wrong)
-    assert kept.states.newest("wrong", analyst="ana") is None
+    assert kept.states.newest("wrong") is None
 
 
 def test_the_secret_is_not_shown(kept):
     holdout = opened(kept, "secret")
     stand = holdout._read()[1]
     assert "noise" not in repr(stand)
-    assert "noise" not in repr(kept.states.newest("secret", analyst="ana"))
+    assert "noise" not in repr(kept.states.newest("secret"))
 
 
 def test_every_answer_is_written_before_it_is_said(kept):
     """Whether it agreed or not: else a disk that is full would tell which."""
     holdout = opened(kept, "written")
-    versions = [kept.states.newest("written", analyst="ana").version]
+    versions = [kept.states.newest("written").version]
     for training in (TRUTH, 1, TRUTH):
         holdout.mean(YOUNG, training=training)
-        versions.append(kept.states.newest("written", analyst="ana").version)
+        versions.append(kept.states.newest("written").version)
     assert versions == [2, 3, 4, 5]
 
 

@@ -201,7 +201,7 @@ def test_a_question_whose_answer_was_lost_is_asked_again_for_free(kept, monkeypa
         broken.setattr(type(joint), "_noise", lambda *_: None)
         with pytest.raises(Unavailable):
             joint.ask(YOUNG)
-    assert kept.states.newest("lost", analyst="ana").version == 2
+    assert kept.states.newest("lost").version == 2
     assert isinstance(joint.ask(YOUNG).rows[0]["n"], int)
     assert joint.sensitivity == 2
 
@@ -253,7 +253,7 @@ def test_parameters_are_checked(kept):
         opened(kept, "x", columns=("big",))
     with pytest.raises(UnsafeQuery, match="there is no table 'visits v'"):
         Joint.open(kept, table="visits v", name="x", epsilon=1, sensitivity=1)
-    assert kept.states.newest("x", analyst="ana") is None
+    assert kept.states.newest("x") is None
 
 
 def test_a_name_means_one_thing(kept):

@@ -78,7 +78,7 @@ def test_many_alarms_are_counted_and_the_newest_are_kept(session):
     sizes = []
     for _ in range(KEPT + 6):
         monitor.check()
-        sizes.append(len(session.states.newest("busy", analyst="ana").body))
+        sizes.append(len(session.states.newest("busy").body))
     assert monitor.values()["alarms_in_all"] == KEPT + 6
     assert [each.number_of_check for each in monitor.alarms] == list(range(7, KEPT + 7))
     assert sizes[-1] - sizes[-5] < 20  # a state does not grow with what was said
@@ -202,7 +202,7 @@ def test_a_sequence_of_questions_shares_a_run(session):
 
 def test_questions_that_the_charge_does_not_cover_are_refused_before_they_run(session):
     monitor = Monitor.open(session, COUNT, threshold=FAR, alarms=1, epsilon=1, name="many")
-    before = session.states.newest("many", analyst="ana").version
+    before = session.states.newest("many").version
     for question, why in (
         ("SELECT SUM(age) FROM visits", "moves this value by up to 220 steps"),
         ("SELECT AVG(age) FROM visits", "one COUNT or SUM"),
@@ -213,7 +213,7 @@ def test_questions_that_the_charge_does_not_cover_are_refused_before_they_run(se
     ):
         with pytest.raises((InvalidValue, UnprovableRequest), match=why):
             monitor.check(question)
-    assert session.states.newest("many", analyst="ana").version == before
+    assert session.states.newest("many").version == before
 
 
 def test_a_run_for_rising_values_takes_no_others(session):
@@ -327,7 +327,7 @@ def test_nothing_secret_and_nothing_exact_shows(curator, session):
     # The scale has 31 digits: fewer than 15, which another text might hold, once in 10**15.
     assert len(noise.strip("-")) > 15
     shown = [repr(monitor), repr(watch), str(monitor.values()), repr(watch.standing)]
-    shown += [repr(session.states.newest("busy", analyst="ana"))]
+    shown += [repr(session.states.newest("busy"))]
     shown += [f"{entry.memo} {entry.event}" for entry in curator.ledger.entries()]
     assert [text for text in shown if noise in text] == []
 

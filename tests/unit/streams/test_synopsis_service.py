@@ -171,7 +171,7 @@ def test_two_processes_share_one_synopsis(kept):
     assert two.query(BOTH).source == "round"
     assert kept.remaining.rho == left
     assert two.snapshot.updates == one.snapshot.updates
-    state = kept.states.newest("shared", analyst="ana")
+    state = kept.states.newest("shared")
     with pytest.raises(Stale):
         kept.states.put(replace(state.next(b""), version=state.version))
 
