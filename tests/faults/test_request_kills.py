@@ -30,10 +30,10 @@ from discreet.cli import main
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.ledger.requests import Requests
 from discreet.ledger.ledger import Ledger
-from discreet.server.context import Desk
+from discreet.server.context import ServerContext
 
 places = {"charge": (Ledger, "charge"), "rows": (DuckDB, "rows"), "settle": (Requests, "settle"),
-          "shown": (Desk, "shown")}
+          "shown": (ServerContext, "shown")}
 name, _, when = os.environ["CUT"].partition(":")
 if name:
     where, method = places[name]
