@@ -46,7 +46,7 @@ setup: .venv/.setup ## create .venv with every extra
 demo: .venv/.demo ## a first look, on made-up data
 	@$(BIN)/discreet demo
 
-test: .venv/.setup ## what it takes to trust a change, in five minutes on two cores
+test: .venv/.setup ## what it takes to trust a change
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'not soak and not slow'
 
 test-slow: .venv/.setup ## PostgreSQL, Spark, browsers, kills, black-box audits, large oracles
