@@ -29,7 +29,6 @@ REFERENCES = ROOT / "docs" / "references.md"
 
 LOSSES = {"Approximate", "BoundedRange", "Loss", "Price", "Pure", "ZCDP"}
 SECRETS = {"BitSource", "Exact", "Session"}
-SECRET_NAME = re.compile(r"exact(_\w+)?|bits|session")
 PRIVACY_PARAMETERS = {"epsilon", "rho", "sigma", "sigma_squared"}
 # Measured or shown, not calibrated: what comes back for a privacy parameter and proves nothing.
 MEASURED = {
