@@ -170,11 +170,11 @@ def _failing(curator, monkeypatch, how):
         monkeypatch.setattr(type(engine), "rows", lambda self, _sql: real(self, quoting))
     else:
 
-        def noised(_plan, rows, _bits):
+        def add_noise(_plan, rows, _bits):
             total = sum(row[0] for row in rows)
             raise ValueError(f"{TEXT}: {rows} make {total}")
 
-        monkeypatch.setattr(access, "noised", noised)
+        monkeypatch.setattr(access, "add_noise", add_noise)
 
 
 @pytest.mark.parametrize("how", ["engine", "noise"])

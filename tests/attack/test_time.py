@@ -202,11 +202,11 @@ def _drawn_by_copies(session, monkeypatch):
     """What a machine and its resumed copy draw for two questions: the same state both times."""
     drawn, key = [], system.bits(256).to_bytes(32, "little")
 
-    def noised(*parts):
+    def add_noise(*parts):
         drawn.append(parts[-1].bits(256))
         raise Unavailable("enough")
 
-    monkeypatch.setattr(access, "noised", noised)
+    monkeypatch.setattr(access, "add_noise", add_noise)
     for _ in range(2):
         system._stream, system._process = bits._Stream(key, 1 << 20), os.getpid()
         with pytest.raises(Unavailable):

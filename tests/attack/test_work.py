@@ -15,7 +15,7 @@ from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.sql import dialects
-from discreet.plan.sql.dialects import DUCKDB, joined
+from discreet.plan.sql.dialects import DUCKDB, join_relations
 from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -62,7 +62,7 @@ def test_the_check_sees_joins_without_a_limit(duckdb_worlds):
 
 def test_the_check_sees_a_side_that_is_not_read(duckdb_worlds, monkeypatch):
     """One person decides whether anything but one chunk of the other side is read."""
-    lazy = replace(DUCKDB, paired=lambda *parts: joined("inner", *parts))
+    lazy = replace(DUCKDB, paired=lambda *parts: join_relations("inner", *parts))
     sql = (
         "SELECT COUNT(*) FROM visits a JOIN codes c ON a.region = c.region "
         "JOIN (SELECT who FROM visits WHERE secret) s ON a.who = s.who"

@@ -18,10 +18,10 @@ READER = "curator/access.py:_read_and_release"
 """The only function that may hold exact rows on their way to a release."""
 
 REGISTRATION = {
-    "curator/tables/admission.py:advised_seconds",
+    "curator/tables/admission.py:advise_seconds",
     "curator/tables/admission.py:check_in_place",
     "curator/tables/admission.py:check_missing",
-    "curator/tables/intake.py:_counted",
+    "curator/tables/intake.py:_count_faults",
     "curator/tables/intake.py:_places",
     "curator/tables/warehouse.py:Warehouse.inspect",
 }

@@ -15,7 +15,7 @@ from discreet.curator.curator import Curator
 from discreet.errors import SchemaError, UnsafeQuery
 from discreet.query.parse import parse
 from discreet.schema.column import Column
-from discreet.schema.names import any_name, folded, proposed_names, sql_name
+from discreet.schema.names import any_name, fold, propose_names, sql_name
 from discreet.schema.table import Table
 from discreet.schema.toml.read import read_schema_text
 from discreet.schema.toml.write import schema_text
@@ -47,7 +47,7 @@ def usable() -> list[str]:
     found: dict[str, str] = {}
     for name in (*WORDS, *SIGNS, *LETTERS, *TRICKS):
         if any(each.isalnum() for each in name):
-            found.setdefault(folded(name), any_name(name, "a name"))
+            found.setdefault(fold(name), any_name(name, "a name"))
     return list(found.values())
 
 
@@ -128,8 +128,8 @@ def test_a_schema_file_has_any_name():
 
 def test_proposed_names_can_be_declared_and_differ():
     headings = [*NAMES, *NAMES, "", " ", '"', "a\nb", "\x00", "ä" * 200, "ä" * 200, "\ud800"]
-    found = proposed_names(headings)
-    assert len({folded(each) for each in found}) == len(headings)
+    found = propose_names(headings)
+    assert len({fold(each) for each in found}) == len(headings)
     assert [any_name(each, "a name") for each in found] == found
 
 
@@ -156,7 +156,7 @@ def frame() -> pandas.DataFrame:
 
 
 def schema(source: Path | None, title: str) -> str:
-    names = proposed_names(ODD)
+    names = propose_names(ODD)
     table = Table(
         title,
         source=None if source is None else str(source),
@@ -191,7 +191,7 @@ def test_source_names_of_every_kind_of_source(kind, title, tmp_path):
         curator.add(known, **({"data": data} if kind == "frame" else {}))
         curator.grant("ann", epsilon=90000)
         session = curator.session("ann")
-        for name in proposed_names(ODD):
+        for name in propose_names(ODD):
             text = f"SELECT SUM({sql_name(name)}) AS s FROM {sql_name(title)}"
             assert round(session.sql(text, epsilon=1000).to_dicts()[0]["s"]) == 10
         assert session.sql(text, epsilon=1000).free

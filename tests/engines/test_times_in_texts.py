@@ -16,7 +16,7 @@ from discreet import Curator
 from discreet.engines.files.preview import preview
 from discreet.errors import SchemaError
 from discreet.plan.sql.preparation import duckdb as prepare_duckdb
-from discreet.plan.sql.preparation.format import formatted
+from discreet.plan.sql.preparation.format import apply_format
 from discreet.schema.format import Format
 from discreet.schema.toml.read import read_schema_text
 from discreet.schema.toml.skeleton import skeleton
@@ -287,8 +287,8 @@ def test_a_pattern_is_matched_as_a_whole():
             mine = [(text, wanted) for each, text, wanted in cases if each == pattern]
             texts = pyarrow.table({"n": list(range(len(mine))), "x": [text for text, _ in mine]})
             connection.register("texts", texts)
-            moment, _ = formatted(Format(datetime=(pattern,)), "datetime", "x", "VARCHAR")
-            day, _ = formatted(Format(date=(pattern,)), "date", "x", "VARCHAR")
+            moment, _ = apply_format(Format(datetime=(pattern,)), "datetime", "x", "VARCHAR")
+            day, _ = apply_format(Format(date=(pattern,)), "date", "x", "VARCHAR")
             rows = connection.execute(f"SELECT {moment}, {day} FROM texts ORDER BY n").fetchall()
             for (text, wanted), (moment, day) in zip(mine, rows, strict=True):
                 python = _read_by_python(text, pattern)

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 from discreet import Curator
-from discreet.curator.tables.admission import advised_seconds
+from discreet.curator.tables.admission import advise_seconds
 from discreet.curator.tables.identity import _links
 from discreet.curator.tables.intake import take_in
 from discreet.engines.files.preview import preview
@@ -261,8 +261,8 @@ def test_advice_follows_the_time_that_counting_people_takes():
 
     engine = Slow()
     usual = ENGINE_SECONDS["prepared"]
-    assert advised_seconds(engine, usual, clock=lambda: engine.now) == Fraction(1, 2)
-    assert advised_seconds(engine, Fraction(1), clock=lambda: engine.now) is None
+    assert advise_seconds(engine, usual, clock=lambda: engine.now) == Fraction(1, 2)
+    assert advise_seconds(engine, Fraction(1), clock=lambda: engine.now) is None
 
 
 def test_the_usual_format_changes_no_stored_schema():

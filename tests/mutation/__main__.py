@@ -15,7 +15,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,6 +36,8 @@ TARGETS = (
 )
 WANTED = 0.9  # of the sample are to be killed
 MOST_SECONDS = 120.0  # of recorded time that one mutant may take
+PATIENCE = 4  # times what its tests took when recorded: then a mutant runs for ever
+START_SECONDS = 60.0  # what pytest may take besides
 FAST = "not slow and not soak"
 
 
@@ -45,6 +47,10 @@ class Coverage:
 
     lines: dict[str, dict[int, set[str]]]
     seconds: dict[str, float]
+
+    def limit(self, names: list[str]) -> float:
+        """After how many seconds these tests have noticed a mutant by not ending."""
+        return START_SECONDS + PATIENCE * sum(self.seconds.get(each, 0.0) for each in names)
 
     def covering(self, mutant: Mutant) -> list[str]:
         """The tests that run the mutant's line, or its file where that runs at import, shortest
@@ -120,10 +126,12 @@ def copy_of_project(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, place / name)
+    if (ROOT.parent / "shared").is_dir():  # the reference values of some tests
+        (place.parent / "shared").symlink_to(ROOT.parent / "shared")
     return place
 
 
-def examine(mutant: Mutant, tests: list[str], place: Path) -> str:
+def examine(mutant: Mutant, tests: list[str], place: Path, seconds: float) -> str:
     """What became of one mutant: killed, slow (killed by the clock), survived or uncovered."""
     if not tests:
         return "uncovered"
@@ -143,7 +151,7 @@ def examine(mutant: Mutant, tests: list[str], place: Path) -> str:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60 + 10 * MOST_SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
         return "slow"
@@ -180,13 +188,14 @@ def run(sample: list[Mutant], tests: Coverage, jobs: int) -> Iterable[tuple[Muta
             places.put(copy_of_project(Path(folder)))
 
         def one(mutant: Mutant) -> tuple[Mutant, str]:
-            place = places.get()
+            place, covering = places.get(), tests.covering(mutant)
             try:
-                return mutant, examine(mutant, tests.covering(mutant), place)
+                return mutant, examine(mutant, covering, place, tests.limit(covering))
             finally:
                 places.put(place)
 
-        yield from pool.map(one, sample)
+        for outcome in as_completed([pool.submit(one, each) for each in sample]):
+            yield outcome.result()
 
 
 def main() -> int:
@@ -219,7 +228,8 @@ def main() -> int:
         outcomes.setdefault(outcome, []).append(mutant)
         if outcome in ("survived", "uncovered"):
             reason = explained(mutant)
-            print(f"{outcome}: {mutant}" + (f"  (explained: {reason})" if reason else ""))
+            why = f"  (explained: {reason})" if reason else ""
+            print(f"{outcome}: {mutant}{why}", flush=True)
         if number % 25 == 0:
             print(f"... {number} after {time.monotonic() - start:.0f} s", flush=True)
     killed = sum(len(outcomes.get(each, [])) for each in ("killed", "slow"))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.answer import Answer
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.loss import ZCDP, Pure
 from discreet.noise.bits import system
 from discreet.plan.parts.candidates import QuantileMethod
@@ -157,7 +157,7 @@ def test_several_quantiles_and_extremes_are_as_far_off_as_is_said(size):
     made = _planned(size, Pure(epsilon=Fraction(400)), "MIN(x) AS a, MEDIAN(x) AS b, MAX(x) AS c")
     values = _shapes(UPPERS[size])["crowded"]
     rows = [(1, place, count) for place, count in enumerate(_counts(made, values)) if count]
-    answer = Answer(noised(made, rows, system), SimpleNamespace(cost={}), free=False)
+    answer = Answer(add_noise(made, rows, system), SimpleNamespace(cost={}), free=False)
     [row], [said], [within] = answer.to_dicts(), answer.intervals(), answer.buckets()
     assert row["a"] <= row["b"] <= row["c"]
     for name, fraction in {"a": 0.0, "b": 0.5, "c": 1.0}.items():

@@ -106,7 +106,7 @@ def test_a_person_within_the_limits_is_counted_whole(every, groups, rows):
 def test_a_limit_that_is_only_believed_is_noticed():
     """A planted mistake: fewer groups are priced, and all of them are counted."""
     with (
-        patch.object(emit, "_limited", lambda relation, where, *_: f"{relation}{where}"),
+        patch.object(emit, "_limit_groups", lambda relation, where, *_: f"{relation}{where}"),
         patch.object(emit, "_names", lambda domains: [each.sql for each in domains]),
     ):
         made = made_of(QUESTIONS[2], 1, None, Relation.ADD_REMOVE)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.loss import ZCDP, Relation
 from discreet.mechanisms.keys.partition import Partition
 from discreet.mechanisms.keys.threshold import Threshold
@@ -43,7 +43,7 @@ def shown(planned, units, keys=ALONE):
     place = planned.engine_columns.index(planned.selection.counted)
     values = [*others[:place], units, *others[place:]]
     rows = [(f"city {key}", *values) for key in range(keys)]
-    return noised(planned, rows, system)
+    return add_noise(planned, rows, system)
 
 
 @pytest.mark.parametrize("text", [SHOWN, KEPT], ids=["threshold", "optimal"])

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.noise.bits import system
 from discreet.plan.parts.candidates import chooser
@@ -54,7 +54,7 @@ def rows_of(planned, counts):
 
 
 def released(planned, counts):
-    return noised(planned, rows_of(planned, counts), system).noisy
+    return add_noise(planned, rows_of(planned, counts), system).noisy
 
 
 def ranks_off(counts, fraction, candidates):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.loss import Pure, Relation
 from discreet.noise.bits import system
 from discreet.plan.parts.candidates import QuantileMethod
@@ -63,7 +63,7 @@ def test_a_plan_has_the_law_of_its_mechanism_under_both_relations(tmp_path, neig
         made = session.explain("SELECT MEDIAN(wage) AS m FROM staff", **FACTS)
         rows = session._warehouse.engine(("staff",), data_versions=(1,)).rows(made.sql)
     assert made.ways == (QuantileMethod.SMOOTH,)
-    samples = [int(noised(made, rows, system).noisy[0][0]) for _ in range(700)]
+    samples = [int(add_noise(made, rows, system).noisy[0][0]) for _ in range(700)]
     check_fit(samples, law_of(made.choices[0]), name=f"a smooth median, {neighbours}")
     careless = Smoothed.of_price(
         fraction=0.5, candidates=UPPER + 1, moved=1, price=Pure(epsilon=20)

@@ -9,7 +9,7 @@ from itertools import count as numbers
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.estimates.median import smooth_median
 from discreet.loss import Pure
 from discreet.noise.bits import system
@@ -51,7 +51,7 @@ def smooth_medians(folder: Path) -> Iterator[tuple[Callable[[int], float], Calla
         def planted(side: int) -> float:
             plan, rows = counted[side]
             made = replace(plan, choices=(careless,))
-            return float(noised(made, rows, system).noisy[0][0])
+            return float(add_noise(made, rows, system).noisy[0][0])
 
         yield asked, planted
 

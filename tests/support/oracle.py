@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.curator.noising import _histograms, _measures, _named, _sums
+from discreet.curator.noising import _histograms, _keep_declared, _measures, _sums
 from discreet.loss import ZCDP, Pure
 from discreet.plan.parts.candidates import CandidateQuery, fraction_of
 from discreet.plan.parts.measures import Chosen, Estimator
@@ -151,7 +151,7 @@ def differences(case: Case, made: Plan, rows: list[tuple[Any, ...]], wanted: Exp
     """Everything in which an engine's integers differ from plain SQL; nothing if all is right."""
     found = _sums(made, rows)
     private = any(domain.private for domain in made.domains)
-    groups = _named(made, list(found)) if private else list(made.groups)
+    groups = _keep_declared(made, list(found)) if private else list(made.groups)
     keys = _keys(made, groups)
     known = set(keys)
     wrong = [f"no group {key}" for key in wanted.groups if key not in known]

@@ -7,7 +7,7 @@ from discreet.attacks.curated import Curated
 from discreet.attacks.float_bits import curator_bits, float_bits, whole_bits
 from discreet.attacks.interfaces import (
     EVERYBODY,
-    Desk,
+    Answerer,
     Interface,
     Protection,
     Questions,
@@ -30,8 +30,8 @@ from discreet.attacks.tracing import tracing, tracing_power
 
 __all__ = [
     "ATTACKS",
+    "Answerer",
     "Curated",
-    "Desk",
     "EVERYBODY",
     "Interface",
     "Outcome",

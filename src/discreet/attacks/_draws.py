@@ -45,7 +45,7 @@ def distinct(bound: int, size: int) -> NDArray[np.int64]:
     """So many different integers below a bound, in random order."""
     if bound <= 4 * size:
         return order(bound)[:size]
-    found: NDArray[np.int64] = np.unique(integers(bound, size))
-    while len(found) < size:
-        found = np.unique(np.concatenate([found, integers(bound, size)]))
-    return found[order(len(found))[:size]]
+    chosen: NDArray[np.int64] = np.unique(integers(bound, size))
+    while len(chosen) < size:
+        chosen = np.unique(np.concatenate([chosen, integers(bound, size)]))
+    return chosen[order(len(chosen))[:size]]

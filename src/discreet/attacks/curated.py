@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.attacks.interfaces import EVERYBODY, Answers, Desk, Questions
+from discreet.attacks.interfaces import EVERYBODY, Answerer, Answers, Questions
 from discreet.attacks.people import People
 from discreet.curator.curator import Curator
 from discreet.curator.session import Session
 from discreet.errors import BudgetExceeded
 from discreet.rationals import Number, positive
 
-__all__ = ["ANALYST", "Curated", "vault_of"]
+__all__ = ["ANALYST", "Curated", "open_vault"]
 
 ANALYST = "mallory"
 """The name under which attacks are made."""
@@ -53,22 +53,22 @@ class Curated:
         return f"a curator at epsilon {float(self.epsilon):g}"
 
     @contextmanager
-    def open(self, people: People) -> Iterator[Desk]:
+    def open(self, people: People) -> Iterator[Answerer]:
         """Make the vault; it is gone when the attack is over.
 
         Costs epsilon in all [DMNS06, Prop. 3.3].
         """
-        with vault_of(people, epsilon=self.epsilon) as (_, session):
-            yield _Asking(people, session, self.epsilon / self.questions)
+        with open_vault(people, epsilon=self.epsilon) as (_, session):
+            yield _CuratedAnswerer(people, session, self.epsilon / self.questions)
 
 
 @contextmanager
-def vault_of(people: People, *, epsilon: Number) -> Iterator[tuple[Path, Session]]:
+def open_vault(people: People, *, epsilon: Number) -> Iterator[tuple[Path, Session]]:
     """A vault with these people's table, and the attacker's session; both are temporary.
 
     Privacy: epsilon in all [DMNS06, Prop. 3.3].
     >>> from discreet.attacks.people import made_up
-    >>> with vault_of(made_up(3), epsilon=1) as (_, session):
+    >>> with open_vault(made_up(3), epsilon=1) as (_, session):
     ...     session.remaining.epsilon
     Fraction(1, 1)
     """
@@ -81,7 +81,7 @@ def vault_of(people: People, *, epsilon: Number) -> Iterator[tuple[Path, Session
 
 
 @dataclass(slots=True)
-class _Asking:
+class _CuratedAnswerer:
     people: People
     session: Session
     price: Fraction
@@ -91,17 +91,17 @@ class _Asking:
         apart = len(questions) == len(self.people) and bool((questions.sizes == 1).all())
         small = column.upper - column.lower < _MOST_CELLS and column.kind != "category"
         if apart and small and len(set(questions.secret)) == 1 and questions.texts is None:
-            return self._table(questions)
+            return self._count_cells(questions)
         answers = np.full(len(questions), np.nan)
         for place in range(len(questions)):
-            answers[place] = self._one(questions, place)
+            answers[place] = self._count(questions, place)
         return answers
 
-    def _one(self, questions: Questions, place: int) -> float:
+    def _count(self, questions: Questions, place: int) -> float:
         where = " AND ".join(self._conditions(questions, place)) or "1 = 1"
-        return self._asked(f"SELECT COUNT(*) AS n FROM {self.people.table.name} WHERE {where}")
+        return self._ask(f"SELECT COUNT(*) AS n FROM {self.people.table.name} WHERE {where}")
 
-    def _asked(self, text: str) -> float:
+    def _ask(self, text: str) -> float:
         try:
             answer = self.session.sql(text, epsilon=self.price)
         except BudgetExceeded:
@@ -124,7 +124,7 @@ class _Asking:
         if questions.secret[place] != EVERYBODY:
             yield people.conditions[questions.secret[place]]
 
-    def _table(self, questions: Questions) -> Answers:
+    def _count_cells(self, questions: Questions) -> Answers:
         """One table of all cells: the people in it are different ones, so the price is one."""
         people = self.people
         where = "" if questions.secret[0] == EVERYBODY else people.conditions[questions.secret[0]]
@@ -135,7 +135,7 @@ class _Asking:
         except BudgetExceeded:
             return np.full(len(questions), np.nan)
         column = people.table.column(people.handle)
-        found = {row["handle"]: float(row["n"]) for row in rows.to_dicts()}
+        counts = {row["handle"]: float(row["n"]) for row in rows.to_dicts()}
         asked = questions.members.argmax(axis=1)
         codes = people.values[people.handle]
-        return np.array([found[column.decode(int(codes[person]))] for person in asked])
+        return np.array([counts[column.decode(int(codes[person]))] for person in asked])

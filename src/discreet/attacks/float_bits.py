@@ -3,6 +3,7 @@ Owns the textbook sampler, which protects nobody, and the test of what it can pu
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,8 @@ from discreet.attacks.interfaces import Answers
 from discreet.attacks.outcome import Outcome, member_bound
 from discreet.attacks.people import made_up
 from discreet.attacks.reconstruction import table_attack
-from discreet.errors import InvalidValue
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
-from discreet.rationals import Number, positive
+from discreet.rationals import Number, positive, whole
 
 __all__ = ["curator_bits", "float_bits", "possible", "textbook_laplace", "whole_bits"]
 
@@ -45,7 +45,7 @@ def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool
     >>> possible(textbook_laplace(np.zeros(3), scale=1.0), exact=0.0, scale=1.0).tolist()
     [True, True, True]
     """
-    found = np.zeros(len(answers), dtype=np.bool_)
+    reachable = np.zeros(len(answers), dtype=np.bool_)
     distance = answers - exact
     nearest = np.rint(np.exp(-np.abs(distance) / scale) * _GRID)
     # Where 1 + noise was rounded, several noises make the same sum: look further on the grid.
@@ -54,8 +54,8 @@ def possible(answers: Answers, *, exact: float, scale: float) -> NDArray[np.bool
     for step in range(-reach, reach + 1):
         uniform = np.clip(nearest + step, 1.0, _GRID) / _GRID
         noise = _noise(uniform, scale)
-        found |= (exact + noise == answers) | (exact - noise == answers)
-    return found
+        reachable |= (exact + noise == answers) | (exact - noise == answers)
+    return reachable
 
 
 def float_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
@@ -67,22 +67,14 @@ def float_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
     """
     level = positive(epsilon, "epsilon")
     scale = float(1 / level)
-    _enough(answers)
+    whole(answers, "answers")
     bits = _draws.coins(answers)
     released = textbook_laplace(bits.astype(np.float64), scale=scale)
     zero = possible(released, exact=0.0, scale=scale)
     one = possible(released, exact=1.0, scale=scale)
     guesses = np.where(zero == one, released > 0.5, one)
-    return Outcome(
-        attack="low-order bits",
-        interface="textbook Laplace in floats",
-        right=int((guesses == bits).sum()),
-        attempts=answers,
-        baseline=0.5,
-        bound=member_bound(epsilon=level),
-        at=float(level),
-        parameters=(("certain", str(int((zero != one).sum()))), ("answers", str(answers))),
-    )
+    certain = str(int((zero != one).sum()))
+    return _outcome("textbook Laplace in floats", guesses == bits, level, ("certain", certain))
 
 
 def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
@@ -93,19 +85,25 @@ def whole_bits(*, epsilon: Number, answers: int = 2_000) -> Outcome:
     True
     """
     level = positive(epsilon, "epsilon")
-    _enough(answers)
+    whole(answers, "answers")
     bits = _draws.coins(answers)
     released = DiscreteLaplace(scale=1 / level).release(bits.astype(np.int64))
     guesses = np.asarray(released) > 0.5
+    return _outcome("noise in whole numbers, as a curator's", guesses == bits, level)
+
+
+def _outcome(
+    interface: str, right: NDArray[np.bool_], epsilon: Fraction, *parameters: tuple[str, str]
+) -> Outcome:
     return Outcome(
         attack="low-order bits",
-        interface="noise in whole numbers, as a curator's",
-        right=int((guesses == bits).sum()),
-        attempts=answers,
+        interface=interface,
+        right=int(right.sum()),
+        attempts=len(right),
         baseline=0.5,
-        bound=member_bound(epsilon=level),
-        at=float(level),
-        parameters=(("answers", str(answers)),),
+        bound=member_bound(epsilon=epsilon),
+        at=float(epsilon),
+        parameters=(*parameters, ("answers", str(len(right)))),
     )
 
 
@@ -116,16 +114,10 @@ def curator_bits(*, epsilon: Number, answers: int = 1_000) -> Outcome:
     >>> curator_bits(epsilon=0.1, answers=400).accuracy < 0.7
     True
     """
-    found = table_attack(made_up(answers), Curated(epsilon=epsilon))
     return replace(
-        found,
+        table_attack(made_up(answers), Curated(epsilon=epsilon)),
         attack="low-order bits",
         interface="a curator",
         bound=member_bound(epsilon=epsilon),
         parameters=(("answers", str(answers)),),
     )
-
-
-def _enough(answers: int) -> None:
-    if answers < 1:
-        raise InvalidValue(f"answers is {answers}; give at least one.")

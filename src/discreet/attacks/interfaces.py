@@ -18,8 +18,8 @@ from discreet.mechanisms.additive.laplace import DiscreteLaplace
 from discreet.rationals import Number, positive
 
 __all__ = [
+    "Answerer",
     "Answers",
-    "Desk",
     "EVERYBODY",
     "Interface",
     "Protection",
@@ -92,7 +92,7 @@ class Questions:
         return counts
 
 
-class Desk(Protocol):
+class Answerer(Protocol):
     """An open interface: questions in, answers out, as often as one likes."""
 
     def counts(self, questions: Questions) -> Answers:
@@ -112,12 +112,12 @@ class Interface(Protocol):
     def epsilon(self) -> Fraction | None:
         """The total loss that it promises, or None."""
 
-    def open(self, people: People) -> AbstractContextManager[Desk]:
+    def open(self, people: People) -> AbstractContextManager[Answerer]:
         """Hand it the people's table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Answering:
+class _ProtectedAnswerer:
     secrets: Secrets
     change: _Change
 
@@ -145,9 +145,9 @@ class Protection:
         return None
 
     @contextmanager
-    def open(self, people: People) -> Iterator[Desk]:
+    def open(self, people: People) -> Iterator[Answerer]:
         """Hand it the people's table. Protects nobody."""
-        yield _Answering(self.disturb(people.secrets), self.change)
+        yield _ProtectedAnswerer(self.disturb(people.secrets), self.change)
 
 
 def _unchanged(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answers:
@@ -206,8 +206,6 @@ def noisy(scale: Number) -> Protection:
     """Fresh Laplace noise of one scale in every answer, however many are asked.
 
     Costs 1/scale for each answer, and no total.
-    >>> noisy(2).name
-    'noise of scale 2, fresh each time'
     """
     size = positive(scale, "scale")
     mechanism = DiscreteLaplace(scale=size)
@@ -220,11 +218,7 @@ def noisy(scale: Number) -> Protection:
 
 
 def swapped(share: float = 0.1) -> Protection:
-    """Before counting, a share of the people exchange their secrets in pairs. Protects nobody.
-
-    >>> swapped(0.1).name
-    '10% swapped'
-    """
+    """Before counting, a share of the people exchange their secrets in pairs. Protects nobody."""
 
     def disturb(secrets: Secrets) -> Secrets:
         chosen = _draws.order(len(secrets))[: 2 * int(share * len(secrets) / 2)]
@@ -240,8 +234,6 @@ def sampled(share: float = 0.1) -> Protection:
     """Counts of a random sample of the rows, scaled up.
 
     Whoever is drawn is published [DMNS06, Ex. 3].
-    >>> sampled(0.1).name
-    'a sample of 10%'
     """
 
     def disturb(secrets: Secrets) -> Secrets:

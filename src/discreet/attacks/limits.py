@@ -3,6 +3,7 @@ people a non-interactive mechanism needs for sums of parities [DMNS06, Sec. 4].
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -56,31 +57,21 @@ def law_of_reconstruction(*, people: int = 256, on_progress: Step = _silent) -> 
 
     n questions with noise far below sqrt(n) give nearly every secret away, whatever the mechanism
     [DN03].
-    >>> found = law_of_reconstruction(people=64)
-    >>> len(found), found[0].interface
+    >>> outcomes = law_of_reconstruction(people=64)
+    >>> len(outcomes), outcomes[0].interface
     (30, '0.5 n questions')
     """
     crowd = made_up(people)
-    found = []
+    outcomes: list[Outcome] = []
     for place, times in enumerate(_QUESTIONS):
         for noise in _NOISE:
-            scale = Fraction(
-                round(noise * people**0.5 / 2**0.5, 6)
-            )  # the deviation is scale*sqrt(2)
+            # The standard deviation is scale * sqrt(2).
+            scale = Fraction(round(noise * people**0.5 / 2**0.5, 6))
             one = reconstruction(crowd, noisy(scale), questions=max(1, round(times * people)))
-            found.append(
-                Outcome(
-                    attack="law of reconstruction",
-                    interface=f"{times:g} n questions",
-                    right=one.right,
-                    attempts=one.attempts,
-                    baseline=0.5,
-                    at=noise,
-                    parameters=one.parameters,
-                )
-            )
+            name = f"{times:g} n questions"
+            outcomes.append(replace(one, attack="law of reconstruction", interface=name, at=noise))
         on_progress((place + 1) / len(_QUESTIONS))
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def law(*, people: int = 256, on_progress: Step = _silent) -> Study:
@@ -180,8 +171,8 @@ def people_for_parities(*, width: int, epsilon: Number, trials: int = 60) -> int
     """
     people = 1 << whole(width, "width", most=_WIDEST)
     while True:
-        found = parity_by_reports(width=width, people=people, epsilon=epsilon, trials=trials)
-        if found.accuracy >= _OFTEN:
+        outcome = parity_by_reports(width=width, people=people, epsilon=epsilon, trials=trials)
+        if outcome.accuracy >= _OFTEN:
             return people
         people *= 2
 

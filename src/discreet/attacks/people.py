@@ -82,7 +82,7 @@ class People:
             unit = [self.table.unit] if self.table.unit else []
             writer.writerow([*unit, *(column.name for column in columns)])
             for person in range(len(self)):
-                row = [_shown(column, int(self.values[column.name][person])) for column in columns]
+                row = [_to_csv(column, int(self.values[column.name][person])) for column in columns]
                 writer.writerow([*(str(person) for _ in unit), *row])
         return replace(self.table, source=str(path), budget=Budget(epsilon=epsilon))
 
@@ -92,15 +92,15 @@ class People:
         >>> len(made_up(5).without(2))
         4
         """
-        kept = np.arange(len(self)) != person
+        others = np.arange(len(self)) != person
         return replace(
             self,
-            values={name: codes[kept] for name, codes in self.values.items()},
-            secrets=self.secrets[kept],
+            values={name: codes[others] for name, codes in self.values.items()},
+            secrets=self.secrets[others],
         )
 
 
-def _shown(column: Column, code: int) -> str:
+def _to_csv(column: Column, code: int) -> str:
     if column.private_keys:
         return f"text {code}"
     value = column.decode(code)

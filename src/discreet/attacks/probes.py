@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks import _draws
-from discreet.attacks.curated import ANALYST, vault_of
+from discreet.attacks.curated import ANALYST, open_vault
 from discreet.attacks.interfaces import Answers
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.people import People, made_up
@@ -57,10 +57,10 @@ def naive_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
     """
     account = _NaiveAccount(affordable, Barrier(askers))
 
-    def asking(_: int) -> int:
+    def ask(_: int) -> int:
         return sum(account.ask() for _ in range(affordable))
 
-    return _raced("check, then spend", asking, affordable, askers, None)
+    return _run_race("check, then spend", ask, affordable, askers, None)
 
 
 def curator_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
@@ -71,15 +71,15 @@ def curator_race(*, affordable: int = 10, askers: int = 4) -> Outcome:
     0
     """
     price = Fraction(1, affordable)
-    with vault_of(made_up(20), epsilon=1) as (folder, _):
+    with open_vault(made_up(20), epsilon=1) as (folder, _):
 
-        def asking(asker: int) -> int:
-            return sum(_granted(folder, asker, price, affordable))
+        def ask(asker: int) -> int:
+            return sum(_ask_repeatedly(folder, asker, price, affordable))
 
-        return _raced("a curator at epsilon 1", asking, affordable, askers, 0.0)
+        return _run_race("a curator at epsilon 1", ask, affordable, askers, 0.0)
 
 
-def _granted(folder: Path, asker: int, price: Fraction, attempts: int) -> Iterator[bool]:
+def _ask_repeatedly(folder: Path, asker: int, price: Fraction, attempts: int) -> Iterator[bool]:
     with Curator.open(folder, price_floor=0) as curator:
         session = curator.session(ANALYST)
         for attempt in range(attempts):
@@ -91,7 +91,7 @@ def _granted(folder: Path, asker: int, price: Fraction, attempts: int) -> Iterat
                 yield False
 
 
-def _raced(
+def _run_race(
     name: str, asking: Callable[[int], int], affordable: int, askers: int, bound: float | None
 ) -> Outcome:
     if affordable < 1 or askers < 2:
@@ -124,7 +124,7 @@ def naive_timing(*, probes: int = 200) -> Outcome:
         while time.perf_counter() < stop:
             pass
 
-    return _timed("works longer for the target", answer, probes)
+    return _time_answers("works longer for the target", answer, probes)
 
 
 def curator_timing(*, probes: int = 120) -> Outcome:
@@ -133,16 +133,16 @@ def curator_timing(*, probes: int = 120) -> Outcome:
     Epsilon promises nothing about time, so there is no bound; the curator reads the whole table
     and draws noise in the same way for both.
     """
-    with _twins() as ask:
-        return _timed("a curator", ask, probes)
+    with _open_twins() as ask:
+        return _time_answers("a curator", ask, probes)
 
 
 @contextmanager
-def _twins() -> Iterator[Callable[[bool, int], None]]:
+def _open_twins() -> Iterator[Callable[[bool, int], None]]:
     people: People = made_up(_ROWS)
     with (
-        vault_of(people, epsilon=1) as (_, present),
-        vault_of(people.without(_ROWS // 2), epsilon=1) as (_, absent),
+        open_vault(people, epsilon=1) as (_, present),
+        open_vault(people.without(_ROWS // 2), epsilon=1) as (_, absent),
     ):
 
         def ask(target: bool, number: int) -> None:
@@ -152,7 +152,7 @@ def _twins() -> Iterator[Callable[[bool, int], None]]:
         yield ask
 
 
-def _timed(name: str, answer: Callable[[bool, int], None], probes: int) -> Outcome:
+def _time_answers(name: str, answer: Callable[[bool, int], None], probes: int) -> Outcome:
     if probes < 4:
         raise InvalidValue(f"probes is {probes}; take at least 4.")
     present = _draws.coins(probes)
@@ -164,7 +164,7 @@ def _timed(name: str, answer: Callable[[bool, int], None], probes: int) -> Outco
         if number >= 0:
             times[number] = time.perf_counter() - start
     half = probes // 2
-    guesses = _by_time(times[:half], present[:half], times[half:])
+    guesses = _guess_by_time(times[:half], present[:half], times[half:])
     return Outcome(
         attack="timing",
         interface=name,
@@ -176,7 +176,7 @@ def _timed(name: str, answer: Callable[[bool, int], None], probes: int) -> Outco
     )
 
 
-def _by_time(known: Answers, present: NDArray[np.bool_], new: Answers) -> NDArray[np.bool_]:
+def _guess_by_time(known: Answers, present: NDArray[np.bool_], new: Answers) -> NDArray[np.bool_]:
     """The cut of the known times that tells them apart best, used on new ones."""
     cuts = np.sort(known)
     slower = [(int(((known > cut) == present).sum()), float(cut)) for cut in cuts]

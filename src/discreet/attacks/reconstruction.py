@@ -2,7 +2,9 @@
 least squares or by linear programming [DN03]. Owns the questions and the solvers.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,14 @@ from discreet.attacks.outcome import Outcome, value_bound
 from discreet.attacks.people import People
 from discreet.errors import DiscreetError, InvalidValue
 
-__all__ = ["Solver", "bound_of", "random_subsets", "reconstruct", "reconstruction", "table_attack"]
+__all__ = [
+    "Solver",
+    "random_subsets",
+    "reconstruct",
+    "reconstruction",
+    "secrets_outcome",
+    "table_attack",
+]
 
 
 _RIDGES = (1e-6, 4.0, 64.0, 1024.0, 16384.0)  # four times the variance of the noise
@@ -47,17 +56,17 @@ def reconstruct(
     >>> reconstruct(asked, np.array([1.0, 1.0])).tolist()
     [True, False]
     """
-    kept = ~np.isnan(answers)
+    answered = ~np.isnan(answers)
     people = questions.members.shape[1]
-    if not kept.any():
+    if not answered.any():
         return _draws.coins(people)
-    matrix = questions.members[kept].astype(np.float64)
+    matrix = questions.members[answered].astype(np.float64)
     if solver is Solver.LEAST_SQUARES:
         # Around one half, so that what the answers leave open stays undecided.
-        found = 0.5 + _least_squares(matrix, answers[kept] - matrix.sum(axis=1) / 2)
+        shares = 0.5 + _least_squares(matrix, answers[answered] - matrix.sum(axis=1) / 2)
     else:
-        found = _linear_program(matrix, answers[kept])
-    return found > 0.5
+        shares = _linear_program(matrix, answers[answered])
+    return shares > 0.5
 
 
 def _least_squares(matrix: Answers, answers: Answers) -> Answers:
@@ -116,18 +125,35 @@ def _linear_program(matrix: Answers, answers: Answers) -> Answers:
     return -np.asarray(solved.ineqlin.marginals, dtype=np.float64)
 
 
-def bound_of(interface: Interface, people: People) -> float | None:
-    """The most secrets that the interface's promise lets anybody guess, as a share, or None.
-
-    See `value_bound` [SNJ23, Sec. 5].
-    >>> from discreet.attacks.interfaces import exact
-    >>> from discreet.attacks.people import made_up
-    >>> bound_of(exact(), made_up(5)) is None
-    True
-    """
+def _bound(interface: Interface, people: People) -> float | None:
+    """The most secrets that the interface's promise lets anybody guess, as a share, or None."""
     if interface.epsilon is None:
         return None
     return value_bound(epsilon=interface.epsilon, relation=people.table.neighbours)
+
+
+def secrets_outcome(
+    attack: str,
+    interface: Interface,
+    people: People,
+    guesses: NDArray[np.bool_],
+    *,
+    targets: NDArray[np.int64] | None = None,
+    at: float | None = None,
+    parameters: Mapping[str, str] = MappingProxyType({}),
+) -> Outcome:
+    """How many of the targets' first secrets were guessed; all people are targets by default."""
+    secrets = people.secrets[:, 0] if targets is None else people.secrets[targets, 0]
+    return Outcome(
+        attack=attack,
+        interface=interface.name,
+        right=int((guesses == secrets).sum()),
+        attempts=len(secrets),
+        baseline=0.5,
+        bound=_bound(interface, people),
+        at=None if at is None else float(at),
+        parameters=(("people", str(len(people))), *parameters.items()),
+    )
 
 
 def reconstruction(
@@ -145,23 +171,20 @@ def reconstruction(
     1.0
     """
     asked = random_subsets(len(people), questions)
-    with interface.open(people) as desk:
-        answers = desk.counts(asked)
+    with interface.open(people) as answerer:
+        answers = answerer.counts(asked)
     guesses = reconstruct(asked, answers, solver=solver)
-    return Outcome(
-        attack="reconstruction",
-        interface=interface.name,
-        right=int((guesses == people.secrets[:, 0]).sum()),
-        attempts=len(people),
-        baseline=0.5,
-        bound=bound_of(interface, people),
-        at=float(questions),
-        parameters=(
-            ("people", str(len(people))),
-            ("questions", str(questions)),
-            ("answered", str(int((~np.isnan(answers)).sum()))),
-            ("solver", solver.value),
-        ),
+    return secrets_outcome(
+        "reconstruction",
+        interface,
+        people,
+        guesses,
+        at=questions,
+        parameters={
+            "questions": str(questions),
+            "answered": str(int((~np.isnan(answers)).sum())),
+            "solver": solver.value,
+        },
     )
 
 
@@ -174,17 +197,14 @@ def table_attack(people: People, interface: Interface) -> Outcome:
     1.0
     """
     asked = Questions(np.eye(len(people), dtype=np.bool_))
-    with interface.open(people) as desk:
-        answers = desk.counts(asked)
+    with interface.open(people) as answerer:
+        answers = answerer.counts(asked)
     guesses = np.where(np.isnan(answers), _draws.coins(len(people)), answers > 0.5)
     promised = interface.epsilon
-    return Outcome(
-        attack="one cell for each person",
-        interface=interface.name,
-        right=int((guesses == people.secrets[:, 0]).sum()),
-        attempts=len(people),
-        baseline=0.5,
-        bound=bound_of(interface, people),
+    return secrets_outcome(
+        "one cell for each person",
+        interface,
+        people,
+        guesses,
         at=None if promised is None else float(promised),
-        parameters=(("people", str(len(people))),),
     )

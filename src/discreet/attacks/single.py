@@ -12,7 +12,7 @@ from discreet.attacks.curated import Curated
 from discreet.attacks.interfaces import EVERYBODY, Answers, Interface, Questions
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.people import People
-from discreet.attacks.reconstruction import bound_of
+from discreet.attacks.reconstruction import secrets_outcome
 from discreet.errors import InvalidValue
 
 __all__ = ["averaging", "certain", "differencing", "linkage", "lottery", "refusals"]
@@ -26,7 +26,7 @@ def _targets(people: People, targets: int) -> NDArray[np.int64]:
     return _draws.order(len(people))[:targets]
 
 
-def _guessed(score: Answers) -> NDArray[np.bool_]:
+def _guess(score: Answers) -> NDArray[np.bool_]:
     """Above one half is a yes; no answer is a coin."""
     return np.where(np.isnan(score), _draws.coins(len(score)), score > 0.5)
 
@@ -58,19 +58,18 @@ def differencing(
     without[np.arange(len(target)), target] = False
     inside = without.copy()
     inside[np.arange(len(target)), target] = True
-    with interface.open(people) as desk:
-        answers = desk.counts(Questions(np.concatenate([inside, without])))
+    with interface.open(people) as answerer:
+        answers = answerer.counts(Questions(np.concatenate([inside, without])))
     differences = (answers[: len(target)] - answers[len(target) :]).reshape(targets, crowds)
-    guesses = _guessed(_mean(differences))
-    return Outcome(
-        attack="differencing",
-        interface=interface.name,
-        right=int((guesses == people.secrets[chosen, 0]).sum()),
-        attempts=targets,
-        baseline=0.5,
-        bound=bound_of(interface, people),
-        at=float(crowds),
-        parameters=(("people", str(len(people))), ("crowds", str(crowds))),
+    guesses = _guess(_mean(differences))
+    return secrets_outcome(
+        "differencing",
+        interface,
+        people,
+        guesses,
+        targets=chosen,
+        at=crowds,
+        parameters={"crowds": str(crowds)},
     )
 
 
@@ -87,18 +86,17 @@ def averaging(
     chosen = _targets(people, targets)
     members = np.zeros((targets * repeats, len(people)), dtype=np.bool_)
     members[np.arange(len(members)), np.repeat(chosen, repeats)] = True
-    with interface.open(people) as desk:
-        answers = desk.counts(Questions(members)).reshape(targets, repeats)
-    guesses = _guessed(_mean(answers))
-    return Outcome(
-        attack="averaging",
-        interface=interface.name,
-        right=int((guesses == people.secrets[chosen, 0]).sum()),
-        attempts=targets,
-        baseline=0.5,
-        bound=bound_of(interface, people),
-        at=float(repeats),
-        parameters=(("people", str(len(people))), ("repeats", str(repeats))),
+    with interface.open(people) as answerer:
+        answers = answerer.counts(Questions(members)).reshape(targets, repeats)
+    guesses = _guess(_mean(answers))
+    return secrets_outcome(
+        "averaging",
+        interface,
+        people,
+        guesses,
+        targets=chosen,
+        at=repeats,
+        parameters={"repeats": str(repeats)},
     )
 
 
@@ -118,21 +116,20 @@ def refusals(people: People, interface: Interface, *, questions: int | None = No
     members = np.zeros((len(others), len(people)), dtype=np.bool_)
     members[:, 0] = True
     members[np.arange(len(others)), others] = True
-    with interface.open(people) as desk:
-        answers = desk.counts(Questions(members))
+    with interface.open(people) as answerer:
+        answers = answerer.counts(Questions(members))
     own = bool(people.secrets[0, 0])
     refused = np.isnan(answers)
     # Refused: all or none have it, so the other is as the attacker is. Else subtract one's own.
     guesses = np.where(refused, own, answers - own > 0.5)
-    return Outcome(
-        attack="refusals",
-        interface=interface.name,
-        right=int((guesses == people.secrets[others, 0]).sum()),
-        attempts=len(others),
-        baseline=0.5,
-        bound=bound_of(interface, people),
-        at=float(asked),
-        parameters=(("people", str(len(people))), ("refused", str(int(refused.sum())))),
+    return secrets_outcome(
+        "refusals",
+        interface,
+        people,
+        guesses,
+        targets=others,
+        at=asked,
+        parameters={"refused": str(int(refused.sum()))},
     )
 
 
@@ -172,8 +169,8 @@ def certain(people: People, curator: Curated) -> Outcome:
     """
     epsilon = float(curator.epsilon)
     alone = np.eye(len(people), dtype=np.bool_)
-    with curator.open(people) as desk:
-        answers = desk.counts(Questions(alone, (EVERYBODY,) * len(people)))
+    with curator.open(people) as answerer:
+        answers = answerer.counts(Questions(alone, (EVERYBODY,) * len(people)))
     return Outcome(
         attack="lottery",
         interface=curator.name,
@@ -196,7 +193,7 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
     """
     chosen = _targets(people, min(targets, len(people)))
     score = np.full(len(chosen), np.nan)
-    with interface.open(people) as desk:
+    with interface.open(people) as answerer:
         for width in range(len(people.known), 0, -1):
             open_places = np.flatnonzero(np.isnan(score))
             if not len(open_places):
@@ -205,18 +202,17 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
             both = np.repeat(members, 2, axis=0)
             secret = (0, EVERYBODY) * len(members)
             doubled = tuple(text for text in texts for _ in range(2))
-            answers = desk.counts(Questions(both, secret, doubled)).reshape(-1, 2)
+            answers = answerer.counts(Questions(both, secret, doubled)).reshape(-1, 2)
             size = np.maximum(answers[:, 1], 1.0)
             score[open_places] = answers[:, 0] / size
-    guesses = _guessed(score)
-    return Outcome(
-        attack="linkage",
-        interface=interface.name,
-        right=int((guesses == people.secrets[chosen, 0]).sum()),
-        attempts=len(chosen),
-        baseline=0.5,
-        bound=bound_of(interface, people),
-        parameters=(("people", str(len(people))), ("known", ", ".join(people.known))),
+    guesses = _guess(score)
+    return secrets_outcome(
+        "linkage",
+        interface,
+        people,
+        guesses,
+        targets=chosen,
+        parameters={"known": ", ".join(people.known)},
     )
 
 

@@ -26,7 +26,7 @@ def scores(shares: Answers, traits: NDArray[np.bool_], prior: Answers) -> Answer
     return np.asarray((traits - prior) @ (shares - prior))
 
 
-def _traced(interface: Interface, candidates: int, traits: int) -> tuple[Answers, Answers]:
+def _trace(interface: Interface, candidates: int, traits: int) -> tuple[Answers, Answers]:
     """The scores of members and of strangers; each candidate is a member by the toss of a coin.
 
     In units of what a member scores on average where the shares are exact.
@@ -38,15 +38,15 @@ def _traced(interface: Interface, candidates: int, traits: int) -> tuple[Answers
     people = people_with_traits(everyone[inside])
     asked = Questions(np.ones((traits, len(people)), dtype=np.bool_), tuple(range(traits)))
     texts = ("1 = 1",) * traits
-    with interface.open(people) as desk:
-        counts = desk.counts(Questions(asked.members, asked.secret, texts))
+    with interface.open(people) as answerer:
+        counts = answerer.counts(Questions(asked.members, asked.secret, texts))
     given = np.where(np.isnan(counts), candidates / 2 * prior, counts)
     # How many members there are is not published: it is estimated from the counts themselves.
     size = max(1.0, float(given @ prior / (prior @ prior)))
-    found = scores(np.clip(given / size, 0, 1), everyone, prior)
-    found /= prior @ (1 - prior) / (candidates / 2)
+    scored = scores(np.clip(given / size, 0, 1), everyone, prior)
+    scored /= prior @ (1 - prior) / (candidates / 2)
     inside[:2] = False
-    return found[inside], found[2:][~inside[2:]]
+    return scored[inside], scored[2:][~inside[2:]]
 
 
 def tracing(interface: Interface, *, candidates: int = 100, traits: int = 300) -> Outcome:
@@ -56,7 +56,7 @@ def tracing(interface: Interface, *, candidates: int = 100, traits: int = 300) -
     >>> tracing(exact(), candidates=60, traits=1000).accuracy > 0.7
     True
     """
-    members, strangers = _traced(interface, candidates, traits)
+    members, strangers = _trace(interface, candidates, traits)
     right = int((members > 0.5).sum() + (strangers <= 0.5).sum())
     epsilon = interface.epsilon
     return Outcome(
@@ -79,7 +79,7 @@ def tracing_power(interface: Interface, *, candidates: int = 200, traits: int = 
     >>> tracing_power(exact(), candidates=60, traits=400).baseline
     0.05
     """
-    members, strangers = _traced(interface, candidates, traits)
+    members, strangers = _trace(interface, candidates, traits)
     cut = float(np.quantile(strangers, 1 - ALPHA)) if len(strangers) else 0.0
     epsilon = interface.epsilon
     return Outcome(

@@ -49,7 +49,7 @@ class _Drawing:
     pairs: int = 0
 
     def examine(self, pair: Pair, samples: int) -> tuple[Choice, ...]:
-        outputs = _chained([self._draw(pair.left, samples), self._draw(pair.right, samples)])
+        outputs = _chain([self._draw(pair.left, samples), self._draw(pair.right, samples)])
         if len(outputs) != 2 * samples:
             raise InvalidValue(
                 f"the mechanism gave {len(outputs)} outputs where {2 * samples} were asked for; "
@@ -67,19 +67,21 @@ class _Drawing:
         else:
             shares = [samples // self.processes] * self.processes
             shares[0] += samples - sum(shares)
-            jobs = [self.executor.submit(_drawn, self.mechanism, exact, share) for share in shares]
-            outputs = _chained([job.result() for job in jobs])
+            jobs = [
+                self.executor.submit(_draw_batch, self.mechanism, exact, share) for share in shares
+            ]
+            outputs = _chain([job.result() for job in jobs])
         self.drawn += samples
         if self.progress is not None:
             self.progress(self.drawn, max(self.planned, self.drawn))
         return outputs
 
 
-def _drawn(mechanism: Callable[..., Any], exact: Any, count: int) -> Sequence[Any]:
+def _draw_batch(mechanism: Callable[..., Any], exact: Any, count: int) -> Sequence[Any]:
     return batched(mechanism)(exact, count)
 
 
-def _chained(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
+def _chain(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part) for part in parts])  # type: ignore[return-value]
     return [one for part in parts for one in part]
@@ -111,7 +113,7 @@ def audit(
     >>> audit(half_the_noise.release, Pure(epsilon=1), pairs=[(0, 1)], samples=6000).violated
     True
     """
-    risk = _checked(samples, rounds, processes, false_alarm)
+    risk = _check_settings(samples, rounds, processes, false_alarm)
     given = as_pairs(number_pairs() if pairs is None else pairs)
     drawing = _Drawing(
         mechanism=mechanism,
@@ -123,14 +125,14 @@ def audit(
         planned=2 * samples * min(len(given), _FINALISTS),
     )
     if processes == 1:
-        return _judged(drawing, claim, given, samples, risk, vary, rounds)
+        return _judge(drawing, claim, given, samples, risk, vary, rounds)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as executor:
         drawing.executor = executor
-        return _judged(drawing, claim, given, samples, risk, vary, rounds)
+        return _judge(drawing, claim, given, samples, risk, vary, rounds)
 
 
-def _checked(samples: int, rounds: int, processes: int, false_alarm: Number) -> Fraction:
+def _check_settings(samples: int, rounds: int, processes: int, false_alarm: Number) -> Fraction:
     limits = (("samples", samples, _FEWEST), ("rounds", rounds, 1), ("processes", processes, 1))
     for name, value, least in limits:
         whole(value, name, least=least)
@@ -140,7 +142,7 @@ def _checked(samples: int, rounds: int, processes: int, false_alarm: Number) -> 
     return risk
 
 
-def _judged(
+def _judge(
     drawing: _Drawing,
     claim: Claim,
     given: tuple[Pair, ...],
@@ -149,14 +151,14 @@ def _judged(
     vary: Callable[[Pair], Iterable[Pair]] | None,
     rounds: int,
 ) -> Verdict:
-    finalists = _finalists(drawing, given, samples, vary, rounds)
+    finalists = _choose_finalists(drawing, given, samples, vary, rounds)
     drawing.pairs = max(drawing.pairs, len(finalists))
-    found = [(pair, one) for pair in finalists for one in drawing.examine(pair, samples)]
+    candidates = [(pair, one) for pair in finalists for one in drawing.examine(pair, samples)]
     # Which events are counted depends on the first halves only, so the correction is for these.
-    found.sort(key=lambda item: -item[1].promise)
-    counted = found[:_COUNTED]
+    candidates.sort(key=lambda item: -item[1].promise)
+    counted = candidates[:_COUNTED]
     share = risk / (2 * len(counted))
-    evidence = [_evidence(pair, one, share) for pair, one in counted]
+    evidence = [_bound_evidence(pair, one, share) for pair, one in counted]
     evidence.sort(key=lambda one: one.epsilon - float(one.statement.epsilon), reverse=True)
     return Verdict(
         claim=claim,
@@ -168,7 +170,7 @@ def _judged(
     )
 
 
-def _evidence(pair: Pair, choice: Choice, failure: Fraction) -> Evidence:
+def _bound_evidence(pair: Pair, choice: Choice, failure: Fraction) -> Evidence:
     return Evidence(
         pair=pair,
         direction=choice.direction,
@@ -182,7 +184,7 @@ def _evidence(pair: Pair, choice: Choice, failure: Fraction) -> Evidence:
     )
 
 
-def _finalists(
+def _choose_finalists(
     drawing: _Drawing,
     given: tuple[Pair, ...],
     samples: int,
@@ -194,7 +196,7 @@ def _finalists(
         return given
     scouts = max(_FEWEST, samples // _SCOUTS)
     ranked: list[tuple[float, Pair]] = []
-    for batch in _proposals(given, vary, rounds, ranked):
+    for batch in _propose(given, vary, rounds, ranked):
         drawing.planned += 2 * scouts * len(batch)
         for pair in batch:
             promise = max(one.promise for one in drawing.examine(pair, scouts))
@@ -204,7 +206,7 @@ def _finalists(
     return tuple(pair for _, pair in ranked[:_FINALISTS])
 
 
-def _proposals(
+def _propose(
     given: tuple[Pair, ...],
     vary: Callable[[Pair], Iterable[Pair]] | None,
     rounds: int,
@@ -213,13 +215,13 @@ def _proposals(
     yield given
     seen = {pair.name for pair in given}
     for _ in range(rounds if vary is not None else 0):
-        near = [new for _, pair in ranked[:_VARIED] for new in _near(pair, vary)]
+        near = [new for _, pair in ranked[:_VARIED] for new in _vary(pair, vary)]
         batch = {new.name: new for new in near if new.name not in seen}
         seen |= set(batch)
         if batch:
             yield tuple(batch.values())
 
 
-def _near(pair: Pair, vary: Callable[[Pair], Iterable[Pair]] | None) -> tuple[Pair, ...]:
+def _vary(pair: Pair, vary: Callable[[Pair], Iterable[Pair]] | None) -> tuple[Pair, ...]:
     proposed = [] if vary is None else list(vary(pair))
     return as_pairs(proposed) if proposed else ()

@@ -111,10 +111,10 @@ def data_set_pairs(
     """
     if not records:
         raise InvalidValue("no records; list at least one that a data set may hold.")
-    found = list(_neighbours(tuple(records), size, relation))
-    if not found:
+    pairs = list(_neighbours(tuple(records), size, relation))
+    if not pairs:
         raise InvalidValue("one record has nothing to be replaced by; list at least two.")
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _neighbours(records: tuple[Any, ...], size: int, relation: Relation) -> Iterator[Pair]:

@@ -52,11 +52,11 @@ def examine_each(subjects: Sequence[Subject], rates: Rates, step: Step) -> list[
     >>> len(examine_each(bugs()[:1], Rates(right=1e-9, wrong=1e-3), lambda name, share: None))
     1
     """
-    found = []
+    examined = []
     for place, one in enumerate(subjects):
         step(one.name, place / len(subjects))
-        found.append(rates.examine(one))
-    return found
+        examined.append(rates.examine(one))
+    return examined
 
 
 def examine_all(
@@ -77,10 +77,10 @@ def examine_all(
     ):
         done = manager.Queue()
         # The last ones are services, which take longest: they begin first.
-        jobs = [executor.submit(_part, part, rates, done) for part in reversed(named)]
+        jobs = [executor.submit(_examine_part, part, rates, done) for part in reversed(named)]
         _watch(jobs, done, len(subjects), step)
         results = [job.result() for job in jobs]
-    verdicts = {name: pair for found, _ in results for name, pair in found.items()}
+    verdicts = {name: pair for part, _ in results for name, pair in part.items()}
     examined = [
         Examined(subject=replace(one, samples=verdicts[one.name][0]), verdict=verdicts[one.name][1])
         for one in subjects
@@ -97,13 +97,15 @@ def _watch(jobs: list[Future[Any]], done: Any, total: int, step: Step) -> None:
             step(name, counted / total)
 
 
-def _part(part: str, rates: Rates, done: Any) -> tuple[dict[str, tuple[int, Verdict]], float]:
+def _examine_part(
+    part: str, rates: Rates, done: Any
+) -> tuple[dict[str, tuple[int, Verdict]], float]:
     """In a process of its own: the samples and the verdict of every subject of a part."""
-    start, found = time.process_time(), {}
+    start, verdicts = time.process_time(), {}
     with ExitStack() as stack:
         for one in everything(stack):
             if one.part == part:
                 examined = rates.examine(one)
-                found[one.name] = (examined.subject.samples, examined.verdict)
+                verdicts[one.name] = (examined.subject.samples, examined.verdict)
                 done.put(one.name)
-    return found, time.process_time() - start
+    return verdicts, time.process_time() - start

@@ -44,7 +44,7 @@ class Subject:
         if not self.covers and not self.bug:
             object.__setattr__(self, "covers", (self.name,))
 
-    def planted(
+    def plant(
         self,
         bug: str,
         mechanism: Callable[..., Any],
@@ -58,7 +58,7 @@ class Subject:
         >>> from discreet.loss import Pure
         >>> right = Subject(name="always 7", mechanism=lambda exact: 7, claim=Pure(epsilon=1),
         ...                 pairs=((0, 1),), samples=400)
-        >>> right.planted("says it all", lambda exact: exact, 200).name
+        >>> right.plant("says it all", lambda exact: exact, 200).name
         'always 7: says it all'
         """
         return replace(
@@ -71,6 +71,17 @@ class Subject:
             bug=bug,
             beside=self.name,
         )
+
+    def with_bug(
+        self,
+        bug: str,
+        mechanism: Callable[..., Any],
+        samples: int,
+        *,
+        pairs: Sequence[tuple[Any, Any] | Pair] = (),
+    ) -> "tuple[Subject, Subject]":
+        """This subject, and the bug planted beside it."""
+        return self, self.plant(bug, mechanism, samples, pairs=pairs)
 
 
 def make_subject(
@@ -144,9 +155,11 @@ def find(name: str, subjects: Sequence[Subject]) -> tuple[Subject, ...]:
     ['half the noise']
     """
     wanted = name.casefold()
-    found = tuple(one for one in subjects if wanted in (one.name.casefold(), one.beside.casefold()))
-    if not found or not wanted:
+    matches = tuple(
+        one for one in subjects if wanted in (one.name.casefold(), one.beside.casefold())
+    )
+    if not matches or not wanted:
         raise InvalidValue(
             f"there is no {name!r} to audit. {nearest(name, [one.name for one in subjects])}"
         )
-    return found
+    return matches

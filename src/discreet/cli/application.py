@@ -77,7 +77,7 @@ def _program() -> str:
 
 
 def _application() -> typer.Typer:
-    made = typer.Typer(
+    app = typer.Typer(
         name="discreet",
         help=_HELP,
         no_args_is_help=True,
@@ -85,24 +85,24 @@ def _application() -> typer.Typer:
         pretty_exceptions_enable=False,
         pretty_exceptions_show_locals=False,
     )
-    made.callback(help=_HELP)(_root)
-    custodian.register(made)
-    analyst.register(made)
-    bounds.register(made)
-    record.register(made)
-    metadata.register(made)
-    attack.register(made)
-    audit.register(made)
-    monitor.register(made)
-    survey.register(made)
-    synopsis.register(made)
-    release.register(made)
-    synth.register(made)
-    serve.register(made)
-    made.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
+    app.callback(help=_HELP)(_root)
+    custodian.register(app)
+    analyst.register(app)
+    bounds.register(app)
+    record.register(app)
+    metadata.register(app)
+    attack.register(app)
+    audit.register(app)
+    monitor.register(app)
+    survey.register(app)
+    synopsis.register(app)
+    release.register(app)
+    synth.register(app)
+    serve.register(app)
+    app.command("demo", help="A made-up clinic, five questions, what they cost and what is left.")(
         _demo
     )
-    return made
+    return app
 
 
 app = _application()

@@ -167,9 +167,9 @@ def advised(text: str, folder: Path | None) -> str:
     if folder is None or folder == Path(os.environ.get(VAULT) or "vault"):
         return text
 
-    def named(found: re.Match[str]) -> str:
-        without = (found[1] or found[2]) in _WITHOUT_VAULT or "--vault" in found[0]
-        return found[0] if without else f"{found[0]} --vault {shlex.quote(str(folder))}"
+    def named(command: re.Match[str]) -> str:
+        without = (command[1] or command[2]) in _WITHOUT_VAULT or "--vault" in command[0]
+        return command[0] if without else f"{command[0]} --vault {shlex.quote(str(folder))}"
 
     return _ADVICE.sub(named, text)
 
@@ -210,14 +210,14 @@ def telling(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
     """How a command spells what Python calls by a name: by that of its option, or of its own."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         for each in getattr(parameter.annotation, "__metadata__", ()):
             flag = getattr(each, "default", None)  # in Annotated, the first word is the option's
             if isinstance(flag, str) and flag.startswith("--"):
                 spelt = f"{flag} {{}}"
-                found |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}
-    return found
+                spellings |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}
+    return spellings
 
 
 def _folder(command: Callable[..., Any], options: dict[str, Any]) -> Path | None:

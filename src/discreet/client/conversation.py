@@ -106,10 +106,10 @@ class Client:
         body = question.body()
         if key is not None:
             body["key"] = key
-        found = self._wire.call("POST", "/queries", body)
-        answer = _answer(found)
-        if found.get("bought"):
-            answer.bought = self.answer(found["bought"])
+        reply = self._wire.call("POST", "/queries", body)
+        answer = _answer(reply)
+        if reply.get("bought"):
+            answer.bought = self.answer(reply["bought"])
         return answer
 
     def answer(self, receipt: str) -> Answer:
@@ -243,12 +243,12 @@ def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
     return {key: float(rational(value)) for key, value in given.items() if value is not None}
 
 
-def _answer(found: Mapping[str, Any]) -> Answer:
-    release = found["release"]
+def _answer(reply: Mapping[str, Any]) -> Answer:
+    release = reply["release"]
     if release is None:
         raise Unavailable("the server gave an answer of another analyst, without its release.")
     receipt = release["receipt"]
     charge = Receipt(**{**receipt, "loss": loss_of(receipt["loss"])})
     answer = from_facts(json.loads(release["body"]), charge)
-    answer.free = bool(found["free"])
+    answer.free = bool(reply["free"])
     return answer

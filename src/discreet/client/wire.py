@@ -71,8 +71,10 @@ class Wire:
         while following is not None:
             body, link = self._sent("GET", following, None)
             yield from self._read(body)
-            found = _NEXT.search(link)
-            following = None if found is None else found.group(1).removeprefix(_PREFIX)
+            following_link = _NEXT.search(link)
+            following = (
+                None if following_link is None else following_link.group(1).removeprefix(_PREFIX)
+            )
 
     def _sent(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[bytes, str]:
         """What one request brings: the body, and the links beside it."""
@@ -135,5 +137,5 @@ def _refusal(refusal: urllib.error.HTTPError) -> DiscreetError:
         kind, detail = problem["type"].rpartition(":")[2], problem["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         kind, detail = "", f"the server answered {refusal.code}."
-    made: type[DiscreetError] = getattr(errors, _ERRORS.get(kind, "Unavailable"))
-    return made(detail)
+    error: type[DiscreetError] = getattr(errors, _ERRORS.get(kind, "Unavailable"))
+    return error(detail)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.curator.answer import Answer
 from discreet.curator.interrupts import charging
 from discreet.curator.measurement import Exact, Measurement, Prepared, UnitRows
-from discreet.curator.noising import exact_cells, noised
+from discreet.curator.noising import add_noise, exact_cells
 from discreet.curator.planning import find_payer, read_versions
 from discreet.curator.replay import receipt_of, release_body, release_key, replay
 from discreet.curator.runs.lanes import Lane
@@ -89,7 +89,7 @@ class Access:
                 plan=plan,
                 cost=plan.cost,
                 label=f"The question about {' and '.join(_names(plan))}",
-                release=lambda exact, fresh: noised(plan, exact.rows(), fresh),
+                release=lambda exact, fresh: add_noise(plan, exact.rows(), fresh),
             )
             payment = _Payment(lambda: self._charge(measurement, versions, request=request), paid)
             self._rehearse(plan)
@@ -249,7 +249,7 @@ class Access:
         """Release made-up emptiness, unseen: what is slow at first is slow before the charge."""
         if self.grid is not None and self.grid.deadline(plan.working_seconds) == self.grid.seconds:
             with contextlib.suppress(Exception):
-                noised(plan, [], system.fresh())
+                add_noise(plan, [], system.fresh())
 
     def _run(
         self,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.curator.answer_rows import Shown, off_text, plain_table, shown_columns
+from discreet.curator.answer_rows import Shown, off_text, plain_table, show_columns
 from discreet.drawing.chart import MOST_BARS, bars, printable, svg
 from discreet.errors import DiscreetError, InvalidValue, counted
 from discreet.plan.parts.keys import Label
@@ -24,9 +24,9 @@ from discreet.plan.results.evaluate import (
     Estimate,
     buckets,
     estimates,
-    kept_rows,
-    picked,
-    ranked,
+    find_picked,
+    find_ranked,
+    keep_rows,
     ranks_off,
     simple_measure,
     values_of,
@@ -77,7 +77,7 @@ class Answer:
         self._usual: dict[str, Estimate] | None = None
         ranked = self.plan.query.having is not None or self.plan.query.order
         columns = self._columns(self._estimates()) if ranked else {}
-        self._rows = kept_rows(released, columns)
+        self._rows = keep_rows(released, columns)
 
     def _estimates(self, confidence: Number = _CONFIDENCE) -> dict[str, Estimate]:
         """Every column with its intervals; those that are asked for most are made once."""
@@ -94,10 +94,10 @@ class Answer:
             out[name] = _column(labels)
         for output in self.plan.query.outputs:
             place = simple_measure(self.plan, output.expression)
-            chosen = picked(self.plan, output.expression)
+            chosen = find_picked(self.plan, output.expression)
             if place is not None:
                 step = self.plan.measures[place].step
-                out[output.name] = _scaled(self._released.noisy[place], step)
+                out[output.name] = _scale(self._released.noisy[place], step)
             elif chosen is not None:
                 out[output.name] = _column(values_of(self._released, chosen))
             else:
@@ -161,8 +161,10 @@ class Answer:
         return {name: chosen.pick for name, chosen in self._ranked().items()}
 
     def _ranked(self) -> dict[str, Chosen]:
-        found = {each.name: ranked(self.plan, each.expression) for each in self.plan.query.outputs}
-        return {name: chosen for name, chosen in found.items() if chosen is not None}
+        choices = {
+            each.name: find_ranked(self.plan, each.expression) for each in self.plan.query.outputs
+        }
+        return {name: chosen for name, chosen in choices.items() if chosen is not None}
 
     def buckets(self, confidence: Number = _CONFIDENCE) -> list[dict[str, Bucket]]:
         """For each row the buckets of the quantiles that are chosen from buckets of values.
@@ -170,8 +172,8 @@ class Answer:
         With this probability some value in the bucket has a rank off by at most `ranks` rows. The
         value of the answer is the bucket's middle, whose own rank can be off by more.
         """
-        found = buckets(self._released, confidence)
-        return [{name: each[row] for name, each in found.items()} for row in self._rows]
+        columns = buckets(self._released, confidence)
+        return [{name: each[row] for name, each in columns.items()} for row in self._rows]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())
@@ -204,7 +206,7 @@ class Answer:
 
     def shown(self) -> tuple[Shown, ...]:
         """Every column as texts: values, and beside each its interval, rank error or bucket."""
-        return shown_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
+        return show_columns(self.plan, self.to_dicts(), self.intervals(), self.buckets())
 
     def errors(self, confidence: Number = _CONFIDENCE) -> dict[str, list[Any]]:
         """The errors as columns, beside those of the rows: the ends of intervals as `n_low` and
@@ -214,10 +216,10 @@ class Answer:
         """
         intervals, buckets = self.intervals(confidence), self.buckets(confidence)
         ranks = self._ranked()
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
 
         def add(name: str, values: list[Any]) -> None:
-            found[free_name(name, [*self.columns, *found])] = values
+            columns[free_name(name, [*self.columns, *columns])] = values
 
         noisy = [
             o.name for o in self.plan.query.outputs if not isinstance(o.expression, IntervalEnd)
@@ -232,7 +234,7 @@ class Answer:
             else:
                 add(f"{name}_low", [row[name][0] for row in intervals])
                 add(f"{name}_high", [row[name][1] for row in intervals])
-        return found
+        return columns
 
     def to_pandas(self, *, intervals: Number | None = None) -> Any:
         """A pandas data frame; its `attrs` have the notes. `intervals` adds the columns of
@@ -347,7 +349,7 @@ class Answer:
             return table + told  # the plots extra is not installed, or nothing is a number
 
 
-def _scaled(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
+def _scale(noisy: NDArray[Any], step: Fraction) -> NDArray[Any]:
     """noisy * step without overflow: exact integers, or the nearest floats."""
     if step == 1:
         return noisy

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.drawing.chart import printable
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.evaluate import Bucket, ranked
+from discreet.plan.results.evaluate import Bucket, find_ranked
 from discreet.query.algebra import Expression, IntervalEnd, Statistic
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "off_text",
     "places_of",
     "plain_table",
-    "shown_columns",
+    "show_columns",
 ]
 
 _LARGEST_PLACES = 6
@@ -31,11 +31,7 @@ _LARGEST_PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One column of an answer as texts, a row each; a key has nothing beside its values.
-
-    >>> Shown("n", ("1,204",), ("[1,198, 1,210]",)).noisy
-    True
-    """
+    """One column of an answer as texts, a row each; a key has nothing beside its values."""
 
     name: str
     values: tuple[str, ...]
@@ -47,7 +43,7 @@ class Shown:
         return self.beside is not None
 
 
-def shown_columns(
+def show_columns(
     plan: Plan,
     rows: Sequence[Mapping[str, Any]],
     intervals: Sequence[Mapping[str, tuple[float, float]]],
@@ -55,17 +51,17 @@ def shown_columns(
 ) -> tuple[Shown, ...]:
     """The columns of an answer, in order; nothing stands beside an end of an interval."""
     noisy = {output.name: output.expression for output in plan.query.outputs}
-    found = []
+    columns = []
     for name in plan.query.columns:
         if name not in noisy:
-            found.append(Shown(name, tuple(number_text(row[name]) for row in rows)))
+            columns.append(Shown(name, tuple(number_text(row[name]) for row in rows)))
             continue
         ends = [row[name] for row in intervals]
         places, beside = _beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
         values = tuple(number_text(row[name], places) for row in rows)
         kept = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
-        found.append(Shown(name, values, kept))
-    return tuple(found)
+        columns.append(Shown(name, values, kept))
+    return tuple(columns)
 
 
 def _beside(
@@ -75,7 +71,7 @@ def _beside(
     buckets: list[Bucket | None],
 ) -> tuple[int, list[str]]:
     """The decimals of a noisy column, and what stands beside its values."""
-    chosen = ranked(plan, expression)
+    chosen = find_ranked(plan, expression)
     if chosen is None:
         places = decimals(intervals)
         return places, [interval_text(each, places) for each in intervals]

@@ -47,24 +47,13 @@ class Buckets:
 
     @classmethod
     def of(cls, tables: Mapping[str, Table], table: str, column: str) -> "Buckets":
-        """The buckets of a registered table's column, by name; capitals do not count.
-
-        >>> Buckets.of({}, "visits", "age")
-        Traceback (most recent call last):
-        discreet.errors.InvalidValue: there is no table 'visits'. There are none. \
-Nothing was run or charged.
-        """
-        found = table_named(tables, table)
-        return cls(found, found.column(column))
+        """The buckets of a registered table's column, by name; capitals do not count."""
+        known = table_named(tables, table)
+        return cls(known, known.column(column))
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """The first and last lattice integer of every bucket, in order.
-
-        >>> visits = Table("visits", columns=(Column("age", "integer", lower=18, upper=110),))
-        >>> Buckets(visits, visits.columns[0]).ranges
-        ((18, 32), (33, 64), (65, 110))
-        """
+        """The first and last lattice integer of every bucket, in order."""
         lower, upper = self.column.lower, self.column.upper
         powers = [1 << i for i in range(max(abs(lower), abs(upper)).bit_length() + 1)]
         mirrored = [-1, *(-power - 1 for power in powers)]
@@ -156,8 +145,8 @@ class Bounds:
     def _cleared(self) -> tuple[int, int] | None:
         """The first and the last bucket above the threshold."""
         threshold = self.threshold
-        found = [place for place, count in enumerate(self.noisy) if count > threshold]
-        return (found[0], found[-1]) if found else None
+        places = [place for place, count in enumerate(self.noisy) if count > threshold]
+        return (places[0], places[-1]) if places else None
 
     @property
     def ends(self) -> tuple[Fraction, Fraction] | None:
@@ -225,19 +214,15 @@ class Bounds:
 
     def __repr__(self) -> str:
         name = f"{self.buckets.table.name}.{self.buckets.column.name}"
-        found = f"none found; no bucket has more than {self.threshold} noisy rows"
+        bounds = f"none found; no bucket has more than {self.threshold} noisy rows"
         if self.share is not None:
-            found = f"{self.lower} to {self.upper}, {100 * self.share:.4g}% of the noisy rows"
+            bounds = f"{self.lower} to {self.upper}, {100 * self.share:.4g}% of the noisy rows"
         cost = ", ".join(f"{part} {paid}" for part, paid in self.cost.items())
-        return f"Bounds({name}: {found}; confidence {self.confidence:.12g}, cost {cost})"
+        return f"Bounds({name}: {bounds}; confidence {self.confidence:.12g}, cost {cost})"
 
 
 def failure_probability(value: Number) -> Fraction:
-    """Read a failure probability: above 0 and at most 1/2.
-
-    >>> failure_probability(0.25)
-    Fraction(1, 4)
-    """
+    """Read a failure probability: above 0 and at most 1/2."""
     given = positive(value, "failure")
     if given > Fraction(1, 2):
         raise InvalidValue(f"failure is {value!s:.40}; it must be at most 1/2.")

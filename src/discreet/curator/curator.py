@@ -81,9 +81,6 @@ class Curator:
         `grid_seconds` is the step of time at which outcomes of remote sessions can be seen;
         `most_groups` is how many public groups one question may have; `price_floor` is the share
         of the smaller of two budgets that every new charge takes at least; `clock` is for tests.
-        >>> Curator.open("")
-        Traceback (most recent call last):
-        discreet.errors.InvalidValue: the vault's folder is empty; name one.
         """
         refuse_readable(folder_of(vault, folder))
         return cls(
@@ -208,26 +205,22 @@ class Curator:
 
         Answers leave when they are ready, see `remote_session`.
         """
-        self._vault.ledger.account(Holder.ANALYST, name)
-        return Session(
-            self._vault,
-            self._warehouse,
-            name,
-            grid_seconds=self._grid.seconds,
-            most_groups=self._most_groups,
-        )
+        return self._open_session(name)
 
     def remote_session(self, name: str) -> Session:
         """The same for an analyst whom nobody watches: public facts decide when an outcome is seen.
 
         How long the engine took does not show.
         """
+        return self._open_session(name, self._grid)
+
+    def _open_session(self, name: str, grid: ResponseGrid | None = None) -> Session:
         self._vault.ledger.account(Holder.ANALYST, name)
         return Session(
             self._vault,
             self._warehouse,
             name,
-            grid=self._grid,
+            grid=grid,
             grid_seconds=self._grid.seconds,
             most_groups=self._most_groups,
         )

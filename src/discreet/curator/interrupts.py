@@ -134,21 +134,19 @@ def handing_over(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, 
     """The work, finished once it has charged; what came of it goes with the interruption.
 
     For releases that are stored nowhere: nothing that was paid for is lost.
-    >>> handing_over(lambda: 3)()
-    3
     """
 
     @functools.wraps(work)
     def to_its_end(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        made: list[_Result] = []
+        results: list[_Result] = []
         try:
             with finishing(words=_HELD):
-                made.append(work(*arguments, **options))
+                results.append(work(*arguments, **options))
         except Interrupted as stop:
-            if made:
-                stop.answer = made[0]
+            if results:
+                stop.answer = results[0]
             raise
         _kept.clear()  # it is handed over here, and a later Ctrl-C cannot do it
-        return made[0]
+        return results[0]
 
     return to_its_end

@@ -15,7 +15,7 @@ from discreet.plan.parts.selection import OptimalKeys, Selection, TopGroups
 from discreet.plan.pipeline import Plan
 from discreet.plan.results.released import Released
 
-__all__ = ["exact_cells", "exact_measures", "noised"]
+__all__ = ["add_noise", "exact_cells", "exact_measures"]
 
 Group = tuple[Code, ...]
 Row = tuple[Any, ...]
@@ -23,23 +23,23 @@ Row = tuple[Any, ...]
 _SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 bits
 
 
-def noised(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
+def add_noise(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
     """Choose the groups, add noise to their measures, pick values: all that is ever released.
 
     Privacy: the plan's cost for its table's unit and relation.
     """
-    found = _sums(plan, rows)
+    sums = _sums(plan, rows)
     groups: tuple[Group, ...] = plan.groups
     noisy: dict[int, NDArray[Any]] = {}
     if plan.selection is not None:
-        groups, noisy = _selected(plan, plan.selection, found, bits)
-    for place, column in enumerate(_measures(plan, found, groups)):
+        groups, noisy = _select_groups(plan, plan.selection, sums, bits)
+    for place, column in enumerate(_measures(plan, sums, groups)):
         if place not in noisy:
             noisy[place] = plan.noises[place].release(column, bits)
     released = [noisy[place] for place in sorted(noisy)]
     for place, (pick, choice) in enumerate(zip(plan.picks, plan.choices, strict=True), 1):
         counted = [row[1:] for row in rows if row[0] == place]
-        released += _picked(pick, choice, _histograms(pick, counted, groups), bits)
+        released += _pick_values(pick, choice, _histograms(pick, counted, groups), bits)
     return Released(plan, groups, tuple(released))
 
 
@@ -57,14 +57,14 @@ def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[N
     A place is the index of each key among its public keys. Which groups are there, and in what
     order, depends on data. What is returned must not leave.
     """
-    found = _sums(plan, rows)
-    groups = _named(plan, list(found))
+    sums = _sums(plan, rows)
+    groups = _keep_declared(plan, list(sums))
     known: list[dict[Code, int]] = [
         {code: place for place, code in enumerate(each.codes)} for each in plan.domains
     ]
     places = [[each[code] for each, code in zip(known, group, strict=True)] for group in groups]
     shaped = np.array(places, dtype=np.int64).reshape(len(groups), len(known))
-    return shaped, tuple(_measures(plan, found, groups))
+    return shaped, tuple(_measures(plan, sums, groups))
 
 
 def _sums(plan: Plan, rows: list[Row]) -> dict[Group, Row]:
@@ -75,23 +75,23 @@ def _sums(plan: Plan, rows: list[Row]) -> dict[Group, Row]:
     return {row[:width]: row[width:] for row in rows}
 
 
-def _selected(
-    plan: Plan, selection: Selection, found: Mapping[Group, Row], bits: BitSource
+def _select_groups(
+    plan: Plan, selection: Selection, sums: Mapping[Group, Row], bits: BitSource
 ) -> tuple[tuple[Group, ...], dict[int, NDArray[Any]]]:
     """The groups that are shown, and the noisy column that a threshold has released with them."""
     place = plan.engine_columns.index(selection.counted)
     if isinstance(selection, TopGroups):
-        exact = np.array([found[group][place] if group in found else 0 for group in plan.groups])
+        exact = np.array([sums[group][place] if group in sums else 0 for group in plan.groups])
         return tuple(plan.groups[each] for each in selection.release(exact, bits)), {}
-    groups = _named(plan, [group for group, row in found.items() if row[place]])
-    exact = np.array([found[group][place] for group in groups], dtype=np.int64)
+    groups = _keep_declared(plan, [group for group, row in sums.items() if row[place]])
+    exact = np.array([sums[group][place] for group in groups], dtype=np.int64)
     if isinstance(selection, OptimalKeys):
         return tuple(groups[each] for each in selection.release(exact, bits)), {}
     chosen, noisy = selection.release(exact, bits)
     return tuple(groups[each] for each in chosen), {selection.place: noisy}
 
 
-def _named(plan: Plan, groups: list[Group]) -> list[Group]:
+def _keep_declared(plan: Plan, groups: list[Group]) -> list[Group]:
     """The groups made of declared keys, and of private keys that are not missing.
 
     In the order of the keys themselves: that of the engine's rows may depend on data.
@@ -104,12 +104,10 @@ def _named(plan: Plan, groups: list[Group]) -> list[Group]:
     return sorted(groups)
 
 
-def _measures(
-    plan: Plan, found: Mapping[Group, Row], groups: Iterable[Group]
-) -> list[NDArray[Any]]:
+def _measures(plan: Plan, sums: Mapping[Group, Row], groups: Iterable[Group]) -> list[NDArray[Any]]:
     """The exact measures of the groups; absent groups are zero, other keys are dropped."""
     empty = (0,) * len(plan.engine_columns)
-    table = [found.get(group, empty) for group in groups]
+    table = [sums.get(group, empty) for group in groups]
     place = {sql: index for index, sql in enumerate(plan.engine_columns)}
     columns = []
     for measure in plan.measures:
@@ -128,20 +126,20 @@ def _histograms(
 
     A missing value has none.
     """
-    found: dict[Group, list[tuple[int, int]]] = {group: [] for group in groups}
-    width = max((len(group) for group in found), default=0)
+    cells_by_group: dict[Group, list[tuple[int, int]]] = {group: [] for group in groups}
+    width = max((len(group) for group in cells_by_group), default=0)
     for row in rows:
-        cells, candidate = found.get(row[:width]), row[width]
+        cells, candidate = cells_by_group.get(row[:width]), row[width]
         if cells is not None and candidate is not None:
             cells.append((candidate - pick.first, row[width + 1]))
-    for cells in found.values():
+    for cells in cells_by_group.values():
         counts = np.zeros(pick.candidates, dtype=np.int64)
         for candidate, count in cells:
             counts[candidate] = count
         yield counts
 
 
-def _picked(
+def _pick_values(
     pick: CandidateQuery, choice: Choice, exact: Iterable[NDArray[Any]], bits: BitSource
 ) -> list[NDArray[Any]]:
     chosen = [pick.release(choice, counts, bits) for counts in exact]

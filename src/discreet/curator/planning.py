@@ -16,10 +16,9 @@ from discreet.ledger.vault import Vault
 from discreet.loss import ZCDP, Price, Pure
 from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
-from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, remade
-from discreet.plan.target import checked_count
-from discreet.query.algebra import Query
-from discreet.query.statement.relations import scans
+from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan, replan
+from discreet.plan.target import check_count
+from discreet.query.algebra import Query, scans
 from discreet.rationals import Number
 from discreet.schema.table import Table, table_named
 
@@ -111,7 +110,7 @@ class Planner:
         options, rho = draft.query.options, question.rho
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=None)
         price = price_of(analyst, kind, epsilon=epsilon, rho=rho)
-        assumed_rows = checked_count(question.count)
+        assumed_rows = check_count(question.count)
         return plan(
             replace(
                 draft, price=price, ways=ways, assumed_rows=assumed_rows, joined_rows=joined_rows
@@ -145,7 +144,7 @@ class Planner:
         if isinstance(given, UnitRows):
             return prepare_rows(self.warehouse, names[0], given.columns, given.question)
         (table, relation), *others = self._read_tables(names)
-        return remade(
+        return replan(
             given,
             table=table,
             relation=relation,

@@ -24,7 +24,7 @@ from discreet.plan.results.released import Released
 from discreet.plan.rules.sources import MOST_ROWS
 from discreet.plan.sql import calendar
 from discreet.plan.sql.expressions import bounded, scope
-from discreet.plan.target import counting
+from discreet.plan.target import ask_count
 from discreet.query.algebra import DateTrunc
 from discreet.query.identity import QUERY_FORMS
 from discreet.query.parse import parse
@@ -53,7 +53,7 @@ def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     parts: tuple[object, ...] = (plan.query, plan.prices, plan.delta, versions, data_versions)
     if any(way is not QuantileMethod.RANKED for way in plan.ways):
         parts = (*parts, [way.value for way in plan.ways])
-    if _mistaken(plan):
+    if _find_mistaken(plan):
         parts = (*parts, _PERIODS)
     return digest(parts, QUERY_FORMS)
 
@@ -82,7 +82,7 @@ def release_body(released: Released, data_versions: tuple[int, ...]) -> bytes:
 
     Noisy integers, and the keys that were released.
     """
-    return json.dumps(_listed(released, data_versions)).encode()
+    return json.dumps(_list_facts(released, data_versions)).encode()
 
 
 def public_facts(answer: Answer) -> dict[str, Any]:
@@ -92,10 +92,10 @@ def public_facts(answer: Answer) -> dict[str, Any]:
     the data lies.
     """
     versions = [int(each) for each in answer.receipt.data_version.split(", ")]
-    return _listed(answer._released, tuple(versions))
+    return _list_facts(answer._released, tuple(versions))
 
 
-def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
+def _list_facts(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any]:
     plan = released.plan
     facts: dict[str, Any] = {
         "question": plan.question,
@@ -111,7 +111,7 @@ def _listed(released: Released, data_versions: tuple[int, ...]) -> dict[str, Any
         "noisy": [column.tolist() for column in released.noisy],
         "data_versions": list(data_versions),
     }
-    return {**facts, "periods": _PERIODS} if _mistaken(plan) else facts
+    return {**facts, "periods": _PERIODS} if _find_mistaken(plan) else facts
 
 
 def replay(release: Release) -> Answer:
@@ -136,19 +136,19 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
         joined_rows=body.get("joined_rows", MOST_ROWS),  # joins of old had no other limit
         question=body["question"],
     )
-    made = plan(counting(draft, body["behind"]) if body["behind"] else draft)
+    replanned = plan(ask_count(draft, body["behind"]) if body["behind"] else draft)
     if "periods" not in body:
-        made = replace(made, domains=_mistaken(made) or made.domains)
+        replanned = replace(replanned, domains=_find_mistaken(replanned) or replanned.domains)
     noisy = tuple(
         np.array(column, dtype=np.int64 if _fits(column) else object) for column in body["noisy"]
     )
     listed = body["groups"]
-    groups = made.groups if listed is None else tuple(tuple(group) for group in listed)
-    receipt = receipt_of(made, charge, tuple(body["data_versions"]))
-    return Answer(Released(made, groups, noisy), receipt, free=True)
+    groups = replanned.groups if listed is None else tuple(tuple(group) for group in listed)
+    receipt = receipt_of(replanned, charge, tuple(body["data_versions"]))
+    return Answer(Released(replanned, groups, noisy), receipt, free=True)
 
 
-def _mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
+def _find_mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
     """The groups of an earlier version, where it took the steps of a datetime for days; else none.
 
     It grouped by DATE_TRUNC of a datetime so. Its releases are shown as they went out.

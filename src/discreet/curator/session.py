@@ -45,7 +45,7 @@ from discreet.plan.target import (
     COUNTED,
     assume_count,
     count_behind,
-    priced_for_error,
+    price_for_error,
     worth_reusing,
 )
 from discreet.query.literals import refuse_unknown_values
@@ -123,15 +123,15 @@ class Session:
             max_groups_contributed=max_groups_contributed,
             max_rows_contributed=max_rows_contributed,
         ).write_limits()
-        made = self._planned(question)
-        payers, floor = self._planner.find_payers(made.tables), self._vault.ledger.floor
+        planned = self._planned(question)
+        payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
         try:
-            refuse_unknown_values(made.query, made.tables)
-            floor.check(payers, made.cost, label="The price of this question")
+            refuse_unknown_values(planned.query, planned.tables)
+            floor.check(payers, planned.cost, label="The price of this question")
         except DiscreetError:
-            if self._access.find(made) is None:  # what was released before is free, and is shown
+            if self._access.find(planned) is None:  # what was released before is free, and is shown
                 raise
-        return made
+        return planned
 
     def _planned(self, question: Question) -> Plan:
         """The plan at its price, even one below the least of new charges: it may be stored."""
@@ -143,17 +143,17 @@ class Session:
         epsilon = price_in_text(options, analyst, epsilon=question.epsilon, rho=rho, error=error)
         if epsilon is not None or rho is not None:
             raise InvalidValue(ONE_PRICE)
-        return self._at_least(draft, priced_for_error(draft, error, kind, count), kind, count)
+        return self._at_least(draft, price_for_error(draft, error, kind, count), kind, count)
 
     def _at_least(
-        self, draft: Draft, made: Plan, kind: type[Price], count: int | None = None
+        self, draft: Draft, planned: Plan, kind: type[Price], count: int | None = None
     ) -> Plan:
         """The plan, or that of the least price of a new charge where it costs less and its answer
         was not released before.
         """
-        payers, floor = self._planner.find_payers(made.tables), self._vault.ledger.floor
-        if floor.admits(payers, made.cost) or self._access.find(made) is not None:
-            return made
+        payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
+        if floor.admits(payers, planned.cost) or self._access.find(planned) is not None:
+            return planned
         return plan(replace(draft, price=floor.least(payers, kind), assumed_rows=count))
 
     def sql(
@@ -205,7 +205,7 @@ class Session:
     def _asked(self, question: Question, request: Request | None) -> Answer:
         question, bought = self._with_count(question, self._buy)
         try:
-            found = self._run(self._planned(question), request)
+            answer = self._run(self._planned(question), request)
         except DiscreetError as refusal:
             earlier = self._earlier(question, refusal)
             if earlier is not None:
@@ -216,8 +216,8 @@ class Session:
                 "A noisy count was bought first and stays charged; asked again it is free. Then: "
                 f"{refusal}"
             ) from None
-        found.bought = bought
-        return found
+        answer.bought = bought
+        return answer
 
     def _buy(self, counted: Plan) -> Answer:
         """The count behind an average: the question itself is not paid for yet."""
@@ -231,8 +231,8 @@ class Session:
         bought = None
         try:
             question, bought = self._with_count(question, _buy_nothing)
-            made = self._planned(question)
-            same = self._pays(paid, made)
+            planned = self._planned(question)
+            same = self._pays(paid, planned)
         except Unavailable:
             raise  # it may pass: a source that is away, a record that is looked after
         except DiscreetError:
@@ -244,16 +244,16 @@ class Session:
                 return replay(first)
             raise Unanswered(unanswered_text(paid, str(cut)))
         with finishing():
-            found = self._access.answer(made, paid=paid)
-        found.bought = bought
-        return found
+            answer = self._access.answer(planned, paid=paid)
+        answer.bought = bought
+        return answer
 
-    def _pays(self, paid: Charge, made: Plan) -> bool:
+    def _pays(self, paid: Charge, planned: Plan) -> bool:
         """Whether a charge is the one that this plan would make now."""
-        versions = read_versions(self._warehouse, made)
+        versions = read_versions(self._warehouse, planned)
         return (
-            rounded_up(made.cost) == paid.loss
-            and find_payer(made.tables).population == paid.population
+            rounded_up(planned.cost) == paid.loss
+            and find_payer(planned.tables).population == paid.population
             and ", ".join(map(str, versions)) == paid.memo.get("data_version")
             and not self._vault.requests.adopted_since(paid)
         )
@@ -263,10 +263,10 @@ class Session:
         if not isinstance(refusal, UnsafeQuery):
             return None
         try:
-            made = self._planner.plan_question(question, joined_rows=MOST_ROWS)
+            planned = self._planner.plan_question(question, joined_rows=MOST_ROWS)
         except DiscreetError:
             return None
-        stored = self._access.find(made)
+        stored = self._access.find(planned)
         return None if stored is None else replay(stored)
 
     def _with_count(
@@ -295,20 +295,20 @@ class Session:
         if counted is None:
             return None, []
         price = price_of(analyst, kind, epsilon=_COUNT_EPSILON)
-        made = self._at_least(counted, plan(replace(counted, price=price)), kind)
-        if made.selection is not None:
+        planned = self._at_least(counted, plan(replace(counted, price=price)), kind)
+        if planned.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "
                 "there are is not public. Suppose a number with count=, or name a price. "
                 "Nothing was run or charged."
             )
-        found = self._released_count(
-            made, lambda count: priced_for_error(draft, error, kind, count)
+        known = self._released_count(
+            planned, lambda count: price_for_error(draft, error, kind, count)
         )
-        if found is not None:
-            return found
-        refuse_unknown_values(draft.query, made.tables)
-        bought = buy(made)
+        if known is not None:
+            return known
+        refuse_unknown_values(draft.query, planned.tables)
+        bought = buy(planned)
         return bought, [row[COUNTED] for row in bought.intervals()]
 
     def _released_count(
@@ -330,16 +330,16 @@ class Session:
         usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
         for old, intervals in known:
             with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
-                made = priced(assume_count(intervals))
-                usable.append((old, intervals, made))
-        for old, intervals, made in usable:
-            key = release_key(made, versions)
+                planned = priced(assume_count(intervals))
+                usable.append((old, intervals, planned))
+        for old, intervals, planned in usable:
+            key = release_key(planned, versions)
             if self._vault.releases.find(key, analyst=self.name) is not None:
                 return old, intervals
         if not usable:
             return None
-        old, intervals, made = min(usable, key=lambda each: max(b - a for a, b in each[1]))
-        return (old, intervals) if worth_reusing(intervals, wanted, made, priced) else None
+        old, intervals, planned = min(usable, key=lambda each: max(b - a for a, b in each[1]))
+        return (old, intervals) if worth_reusing(intervals, wanted, planned, priced) else None
 
     def bounds(
         self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None
@@ -481,9 +481,9 @@ class Session:
             clock.wait(clock.now() + step)
             pending = self._vault.requests.pending(self.name, request)
 
-    def _run(self, made: Plan, request: Request | None = None) -> Answer:
+    def _run(self, planned: Plan, request: Request | None = None) -> Answer:
         with finishing():
-            return self._access.answer(made, request=request)
+            return self._access.answer(planned, request=request)
 
     def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.

@@ -21,14 +21,14 @@ def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> T
     """Tables with what is left of their populations' budgets, and of an analyst's."""
     accounts = {(each.holder, each.name): each for each in ledger.accounts()}
     own = None if analyst is None else accounts.get((Holder.ANALYST, analyst))
-    found = []
+    described = []
     for table in tables:
         paying = accounts.get((Holder.POPULATION, table.population))
         values = table_values(table)
         if table.kind != "public":
             values["remaining"] = {"population": _left(paying), "analyst": _left(own)}
-        found.append(values)
-    return Tables(found)
+        described.append(values)
+    return Tables(described)
 
 
 def _left(account: Account | None) -> dict[str, Any] | None:

@@ -97,6 +97,6 @@ def write_clinic(path: Path, *, patients: Number = PATIENTS, seed: str = "discre
     with duckdb.connect(":memory:") as connection:
         for statement in (_PATIENTS_SQL, _VISITS_SQL):
             connection.execute(statement.format(**words))
-        made = path.with_name(f".{path.name}.part")
-        connection.table("visits").write_parquet(str(made))
-    made.replace(path)
+        part = path.with_name(f".{path.name}.part")
+        connection.table("visits").write_parquet(str(part))
+    part.replace(path)

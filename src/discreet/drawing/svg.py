@@ -52,22 +52,22 @@ def _axis(low: float, high: float, place: float) -> str:
     return "".join(lines)
 
 
-def bars(title: str, found: Sequence[Bar]) -> Markup:
+def bars(title: str, values: Sequence[Bar]) -> Markup:
     """Bars with intervals.
 
     >>> "<rect" in bars("visits", [Bar("north", 3.0, 2.0, 4.0)])
     True
     """
-    ends = [end for each in found for end in (each.low, each.high, 0.0) if math.isfinite(end)]
+    ends = [end for each in values for end in (each.low, each.high, 0.0) if math.isfinite(end)]
     low, high = _scale(min(ends, default=0.0), max(ends, default=1.0))
     span = _HEIGHT - _BOTTOM - 10
 
     def y(value: float) -> float:
         return 10 + span * (1 - (min(max(value, low), high) - low) / (high - low))
 
-    width = (_WIDTH - _LEFT - 10) / max(len(found), 1)
+    width = (_WIDTH - _LEFT - 10) / max(len(values), 1)
     parts = [_axis(low, high, y(0.0))]
-    for place, each in enumerate(found):
+    for place, each in enumerate(values):
         x = _LEFT + width * (place + 0.2)
         top, bottom = sorted((y(each.value), y(0.0)))
         middle = x + 0.3 * width

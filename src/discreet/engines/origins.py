@@ -180,12 +180,17 @@ class Origin:
         if self.dialect == "postgresql":
             return []
         files = self.files or SparkSource.read(self.source).files()
-        found = [b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")]
+        marks_of_files = [
+            b"end\0" + file_end(each) for each in files if each.suffix in (".parquet", ".pq")
+        ]
         if self.file is None:
-            return found
+            return marks_of_files
         if source_files(self.source).kind in ("CSV", "JSON lines"):
-            found += [b"bytes\0" + each for each in map(text_code, files) if each]
-        return [*found, *(b"values\0" + each for each in value_codes(self.read, self.format))]
+            marks_of_files += [b"bytes\0" + each for each in map(text_code, files) if each]
+        return [
+            *marks_of_files,
+            *(b"values\0" + each for each in value_codes(self.read, self.format)),
+        ]
 
     def relation(self, view: str) -> str:
         """What stands after FROM in statements for `engine`.

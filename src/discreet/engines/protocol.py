@@ -76,8 +76,8 @@ def cause_of(reason: str) -> str:
     for words, cause in _CAUSES.items():
         if words in lowered.partition("'")[0]:  # what is quoted is not looked at
             return cause
-    found = _KIND.match(reason)
-    kind = f" ({found.group(1)})" if found else ""
+    match = _KIND.match(reason)
+    kind = f" ({match.group(1)})" if match else ""
     return f"the engine refused the statement{kind}; check the types of the source"
 
 

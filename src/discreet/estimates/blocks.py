@@ -83,10 +83,10 @@ def sample_and_aggregate(
         release=release,
         details={"mechanism": summarised},
     )
-    receipt, found = session.measure(measurement)
+    receipt, estimate = session.measure(measurement)
     words = f"sample and aggregate, {summarised}"
     notes = table_notes(known, tuple(columns))
-    return Estimated(found, words, mechanism.loss(), receipt, notes)
+    return Estimated(estimate, words, mechanism.loss(), receipt, notes)
 
 
 def _table(curator: Curator, table: str, columns: Sequence[str]) -> Table:

@@ -38,8 +38,6 @@ class ColumnLattice:
     """The public lattice of a column: code c stands for c * unit + shift.
 
     Wide columns are read in buckets of a power of two steps, which then are the lattice.
-    >>> ColumnLattice(name="age", lower=0, upper=110, unit=Fraction(1), shift=Fraction(0)).value(7)
-    Fraction(7, 1)
     """
 
     name: str
@@ -101,9 +99,9 @@ def values_of(session: Session, table: str, columns: tuple[str, ...], where: str
 
     Privacy: reads the schema, no row.
     """
-    made = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
-    plan = _counted(session, table, [key for _, key in made], where)
-    axes = tuple(axis for axis, _ in made)
+    keyed = [axis_of(column_of(session, table, name), columns=len(columns)) for name in columns]
+    plan = _plan_count(session, table, [key for _, key in keyed], where)
+    axes = tuple(axis for axis, _ in keyed)
     ends = [(domain.codes[0], domain.codes[-1]) for domain in plan.domains]
     if ends != [(axis.lower, axis.upper) for axis in axes]:
         raise another_question(where)
@@ -115,7 +113,7 @@ def counts_of(session: Session, table: str, column: str, where: str) -> Values:
 
     Privacy: reads the schema, no row.
     """
-    plan = _counted(session, table, [sql_name(column_of(session, table, column).name)], where)
+    plan = _plan_count(session, table, [sql_name(column_of(session, table, column).name)], where)
     return Values(plan, ())
 
 
@@ -131,7 +129,7 @@ def column_of(session: Session, table: str, name: str) -> Column:
         raise InvalidValue(f"{refusal} Nothing was run or charged.") from None
 
 
-def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
+def _plan_count(session: Session, table: str, keys: list[str], where: str) -> Plan:
     """A count of rows by these keys, and nothing else, whatever stands in the condition."""
     listed = ", ".join(f"{key} AS v{place}" for place, key in enumerate(keys))
     condition = f" WHERE {where}" if where else ""
@@ -146,11 +144,7 @@ def _counted(session: Session, table: str, keys: list[str], where: str) -> Plan:
 
 
 def another_question(where: str) -> UnsafeQuery:
-    """The refusal of a condition that asks for more than a condition may.
-
-    >>> another_question("x > 1 GROUP BY y").args[0][:40]
-    "the condition 'x > 1 GROUP BY y' changes"
-    """
+    """The refusal of a condition that asks for more than a condition may."""
     return UnsafeQuery(
         f"the condition {where!r:.200} changes what is counted; write one condition on the "
         "columns. Nothing was run or charged."

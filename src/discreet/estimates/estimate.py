@@ -101,17 +101,17 @@ def measure_values(
         details={"mechanism": mechanism},
         seconds=_SECONDS,
     )
-    receipt, found = session.measure(measurement)
-    return Estimated(found, mechanism, cost, receipt, cuts_of(values.plan))
+    receipt, estimate = session.measure(measurement)
+    return Estimated(estimate, mechanism, cost, receipt, cuts_of(values.plan))
 
 
-def restate(found: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
+def restate(outcome: Outcome[_Value], make: Callable[[_Value], _Result]) -> Outcome[_Result]:
     """What was shown in other terms; a refusal stays one.
 
     >>> restate(Shown(3), lambda steps: steps * 10)
     Shown(value=30)
     """
-    return found if isinstance(found, Refused) else Shown(make(found.value))
+    return outcome if isinstance(outcome, Refused) else Shown(make(outcome.value))
 
 
 def propose(

@@ -41,7 +41,7 @@ def median(
     """
     ways = (QuantileMethod.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
-    return _asked(session, text, where, ways, count, epsilon=epsilon, rho=rho)
+    return _ask(session, text, where, ways, count, epsilon=epsilon, rho=rho)
 
 
 def smooth_median(
@@ -59,7 +59,7 @@ def smooth_median(
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
     """
     text = _question(session, table, column, where, fraction)
-    return _asked(session, text, where, (QuantileMethod.SMOOTH,), None, epsilon=epsilon, rho=rho)
+    return _ask(session, text, where, (QuantileMethod.SMOOTH,), None, epsilon=epsilon, rho=rho)
 
 
 def _question(session: Session, table: str, column: str, where: str, fraction: Number) -> str:
@@ -75,7 +75,7 @@ def _question(session: Session, table: str, column: str, where: str, fraction: N
     return f"SELECT {asked} AS q FROM {sql_name(table)}{condition}"
 
 
-def _asked(
+def _ask(
     session: Session,
     text: str,
     where: str,
@@ -85,19 +85,19 @@ def _asked(
     epsilon: Number | None,
     rho: Number | None,
 ) -> Estimated[Fraction]:
-    made = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=ways)
-    if made.domains or made.query.having is not None or made.query.limit is not None:
+    planned = session.plan_question(text, epsilon=epsilon, rho=rho, count=count, ways=ways)
+    if planned.domains or planned.query.having is not None or planned.query.limit is not None:
         raise another_question(where)
-    smooth = made.ways == (QuantileMethod.SMOOTH,)
+    smooth = planned.ways == (QuantileMethod.SMOOTH,)
     if ways == (QuantileMethod.SMOOTH,) and not smooth:
         raise UnsafeQuery(
             f"{text!r:.200}: smooth noise needs at least two public values. Nothing was run or "
             "charged."
         )
-    answer = session.run(made)
-    found = rational(answer.to_dicts()[0]["q"])
+    answer = session.run(planned)
+    quantile = rational(answer.to_dicts()[0]["q"])
     mechanism = "smooth sensitivity" if smooth else "choice by rank"
-    return Estimated(found, mechanism, made.cost, answer.receipt, answer.notes)
+    return Estimated(quantile, mechanism, planned.cost, answer.receipt, answer.notes)
 
 
 def proposed_median(

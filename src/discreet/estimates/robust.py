@@ -176,8 +176,8 @@ def mode(
     labels = values.plan.domains[0].labels
 
     def release(exact: Exact, bits: BitSource) -> Outcome[Label]:
-        found = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
-        return restate(found, labels.__getitem__)
+        outcome = mechanism.mode(exact.measures()[0], bits, what=f"the most frequent {column}")
+        return restate(outcome, labels.__getitem__)
 
     return measure_values(
         session,

@@ -145,7 +145,7 @@ class Catalogue:
         discreet.errors.SchemaError: again: this source belongs to the population 'patients'; \
 write population = "patients". The same people have one budget. Nothing was changed.
         """
-        made = Registration(
+        registration = Registration(
             name=name,
             schema=schema,
             schema_version=schema_version,
@@ -159,11 +159,11 @@ write population = "patients". The same people have one budget. Nothing was chan
         )
 
         def write(book: Book) -> Registration:
-            now, known = made, _find(book.connection, name)
+            now, known = registration, _find(book.connection, name)
             if known is not None:
                 if known.population != population:
                     raise _belongs(name, "this table", known.population)
-                now = replace(made, data_version=known.data_version + 1)
+                now = replace(registration, data_version=known.data_version + 1)
             check(_tables(book.connection))
             _bind(book, now, unit, identity)
             if kind == "public":
@@ -199,7 +199,7 @@ write population = "patients". The same people have one budget. Nothing was chan
 
         def write(book: Book) -> Registration:
             known = _required(book.connection, name)
-            made = replace(
+            registration = replace(
                 known,
                 data_version=known.data_version + 1,
                 fingerprint=fingerprint,
@@ -207,9 +207,9 @@ write population = "patients". The same people have one budget. Nothing was chan
                 stamp=stamp or known.stamp,
                 source=known.source if source is None else str(Path(source).resolve()),
             )
-            _bind(book, made, _unit(made), identity)
-            _write(book, made)
-            return made
+            _bind(book, registration, _unit(registration), identity)
+            _write(book, registration)
+            return registration
 
         return self._store.share(write)
 
@@ -274,26 +274,30 @@ def _required(connection: Connection, name: str) -> Registration:
     return known
 
 
-def _bind(book: Book, made: Registration, unit: str | None, identity: Identity) -> None:
+def _bind(book: Book, registration: Registration, unit: str | None, identity: Identity) -> None:
     """Tie places and contents to population and unit, unless they are tied to others."""
     around = {*_keys(identity.around, identity.contents_around)}
-    rows = {*_own(made), *_keys(identity.places, identity.contents)} - around
+    rows = {*_own(registration), *_keys(identity.places, identity.contents)} - around
     for key in sorted(around | rows):
         tied = _tied(book.connection, key)
         if tied is None:
-            bound = made.population if key in around else f"{made.population}:{unit or ''}"
+            bound = (
+                registration.population
+                if key in around
+                else f"{registration.population}:{unit or ''}"
+            )
             book.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", (*key, bound))
             book.seal("source", (f"{key[0]}:{key[1].hex().upper()}", bound))
             continue
         population, mark, known = tied.partition(":")
-        if population != made.population:
-            raise _belongs(made.name, "this source", population)
+        if population != registration.population:
+            raise _belongs(registration.name, "this source", population)
         units = [known or None] if mark else []
         if not mark and key in rows:
             units = _units(book.connection, key, population)
         for other in units:
             if other != unit:
-                raise _protects(made.name, unit, other)
+                raise _protects(registration.name, unit, other)
 
 
 def _keys(places: Iterable[str], contents: Iterable[bytes]) -> Iterator[_Key]:
@@ -306,12 +310,12 @@ def _keys(places: Iterable[str], contents: Iterable[bytes]) -> Iterator[_Key]:
 def _tied(connection: Connection, key: _Key) -> str | None:
     """What a key is tied to; a path also by a folder above it that is a source as a whole."""
     kind, value = key
-    found = [value]
+    values = [value]
     if kind == "path":
         path = PurePosixPath(value.decode("utf-8", "surrogateescape"))
-        found += [str(each).encode("utf-8", "surrogateescape") for each in path.parents]
+        values += [str(each).encode("utf-8", "surrogateescape") for each in path.parents]
     query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
-    for each in found:
+    for each in values:
         row = connection.execute(query, (kind, each)).fetchone()
         if row is not None:
             return str(row[0])
@@ -341,34 +345,34 @@ def _unit(known: Registration) -> str | None:
     return unit
 
 
-def _check_unprotected(connection: Connection, made: Registration) -> None:
+def _check_unprotected(connection: Connection, registration: Registration) -> None:
     query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
-    if connection.execute(query, (made.population,)).fetchone() is not None:
+    if connection.execute(query, (registration.population,)).fetchone() is not None:
         raise SchemaError(
-            f"{made.name}: the population {made.population!r} has a budget, so its people are "
-            "protected and the table cannot be public. Give a lookup table another name. Nothing "
-            "was changed."
+            f"{registration.name}: the population {registration.population!r} has a budget, so "
+            "its people are protected and the table cannot be public. Give a lookup table another "
+            "name. Nothing was changed."
         )
 
 
-def _open_population(book: Book, made: Registration, budget: Budget | None) -> None:
+def _open_population(book: Book, registration: Registration, budget: Budget | None) -> None:
     if budget is not None:
-        open_account(book, Account.open(Holder.POPULATION, made.population, budget))
+        open_account(book, Account.open(Holder.POPULATION, registration.population, budget))
         return
     query = "SELECT 1 FROM accounts WHERE holder = 'population' AND name = ?"
-    if book.connection.execute(query, (made.population,)).fetchone() is None:
+    if book.connection.execute(query, (registration.population,)).fetchone() is None:
         raise SchemaError(
-            f"{made.name}: the population {made.population!r} has no budget yet; add a [budget] "
-            "with epsilon to the schema. Nothing was changed."
+            f"{registration.name}: the population {registration.population!r} has no budget "
+            "yet; add a [budget] with epsilon to the schema. Nothing was changed."
         )
 
 
-def _write(book: Book, made: Registration) -> None:
+def _write(book: Book, registration: Registration) -> None:
     names = [field.name for field in fields(Registration)]
     changes = ", ".join(f"{column} = excluded.{column}" for column in names[1:])
     book.connection.execute(
         f"INSERT INTO tables ({_COLUMNS}) VALUES ({', '.join('?' * len(names))}) "
         f"ON CONFLICT (name) DO UPDATE SET {changes}",
-        astuple(made),
+        astuple(registration),
     )
-    book.seal("table", astuple(made))
+    book.seal("table", astuple(registration))

@@ -102,8 +102,8 @@ def loss_of(text: str) -> Loss:
     fields = _read(text)
     kinds = {kind: loss for loss, kind in _KINDS.items()}
     try:
-        made = kinds[fields.pop("loss")]
-        return made(**{name: Fraction(value) for name, value in fields.items()})
+        loss_kind = kinds[fields.pop("loss")]
+        return loss_kind(**{name: Fraction(value) for name, value in fields.items()})
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         raise InvalidValue(f"{text!r:.200} is not a loss as the ledger writes it.") from None
 
@@ -155,12 +155,12 @@ def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
     >>> adopted_accounts(entry)[0].spent
     Fraction(1, 2)
     """
-    found = []
+    accounts = []
     for named, text in _read(entry.event).items():
         holder, _, name = named.partition(":")
         values = dict(zip(_TOTALS, map(Fraction, text.split()), strict=True))
-        found.append(Account(holder=Holder(holder), name=name, **values))
-    return tuple(found)
+        accounts.append(Account(holder=Holder(holder), name=name, **values))
+    return tuple(accounts)
 
 
 def _read(text: str) -> dict[str, str]:

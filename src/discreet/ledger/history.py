@@ -127,8 +127,8 @@ class History:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_LIST} {part}", values).fetchall()
         now = self._now().strftime(MOMENT)
-        found = (_charged(row, now) for row in rows)
-        return tuple(each for each in found if each is not None)
+        charges = (_charged(row, now) for row in rows)
+        return tuple(each for each in charges if each is not None)
 
 
 def _charged(row: tuple[Any, ...], now: str) -> Charged | None:

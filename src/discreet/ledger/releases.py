@@ -90,10 +90,10 @@ class Releases:
         entries = "SELECT sequence FROM entries WHERE hash >= ? AND hash < ?"
         query = f"{_SELECT} WHERE r.entry = ? AND r.analyst = ? ORDER BY r.number"
         with self._store.reading() as connection:
-            found = connection.execute(entries, (receipt, f"{receipt}g")).fetchall()
+            entry_rows = connection.execute(entries, (receipt, f"{receipt}g")).fetchall()
             rows = [
                 row
-                for (entry,) in found
+                for (entry,) in entry_rows
                 for row in connection.execute(query, (entry, analyst)).fetchall()
             ]
         return _release(rows[-1]) if rows else None
@@ -120,8 +120,8 @@ class Releases:
 def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     """Inside a transaction: keep a release that a charge of this vault paid for."""
     query = "SELECT analyst, hash FROM entries WHERE sequence = ? AND act = 'charge'"
-    found = book.connection.execute(query, (receipt.sequence,)).fetchone()
-    if found is None or found[0] != receipt.analyst or found[1][:20] != receipt.id:
+    stored = book.connection.execute(query, (receipt.sequence,)).fetchone()
+    if stored is None or stored[0] != receipt.analyst or stored[1][:20] != receipt.id:
         raise InvalidValue(f"receipt {receipt.id!r:.40} is not of this vault; nothing was stored.")
     newest = "SELECT coalesce(max(number), 0) + 1 FROM releases"
     (number,) = book.connection.execute(newest).fetchone()

@@ -115,14 +115,14 @@ class States:
         A state that was written before the custodian adopted the record is refused: what happened
         since may be forgotten. For the service itself; the record is checked first.
         """
-        found, adopted = self._found(name, analyst)
-        if found is not None and found.entry < adopted:
+        state, adopted = self._found(name, analyst)
+        if state is not None and state.entry < adopted:
             raise Unavailable(
-                f"{found.kind} {name!r} was opened before the record was adopted (entry "
+                f"{state.kind} {name!r} was opened before the record was adopted (entry "
                 f"{adopted}), and what it has said since may be forgotten; open a new one. "
                 "Nothing was run or charged."
             )
-        return found
+        return state
 
     def standing(self, name: str, *, analyst: str) -> tuple[int, State | None]:
         """The newest version, 0 if there is none, and its state unless an adoption came after it.
@@ -130,10 +130,10 @@ class States:
         For what can begin anew under its old name, because nothing it said can be replayed. For the
         service itself; the record is checked first.
         """
-        found, adopted = self._found(name, analyst)
-        if found is None:
+        state, adopted = self._found(name, analyst)
+        if state is None:
             return 0, None
-        return found.version, None if found.entry < adopted else found
+        return state.version, None if state.entry < adopted else state
 
     def _found(self, name: str, analyst: str) -> tuple[State | None, int]:
         """The newest state, and the newest adoption of the record."""
@@ -151,8 +151,8 @@ class States:
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first."""
-        found = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
-        return tuple(each.name for each in found)
+        states = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
+        return tuple(each.name for each in states)
 
     def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
         """The first so many of an analyst's services of a kind after a number, oldest first."""

@@ -139,12 +139,12 @@ class Replay:
         >>> Replay().after((2, "2025", "ab"), []).count
         2
         """
-        made = Replay()
-        made.count, made.time, made.seal = last
+        replayed = Replay()
+        replayed.count, replayed.time, replayed.seal = last
         for key in list(self._spent):
             self._settled(key)
-        made._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
-        return made
+        replayed._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
+        return replayed
 
     def skip(self, sequence: int, time: str, seal: str) -> None:
         """Pass over an entry that was adopted as it stands."""
@@ -209,19 +209,19 @@ def verify(
     >>> verify([], (0, FIRST), [])
     Verification(entries=0, head='discreet ledger 1', bad=None, problem=None)
     """
-    made, past = Replay(), list[tuple[Any, ...]]()
+    replayed, past = Replay(), list[tuple[Any, ...]]()
 
     def walk() -> None:
         for *row, written in rows:
-            made.take(row, written, lambda: past)
+            replayed.take(row, written, lambda: past)
             past.append((*row, written))
-        made.check_head(head)
-        made.check_accounts(accounts)
+        replayed.check_head(head)
+        replayed.check_accounts(accounts)
 
-    return found_by(walk, made)
+    return found_by(walk, replayed)
 
 
-def found_by(walk: Callable[[], None], made: Replay) -> Verification:
+def found_by(walk: Callable[[], None], replayed: Replay) -> Verification:
     """What a walk along the record found.
 
     >>> found_by(lambda: None, Replay()).sound
@@ -234,7 +234,7 @@ def found_by(walk: Callable[[], None], made: Replay) -> Verification:
         problem = str(error)
     except Broken as broken:
         bad, problem = broken.bad, broken.problem
-    return Verification(entries=made.count, head=made.seal, bad=bad, problem=problem)
+    return Verification(entries=replayed.count, head=replayed.seal, bad=bad, problem=problem)
 
 
 @lru_cache(maxsize=4096)

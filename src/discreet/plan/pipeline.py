@@ -18,7 +18,16 @@ from discreet.plan.rules.mechanism import choose_mechanism
 from discreet.plan.rules.read import read
 from discreet.schema.table import Table
 
-__all__ = ["Draft", "GROUP_LIMIT", "Plan", "RULES", "Rule", "measured", "plan", "remade"]
+__all__ = [
+    "Draft",
+    "GROUP_LIMIT",
+    "Plan",
+    "RULES",
+    "Rule",
+    "apply_until_measures",
+    "plan",
+    "replan",
+]
 
 
 Rule = Callable[[Draft], Draft]
@@ -37,7 +46,7 @@ RULES: tuple[Rule, ...] = (
 """The way from a question to a plan."""
 
 
-def measured(draft: Draft) -> Draft:
+def apply_until_measures(draft: Draft) -> Draft:
     """Apply the rules up to `measure`: what has to be released is known, its price is not."""
     for rule in RULES[: RULES.index(measure) + 1]:
         draft = rule(draft)
@@ -54,8 +63,8 @@ def plan(draft: Draft) -> Plan:
     return Plan(**decided, views=Views(error_of, notes_of, suggestions, summary_of, plan))
 
 
-def remade(
-    made: Plan,
+def replan(
+    known: Plan,
     *,
     table: Table,
     relation: str,
@@ -73,19 +82,19 @@ def remade(
     """
     return plan(
         Draft(
-            query=made.query,
+            query=known.query,
             table=table,
-            price=made.prices,
-            delta=made.delta,
+            price=known.prices,
+            delta=known.delta,
             relation=relation,
             others=others,
             integer_units=integer_units,
             kept=kept,
             limit=limit,
-            question=made.question,
-            counts_for=made.counts_for,
-            ways=made.ways,
-            assumed_rows=made.assumed_rows,
+            question=known.question,
+            counts_for=known.counts_for,
+            ways=known.ways,
+            assumed_rows=known.assumed_rows,
             dialect=dialect,
             engine_seconds=engine_seconds,
             grid_seconds=grid_seconds,

@@ -9,9 +9,9 @@ from discreet.loss import Price
 from discreet.plan.model import Draft, Plan
 from discreet.plan.parts.price import cheapest, smallest_price
 from discreet.plan.parts.split import Errors, for_targets
-from discreet.plan.pipeline import measured, plan
+from discreet.plan.pipeline import apply_until_measures, plan
 from discreet.plan.results.combination import combination
-from discreet.plan.results.evaluate import ranked
+from discreet.plan.results.evaluate import find_ranked
 from discreet.plan.results.explain import error_of
 from discreet.plan.rules.mechanism import errors_at_price
 from discreet.query.algebra import (
@@ -28,11 +28,11 @@ from discreet.schema.column import nearest
 
 __all__ = [
     "COUNTED",
+    "ask_count",
     "assume_count",
-    "checked_count",
+    "check_count",
     "count_behind",
-    "counting",
-    "priced_for_error",
+    "price_for_error",
     "worth_reusing",
 ]
 
@@ -40,11 +40,12 @@ _COUNTABLE = (Statistic.ROWS, Statistic.UNITS, Statistic.VALUES, Statistic.SUM)
 _MOST_ROWS = 10**18
 _LEAST_ERROR = 1e-300
 _LEVEL = Fraction(95, 100)
+_UNLUCKY_INTERVALS = 4  # beyond its interval, where noise goes with a chance below 1e-11
 COUNTED = "count behind"
 """The column of a bought count."""
 
 
-def priced_for_error(
+def price_for_error(
     draft: Draft, error: Number | Mapping[str, Number], kind: type[Price], count: int | None
 ) -> Plan:
     """The cheapest plan whose 95% half-widths are at most the error, in every column named.
@@ -84,7 +85,7 @@ def _shares(
     count: int | None,
 ) -> list[Fraction]:
     """How the cheapest price is split, by the errors at equal parts of a price of 1."""
-    errors, parts = errors_at_price(measured(draft), kind)
+    errors, parts = errors_at_price(apply_until_measures(draft), kind)
     statistics: list[Expression] = [aggregate for aggregate, _ in first.estimators]
     known = list(errors.parts[: len(statistics)])
     for output in first.query.outputs:
@@ -109,23 +110,23 @@ def _shares(
 
 def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
     """The measure that a column is a multiple of, and the factor; None if it is no such column."""
-    found = combination(first, expression)
-    if found is None or found.ratios or len(found.measures) != 1:
+    sums = combination(first, expression)
+    if sums is None or sums.ratios or len(sums.measures) != 1:
         return None, Fraction(1)
-    ((place, factor),) = found.measures.items()
+    ((place, factor),) = sums.measures.items()
     return place, abs(factor) / first.measures[place].step
 
 
 def _made_from(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
     """What each part adds to the error of a column that is a sum of aggregates with factors."""
-    found = combination(first, expression)
-    assert found is not None  # what is no such sum has no error, and was refused
+    sums = combination(first, expression)
+    assert sums is not None  # what is no such sum has no error, and was refused
     shares = {
         place: float(abs(factor / first.measures[place].step)) * first.measures[place].size
-        for place, factor in found.measures.items()
+        for place, factor in sums.measures.items()
     }
     statistics = [aggregate for aggregate, _ in first.estimators]
-    for aggregate, factor in found.ratios.items():
+    for aggregate, factor in sums.ratios.items():
         for place, size in errors.parts[statistics.index(aggregate)].items():
             shares[place] = shares.get(place, 0.0) + float(abs(factor)) * size
     return shares
@@ -143,7 +144,7 @@ def count_behind(draft: Draft, error: Number | Mapping[str, Number]) -> Draft | 
     if not unknown:
         return None
     _need_count(first, targets, 1)  # what no count helps is refused before one is bought
-    return counting(draft, unknown[0])
+    return ask_count(draft, unknown[0])
 
 
 def assume_count(intervals: list[tuple[float, float]]) -> int:
@@ -160,39 +161,37 @@ def assume_count(intervals: list[tuple[float, float]]) -> int:
 def worth_reusing(
     intervals: list[tuple[float, float]],
     wanted: Plan,
-    made: Plan,
+    planned: Plan,
     priced: Callable[[int], Plan],
 ) -> bool:
     """Whether a released count serves: no count that could be bought would make it cheaper.
 
-    One that is as exact as the wanted one does. Else `made`, the plan that reckons with it, must
+    One that is as exact as the wanted one does. Else `planned`, the plan that reckons with it, must
     cost at most what the wanted count and the question would cost together if the groups were as
-    large as the released count allows.
+    large as the released count allows, even if its noise was far outside of its interval: one
+    count in forty is too small by more than half of its interval.
     """
     width = wanted.noises[0].error(_LEVEL)
     if all(high - low <= 2 * width for low, high in intervals):
         return True
-    hoped = assume_count([(high - width, high + width) for _, high in intervals])
-    return made.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
+    largest = [high + _UNLUCKY_INTERVALS * (high - low) for low, high in intervals]
+    hoped = assume_count([(count - width, count + width) for count in largest])
+    return planned.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
 
 
-def checked_count(count: int | None) -> int | None:
-    """A count of rows that an analyst supposes, if one is given.
-
-    >>> checked_count(1000)
-    1000
-    """
+def check_count(count: int | None) -> int | None:
+    """A count of rows that an analyst supposes, if one is given."""
     return None if count is None else whole(count, "count", most=_MOST_ROWS)
 
 
-def counting(draft: Draft, name: str) -> Draft:
+def ask_count(draft: Draft, name: str) -> Draft:
     """The same question, asking only how many values the named column is made from."""
     query = draft.query
-    made = _averaged(next(each.expression for each in query.outputs if each.name == name))
-    assert made is not None
-    argument = made.argument
-    if made.second is not None and argument is not None:
-        argument = Arithmetic("*", argument, made.second)  # missing where either is
+    average = _find_average(next(each.expression for each in query.outputs if each.name == name))
+    assert average is not None
+    argument = average.argument
+    if average.second is not None and argument is not None:
+        argument = Arithmetic("*", argument, average.second)  # missing where either is
     counted = Output(COUNTED, Aggregate(Statistic.VALUES, argument))
     keys = tuple(key.name for key in query.keys)
     return replace(
@@ -209,11 +208,11 @@ def counting(draft: Draft, name: str) -> Draft:
     )
 
 
-def _averaged(expression: Expression) -> Aggregate | None:
+def _find_average(expression: Expression) -> Aggregate | None:
     """The first aggregate in a column whose error depends on a count."""
     match expression:
         case Arithmetic(_, left, right):
-            return _averaged(left) or _averaged(right)
+            return _find_average(left) or _find_average(right)
         case Aggregate(statistic) if statistic not in _COUNTABLE:
             return expression
     return None
@@ -240,10 +239,10 @@ def _targets(first: Plan, error: Number | Mapping[str, Number]) -> dict[str, Fra
 
 
 def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None) -> None:
-    checked_count(count)
+    check_count(count)
     unknown = [name for name in targets if error_of(first, count)[name] is None]
     for output in first.query.outputs:
-        if output.name in unknown and ranked(first, output.expression) is not None:
+        if output.name in unknown and find_ranked(first, output.expression) is not None:
             raise UnprovableRequest(
                 f"the rank of {output.name} cannot be promised: it is chosen from buckets of "
                 "several values. Name a price instead, or ask for a quantile of coarser values, "

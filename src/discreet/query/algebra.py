@@ -56,6 +56,7 @@ __all__ = [
     "Scan",
     "Source",
     "Statistic",
+    "scans",
 ]
 
 
@@ -83,11 +84,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A subquery without GROUP BY: rows that pass `where`, with these named columns.
-
-    >>> Rows(Scan("visits"), None, (("age", Field("age")),)).columns[0][0]
-    'age'
-    """
+    """A subquery without GROUP BY: rows that pass `where`, with these named columns."""
 
     source: "Source"
     where: Expression | None
@@ -156,9 +153,6 @@ class Query:
 
     `columns` gives the order of the result's columns: names of keys and outputs. In HAVING and
     ORDER BY, Field refers to a key or an output by its name in the result.
-    >>> count = Output("n", Aggregate(Statistic.ROWS, None))
-    >>> Query(Scan("t"), None, (), (count,), ("n",)).tables
-    ('t',)
     """
 
     source: Source
@@ -179,15 +173,20 @@ class Query:
         >>> Query(join, None, (), (), ()).tables
         ('a', 'b')
         """
-        return tuple(dict.fromkeys(_scanned(self.source)))
+        return tuple(dict.fromkeys(scans(self.source)))
 
 
-def _scanned(source: Source) -> Iterator[str]:
+def scans(source: Source) -> Iterator[str]:
+    """The tables that a source reads, as often as it reads them.
+
+    >>> list(scans(Join("inner", Scan("a"), Scan("a"), ())))
+    ['a', 'a']
+    """
     match source:
         case Scan(table):
             yield table
         case Join(_, left, right):
-            yield from _scanned(left)
-            yield from _scanned(right)
+            yield from scans(left)
+            yield from scans(right)
         case Rows(inner) | PerUnit(inner):
-            yield from _scanned(inner)
+            yield from scans(inner)

@@ -2,7 +2,8 @@
 Knows no SQL text, no bounds and no data. Only total expressions can be written down.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -26,6 +27,9 @@ __all__ = [
     "Member",
     "Negation",
     "Statistic",
+    "aggregates_of",
+    "fields_of",
+    "parts_of",
 ]
 
 Value = Fraction | str | bool | date
@@ -106,11 +110,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Whether the operand equals one of the constants. LIKE on a category becomes this.
-
-    >>> len(Member(Field("region"), (Literal("north"), Literal("east"))).values)
-    2
-    """
+    """Whether the operand equals one of the constants. LIKE on a category becomes this."""
 
     operand: "Expression"
     values: tuple[Literal, ...]
@@ -227,3 +227,37 @@ Expression = (
     | IntervalEnd
 )
 """Anything that can stand in a question. Which of them may stand where is the parser's business."""
+
+
+def parts_of(expression: object) -> Iterator[object]:
+    """What an expression, or a tuple of them, is made of, one step down.
+
+    >>> list(parts_of(Field("age")))
+    ['age']
+    """
+    if isinstance(expression, tuple):
+        yield from expression
+    elif is_dataclass(expression) and not isinstance(expression, type):
+        for each in fields(expression):
+            yield getattr(expression, each.name)
+
+
+def aggregates_of(expression: object) -> Iterator[Aggregate]:
+    """Every aggregate in an expression, or in a tuple of them, from left to right."""
+    if isinstance(expression, Aggregate):
+        yield expression
+        return
+    for part in parts_of(expression):
+        yield from aggregates_of(part)
+
+
+def fields_of(expression: object) -> Iterator[str]:
+    """The names of all columns in an expression, or in a tuple of them.
+
+    >>> list(fields_of(Compare(">", Field("age"), Literal(Fraction(40)))))
+    ['age']
+    """
+    if isinstance(expression, Field):
+        yield expression.name
+    for part in parts_of(expression):
+        yield from fields_of(part)

@@ -6,7 +6,7 @@ value that there is. Reads the question and schemas; keys that are not declared 
 import difflib
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -26,10 +26,11 @@ from discreet.query.algebra import (
     Scan,
     Source,
 )
+from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import EPOCH, MIDNIGHT, OTHER, Column
 from discreet.schema.table import Table
 
-__all__ = ["parts_of", "refuse_unknown_values"]
+__all__ = ["refuse_unknown_values"]
 
 _MOST_COMPARED = 1000  # keys whose likeness to a text is computed
 _LONGEST = 60
@@ -85,25 +86,25 @@ class _Known:
                 return {new.get(each.name, each.name): each for each in columns}
             case Join(_, left, right):
                 return {**self.of(left), **self.of(right)}
-            case Rows(inner, where, made):
+            case Rows(inner, where, computed):
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
-                return self._made(made, columns_inside, columns_inside)
-            case PerUnit(inner, where, keys, made):
+                return self._made(computed, columns_inside, columns_inside)
+            case PerUnit(inner, where, keys, computed):
                 columns_inside = self.of(inner)
                 self.check(where, columns_inside, columns_inside)
                 named = self._made(keys, columns_inside, columns_inside)
-                return self._made(made, named, columns_inside)
+                return self._made(computed, named, columns_inside)
 
     def _made(
-        self, made: tuple[tuple[str, Expression], ...], columns: _Columns, rows: _Columns
+        self, computed: tuple[tuple[str, Expression], ...], columns: _Columns, rows: _Columns
     ) -> _Columns:
         """The columns of a subquery that are declared ones; what is computed has no declaration."""
-        for _, expression in made:
+        for _, expression in computed:
             self.check(expression, columns, rows)
         return {
             name: columns[expression.name]
-            for name, expression in made
+            for name, expression in computed
             if isinstance(expression, Field) and expression.name in columns
         }
 
@@ -112,7 +113,7 @@ class _Known:
         for operator, field, literal in _comparisons(expression):
             if field.name in columns:
                 self._refuse(operator, columns[field.name], literal.value)
-        for inner in _aggregates(expression):
+        for inner in aggregates_of(expression):
             for part in (inner.argument, inner.second):
                 self.check(part, rows, rows)
 
@@ -158,27 +159,6 @@ def _comparisons(expression: object) -> Iterator[tuple[str, Field, Literal]]:
                 yield from _comparisons(part)
 
 
-def _aggregates(expression: object) -> Iterator[Aggregate]:
-    if isinstance(expression, Aggregate):
-        yield expression
-        return
-    for part in parts_of(expression):
-        yield from _aggregates(part)
-
-
-def parts_of(expression: object) -> Iterator[object]:
-    """What an expression, or a tuple of them, is made of, one step down.
-
-    >>> list(parts_of(Field("age")))
-    ['age']
-    """
-    if isinstance(expression, tuple):
-        yield from expression
-    elif is_dataclass(expression) and not isinstance(expression, type):
-        for each in fields(expression):
-            yield getattr(expression, each.name)
-
-
 def _nearest(word: str, keys: tuple[str, ...]) -> str:
     """The key most like a text; of very many, among those that share most pairs of letters."""
     if len(keys) > _MOST_COMPARED:
@@ -186,8 +166,8 @@ def _nearest(word: str, keys: tuple[str, ...]) -> str:
         alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda each: len(pairs & _pairs(each)))
         keys = tuple(alike)
     folded = {each.casefold(): each for each in reversed(keys)}
-    found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
-    return folded[found[0]]
+    matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
+    return folded[matches[0]]
 
 
 def _pairs(word: str) -> set[str]:

@@ -11,9 +11,9 @@ from discreet.errors import UnsafeQuery
 from discreet.query.algebra import Field, Key, Query
 from discreet.query.readers.typed import Typed, only, refuse, where_in_text
 from discreet.query.statement.options import cut, options
-from discreet.query.statement.ranking import limit, ordered, shortened
+from discreet.query.statement.ranking import limit, read_order, shorten
 from discreet.query.statement.scopes import Results, Rows
-from discreet.query.statement.select import Made, condition, items, keyed, outputs, scope
+from discreet.query.statement.select import Made, condition, items, outputs, read_keys, scope
 from discreet.query.statement.sources import Known, from_clause
 from discreet.query.statement.subqueries import common_tables, subquery
 from discreet.query.statement.text import allow, tokens
@@ -29,12 +29,12 @@ _DEEPEST = 64
 _PARTS = ("with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 
 
-def _tree(found: list["Token"], text: str) -> "Expr":
+def _tree(words: list["Token"], text: str) -> "Expr":
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import ParseError, SqlglotError
 
     try:
-        statements = Dialect.get_or_raise("").parser().parse(found, text)
+        statements = Dialect.get_or_raise("").parser().parse(words, text)
     except ParseError as error:
         raise UnsafeQuery(_unreadable(error.errors)) from None
     except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):
@@ -85,21 +85,21 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
             "without the curator, or join them with a private table."
         )
     listed = items(select.expressions)
-    grouped = keyed(select.args.get("group"), listed, rows)
+    grouped = read_keys(select.args.get("group"), listed, rows)
     results = scope(listed, grouped, rows)
-    made, columns = outputs(listed, results)
-    named = _named(results, made)
-    found = tuple(each.output for each in made)
-    spelt = {output.expression: output.name for output in reversed(found)}
+    noisy, columns = outputs(listed, results)
+    named = _name_results(results, noisy)
+    shown = tuple(each.output for each in noisy)
+    spelt = {output.expression: output.name for output in reversed(shown)}
     having = condition(select.args.get("having"), named)
     return Query(
         source=rows.relation.source,
         where=condition(select.args.get("where"), rows),
         keys=tuple(Key(_label(key), expression) for expression, key in results.keys.items()),
-        outputs=found,
+        outputs=shown,
         columns=columns,
-        having=None if having is None else shortened(having, spelt),
-        order=ordered(select.args.get("order"), columns, named, spelt),
+        having=None if having is None else shorten(having, spelt),
+        order=read_order(select.args.get("order"), columns, named, spelt),
         limit=limit(select.args.get("limit")),
         options=options(inside, rows.relation),
     )
@@ -110,9 +110,9 @@ def _label(key: Typed) -> str:
     return key.expression.name
 
 
-def _named(results: Results, made: tuple[Made, ...]) -> Results:
+def _name_results(results: Results, noisy: tuple[Made, ...]) -> Results:
     names = {_label(key).casefold(): key for key in results.keys.values()}
-    for each in made:
+    for each in noisy:
         name = each.output.name
         names[name.casefold()] = replace(each.typed, expression=Field(name))
     for expression, key in results.keys.items():
@@ -137,10 +137,10 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
     >>> parse("select avg(v.age) from visits v where (age > 17)", {"visits": visits}).columns
     ('avg_age',)
     """
-    found, inside = cut(tokens(text))
-    allow([*found, *inside], (name for table in tables.values() for name in _public(table)))
+    outside, inside = cut(tokens(text))
+    allow([*outside, *inside], (name for table in tables.values() for name in _public(table)))
     try:
-        tree = _tree(found, text)
+        tree = _tree(outside, text)
         _shallow(tree)
         return _query(tree, tables, inside)
     except RecursionError:

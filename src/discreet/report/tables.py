@@ -14,8 +14,8 @@ from discreet.ledger.causes import Cause
 from discreet.ledger.entry import Act, Entry, account_of
 from discreet.ledger.history import Charged
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.evaluate import ranked
-from discreet.plan.results.explain import explained
+from discreet.plan.results.evaluate import find_ranked
+from discreet.plan.results.explain import explain_plan
 from discreet.plan.results.suggest import suggestions
 from discreet.report.words import cost_text, left_text, respelt, sensitivity_text
 from discreet.schema.described import protected_text
@@ -88,7 +88,7 @@ def notes_table(answer: Answer) -> Grid:
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     """What a question will cost and how far off its answers will be."""
-    facts = explained(plan, count)
+    facts = explain_plan(plan, count)
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
         ("protects", protected_text(plan.table)),
@@ -99,7 +99,7 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     label = "error, 95%"
     for name, error in facts["error"].items():
         depends = plan.error[name] is None
-        chosen = ranked(plan, outputs[name])
+        chosen = find_ranked(plan, outputs[name])
         said = _error(error, count if depends else None)
         if chosen is not None and error is not None:
             said = off_text(error, chosen.statistic)

@@ -115,10 +115,10 @@ def respelt(text: str, names: Mapping[str, str]) -> str:
     listed = "|".join(map(re.escape, names))
     named = rf'(?<![\w.])(?<!\w\()({listed})=(?!=)("[^"]*"|[\w-]+(?:\.\w+)*)?'
 
-    def spelt(found: re.Match[str]) -> str:
-        if found[1] in _STATED and found[2]:  # a fact, such as "at delta=1e-6", and no advice
-            return found[0]
-        return names[found[1]].format((found[2] or "").strip('"')).strip()
+    def spelt(match: re.Match[str]) -> str:
+        if match[1] in _STATED and match[2]:  # a fact, such as "at delta=1e-6", and no advice
+            return match[0]
+        return names[match[1]].format((match[2] or "").strip('"')).strip()
 
     return re.sub(named, spelt, text)
 

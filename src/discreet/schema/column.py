@@ -20,7 +20,7 @@ __all__ = [
     "LARGEST",
     "MIDNIGHT",
     "OTHER",
-    "described",
+    "check_description",
     "identifier",
     "nearest",
     "whole",
@@ -66,9 +66,9 @@ def nearest(
     Did you mean '"select"'?
     """
     folded = {name.casefold(): name for name in known}
-    found = difflib.get_close_matches(word.casefold(), folded, n=1)
-    if found:
-        return f"Did you mean {spelt(folded[found[0]])!r}?"
+    matches = difflib.get_close_matches(word.casefold(), folded, n=1)
+    if matches:
+        return f"Did you mean {spelt(folded[matches[0]])!r}?"
     listed = ", ".join(map(spelt, sorted(folded.values())[:20]))
     return f"Known: {listed}." if listed else "There are none."
 
@@ -90,12 +90,8 @@ def identifier(name: str, what: str) -> str:
     return any_name(name, what)
 
 
-def described(text: str, what: str) -> str:
-    """Check that a description is one line of text, and hand it back.
-
-    >>> described("age in years", "visits.age: description")
-    'age in years'
-    """
+def check_description(text: str, what: str) -> str:
+    """Check that a description is one line of text, and hand it back."""
     given: object = text
     if not isinstance(given, str) or not given.isprintable() or len(given) > _LONGEST_DESCRIPTION:
         raise SchemaError(
@@ -105,11 +101,7 @@ def described(text: str, what: str) -> str:
 
 
 def whole(value: int, what: str, least: int, most: int) -> int:
-    """Check that a value is an integer between two limits, and hand it back.
-
-    >>> whole(10, "rows_per_unit", 1, 100)
-    10
-    """
+    """Check that a value is an integer between two limits, and hand it back."""
     given: object = value
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
         raise SchemaError(f"{what} is {value!r}; it must be an integer from {least} to {most}.")
@@ -147,7 +139,7 @@ class Column:
 
     def __post_init__(self) -> None:
         any_name(self.name, "a column's name")
-        described(self.description, f"{self.name}: description")
+        check_description(self.description, f"{self.name}: description")
         called: object = self.source_name
         if not isinstance(called, str) or "\0" in called or len(called) > _LONGEST_SOURCE_NAME:
             raise SchemaError(

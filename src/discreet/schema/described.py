@@ -46,11 +46,7 @@ def protected_text(table: Table) -> str:
 
 
 def table_values(table: Table) -> dict[str, Any]:
-    """Everything public about a table, its columns, and what may be asked of it.
-
-    >>> table_values(Table("visits"))["examples"]
-    ['SELECT COUNT(*) AS n FROM visits']
-    """
+    """Everything public about a table, its columns, and what may be asked of it."""
     return {
         "name": table.name,
         "description": table.description,
@@ -67,12 +63,8 @@ def table_values(table: Table) -> dict[str, Any]:
 
 
 def column_values(column: Column) -> dict[str, Any]:
-    """A column as analysts may know it.
-
-    >>> column_values(Column("age", "integer", lower=0, upper=110))["upper"]
-    110
-    """
-    made: dict[str, Any] = {
+    """A column as analysts may know it."""
+    facts: dict[str, Any] = {
         "name": column.name,
         "type": column.kind,
         "description": column.description,
@@ -80,13 +72,13 @@ def column_values(column: Column) -> dict[str, Any]:
         "use": "GROUP BY; =, IN" if column.private_keys else _USES[column.kind],
     }
     if column.kind == "category":
-        made["keys"] = "private" if column.private_keys else list(column.keys)
-        made["other"] = column.other
-        return made
+        facts["keys"] = "private" if column.private_keys else list(column.keys)
+        facts["other"] = column.other
+        return facts
     if column.kind == "boolean":
-        return made
+        return facts
     low, high = (_shown(column.decode(end)) for end in (column.lower, column.upper))
-    return {**made, "lower": low, "upper": high, "step": float(column.step)}
+    return {**facts, "lower": low, "upper": high, "step": float(column.step)}
 
 
 def _null(column: Column) -> str:
@@ -116,17 +108,17 @@ def _notes(table: Table) -> list[str]:
     listed = [each for each in table.columns if each.kind == "category" and not each.private_keys]
     closed = [each.name for each in listed if not each.other]
     if closed:
-        said.append(f"Values that are no declared key are in no group of {_listed(closed)}.")
+        said.append(f"Values that are no declared key are in no group of {_list_names(closed)}.")
     private = [each.name for each in table.columns if each.private_keys]
     if private:
         said.append(
-            f"The keys of {_listed(private)} are not public: GROUP BY shows those of many people, "
-            "and costs some delta."
+            f"The keys of {_list_names(private)} are not public: GROUP BY shows those of many "
+            "people, and costs some delta."
         )
     return said
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -136,23 +128,23 @@ def examples_of(tables: Iterable[Table]) -> list[str]:
     >>> examples_of([Table("visits")])
     ['SELECT COUNT(*) AS n FROM visits']
     """
-    found = []
+    questions = []
     for table in tables:
         if table.kind == "public":
             continue
         name, columns = sql_name(table.name), table.columns
-        found.append(f"SELECT COUNT(*) AS n FROM {name}")
+        questions.append(f"SELECT COUNT(*) AS n FROM {name}")
         keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
         numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
         if keys:
-            found.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
+            questions.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
         if keys and numbers:
-            found.append(
+            questions.append(
                 f"SELECT {keys[0]}, AVG({numbers[0]}) AS mean FROM {name} GROUP BY {keys[0]}"
             )
         if numbers:
-            found.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {name}")
-    return found
+            questions.append(f"SELECT MEDIAN({numbers[0]}) AS middle FROM {name}")
+    return questions
 
 
 class Described(Mapping[str, Any]):
@@ -208,14 +200,14 @@ class Described(Mapping[str, Any]):
         >>> Described(table_values(Table("visits", columns=flags))).uses
         {'GROUP BY; WHERE': 'ill, old'}
         """
-        found: dict[str, list[str]] = {}
+        names_by_use: dict[str, list[str]] = {}
         for each in self["columns"]:
-            found.setdefault(each["use"], []).append(each["name"])
-        return {use: ", ".join(names) for use, names in found.items()}
+            names_by_use.setdefault(each["use"], []).append(each["name"])
+        return {use: ", ".join(names) for use, names in names_by_use.items()}
 
     def __repr__(self) -> str:
         heads = ("column", "type", "values", "missing", "meaning")
-        lines = [*self.heading, "", *_aligned([heads, *self.rows])]
+        lines = [*self.heading, "", *_align([heads, *self.rows])]
         if self["notes"]:
             lines += ["", *(f"Note: {note}" for note in self["notes"])]
         if self["kind"] != "public":
@@ -277,7 +269,7 @@ class Tables(Mapping[str, Described]):
         return [(name, _short(each), each["description"]) for name, each in self._tables.items()]
 
     def __repr__(self) -> str:
-        return "\n".join(_aligned(self.rows)) if self._tables else "No table is registered yet."
+        return "\n".join(_align(self.rows)) if self._tables else "No table is registered yet."
 
     def _repr_html_(self) -> str:
         return html_table(("table", "what it is", "meaning"), self.rows)
@@ -312,7 +304,7 @@ def _end(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+def _align(rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Lines with cells below each other."""
     listed = list(rows)
     widths = [max(map(len, cells)) for cells in zip(*listed, strict=True)]

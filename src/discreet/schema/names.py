@@ -12,10 +12,10 @@ from discreet.errors import SchemaError
 
 __all__ = [
     "any_name",
-    "folded",
+    "fold",
     "of_words",
     "population_name",
-    "proposed_names",
+    "propose_names",
     "spelt_as",
     "sql_name",
     "text_literal",
@@ -82,10 +82,10 @@ def _is_invisible(sign: str) -> bool:
     return any(first <= ord(sign) <= last for first, last in _INVISIBLE)
 
 
-def folded(name: str) -> str:
+def fold(name: str) -> str:
     """A name as the engines compare it: two names that one of them takes for the same are equal.
 
-    >>> folded("Straße") == folded("STRASSE"), folded("ıd") == folded("ID")
+    >>> fold("Straße") == fold("STRASSE"), fold("ıd") == fold("ID")
     (True, True)
     """
     # Java, and so Spark, takes the Turkish letters i with and without a dot for one.
@@ -101,7 +101,7 @@ def spelt_as(name: str, known: Iterable[str]) -> str | None:
     listed = list(known)
     if name in listed:
         return name
-    return next((each for each in listed if folded(each) == folded(name)), None)
+    return next((each for each in listed if fold(each) == fold(name)), None)
 
 
 def population_name(name: str) -> str:
@@ -133,10 +133,10 @@ def _stands_alone(name: str) -> bool:
 
     try:
         text = f"SELECT {name}, SUM({name}) FROM {name} WHERE {name} = 1 GROUP BY {name}"
-        found = sqlglot.parse_one(text)
+        statement = sqlglot.parse_one(text)
     except SqlglotError:
         return False
-    names = [each.name for each in found.find_all(expressions.Column, expressions.Table)]
+    names = [each.name for each in statement.find_all(expressions.Column, expressions.Table)]
     return names.count(name) == len(names) == 5
 
 
@@ -158,20 +158,20 @@ def toml_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else text_literal(name)
 
 
-def proposed_names(headings: Sequence[str]) -> list[str]:
+def propose_names(headings: Sequence[str]) -> list[str]:
     """Names for the columns of a source, all different: its headings, where words can stand for
     them, and words made from them otherwise.
 
-    >>> proposed_names(["age", "Net income (€)", "2024", "net_income", "%"])
+    >>> propose_names(["age", "Net income (€)", "2024", "net_income", "%"])
     ['age', 'Net_income_2', 'c_2024', 'net_income', 'column_5']
     """
-    own = {folded(each) for each in headings if _is_word(each)}
+    own = {fold(each) for each in headings if _is_word(each)}
     taken: set[str] = set()
-    found = []
+    names = []
     for place, heading in enumerate(headings, 1):
-        if _is_word(heading) and folded(heading) not in taken:
-            taken.add(folded(heading))
-            found.append(heading)
+        if _is_word(heading) and fold(heading) not in taken:
+            taken.add(fold(heading))
+            names.append(heading)
             continue
         words = re.sub(r"\W+", "_", unicodedata.normalize("NFC", heading))
         plain = _cut(words if words == heading else words.strip("_"))
@@ -180,12 +180,12 @@ def proposed_names(headings: Sequence[str]) -> list[str]:
         if plain[0].isdigit():
             plain = _cut(f"c_{plain}")
         name, number = plain, 1
-        while folded(name) in taken | own:
+        while fold(name) in taken | own:
             number += 1
             name = f"{_cut(plain, 5 + len(str(number)))}_{number}"
-        taken.add(folded(name))
-        found.append(name)
-    return found
+        taken.add(fold(name))
+        names.append(name)
+    return names
 
 
 def _is_word(heading: str) -> bool:

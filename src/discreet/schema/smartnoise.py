@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import SchemaError
-from discreet.schema.names import proposed_names, text_literal, toml_key
+from discreet.schema.names import propose_names, text_literal, toml_key
 from discreet.schema.toml.read import FILL_IN
 from discreet.schema.toml.write import decimal_literal, table_name
 from discreet.schema.values import exact_number
@@ -93,14 +93,14 @@ def import_metadata(document: Mapping[str, Any]) -> tuple[Imported, ...]:
             f"the metadata has {len(collections)} collections; one file holds one. "
             "Write collection, schema, table and columns inside each other."
         )
-    found = list(_tables(str(collections[0] or ""), given[collections[0]]))
-    if not found:
+    tables = list(_tables(str(collections[0] or ""), given[collections[0]]))
+    if not tables:
         raise SchemaError("the metadata has no table. Write collection, schema, table, columns.")
-    names = _names([(schema, table) for schema, table, _ in found])
+    names = _names([(schema, table) for schema, table, _ in tables])
     population = table_name(str(collections[0])) if collections[0] else names[0]
     return tuple(
-        _imported(name, population, facts, _SHARED_BUDGET if number else _OWN_BUDGET)
-        for number, (name, (_, _, facts)) in enumerate(zip(names, found, strict=True))
+        _import_table(name, population, facts, _SHARED_BUDGET if number else _OWN_BUDGET)
+        for number, (name, (_, _, facts)) in enumerate(zip(names, tables, strict=True))
     )
 
 
@@ -119,13 +119,13 @@ def _tables(collection: str, schemas: object) -> Iterator[tuple[str, str, Mappin
             yield str(schema or ""), str(table), _mapping(facts, f"the table {str(table)!r}")
 
 
-def _names(found: list[tuple[str, str]]) -> list[str]:
+def _names(tables: list[tuple[str, str]]) -> list[str]:
     """Each table's own name, with its schema's before it where two would be the same."""
-    plain = [table_name(table) for _, table in found]
+    plain = [table_name(table) for _, table in tables]
     folded = [name.casefold() for name in plain]
     names = [
         name if folded.count(name.casefold()) == 1 else table_name(f"{schema}_{table}")
-        for name, (schema, table) in zip(plain, found, strict=True)
+        for name, (schema, table) in zip(plain, tables, strict=True)
     ]
     for number, name in enumerate(names):
         if name.casefold() in [other.casefold() for other in names[:number]]:
@@ -133,7 +133,7 @@ def _names(found: list[tuple[str, str]]) -> list[str]:
     return names
 
 
-def _imported(
+def _import_table(
     name: str, population: str, facts: Mapping[Any, Any], budget: tuple[str, ...]
 ) -> Imported:
     columns = {
@@ -155,7 +155,7 @@ def _imported(
             "apart. To protect people, name it as unit, with rows_per_unit."
         )
     lines = []
-    for called, (key, entry) in zip(proposed_names(list(columns)), columns.items(), strict=True):
+    for called, (key, entry) in zip(propose_names(list(columns)), columns.items(), strict=True):
         if key not in units:
             line, more = _entry(name, called, key, entry, keys=_keys(name, facts))
             lines.append(line)
@@ -191,7 +191,7 @@ def _unit(name: str, units: list[str], facts: Mapping[Any, Any]) -> list[str]:
             f"unit = {FILL_IN}",
             f"rows_per_unit = {rows}",
         ]
-    called = proposed_names(units)[0]
+    called = propose_names(units)[0]
     source_name = [f"unit_source_name = {text_literal(units[0])}"] * (called != units[0])
     return [f"unit = {text_literal(called)}", *source_name, f"rows_per_unit = {rows}"]
 

@@ -13,9 +13,9 @@ from typing import Any
 from discreet.errors import InvalidValue, SchemaError
 from discreet.loss import Relation
 from discreet.rationals import Number, nonnegative, positive
-from discreet.schema.column import Column, described, nearest, whole
+from discreet.schema.column import Column, check_description, nearest, whole
 from discreet.schema.format import PLAIN, Format
-from discreet.schema.names import any_name, folded, population_name, spelt_as
+from discreet.schema.names import any_name, fold, population_name, spelt_as
 
 __all__ = ["Budget", "JOINED_ROWS", "TABLE_KINDS", "Table", "UNREADABLE_SHARE", "table_named"]
 
@@ -121,7 +121,7 @@ class Table:
 
     def __post_init__(self) -> None:
         any_name(self.name, "a table's name")
-        described(self.description, f"{self.name}: description")
+        check_description(self.description, f"{self.name}: description")
         if "/" in self.name:
             raise SchemaError(
                 f"a table's name is {self.name!r}; addresses are made of it, so it has no slash."
@@ -141,13 +141,13 @@ class Table:
         whole(self.joined_rows_per_unit, f"{self.name}: joined_rows_per_unit", 1, _MOST_JOINED)
         seen: dict[str, str] = {}
         for column in self.columns:
-            twin = seen.get(folded(column.name))
+            twin = seen.get(fold(column.name))
             if twin is not None:
                 raise SchemaError(
                     f"{self.name}: the columns {twin!r} and {column.name!r} have the same name; "
                     "capitals do not count."
                 )
-            seen[folded(column.name)] = column.name
+            seen[fold(column.name)] = column.name
         self._check_unit(seen)
         self._check_key(seen)
         self._check_seconds()
@@ -168,7 +168,7 @@ class Table:
                 )
             return
         any_name(self.unit, f"{self.name}: unit")
-        if folded(self.unit) in columns:
+        if fold(self.unit) in columns:
             raise SchemaError(
                 f"{self.name}: {self.unit!r} is the privacy unit and also a column. "
                 "A unit cannot be queried: remove it from the columns."
@@ -195,10 +195,10 @@ class Table:
         if not isinstance(given, tuple):
             raise SchemaError(f"{self.name}: key is {given!r}, not a tuple of column names.")
         for name in self.key:
-            if not isinstance(name, str) or folded(name) not in columns:
+            if not isinstance(name, str) or fold(name) not in columns:
                 hint = nearest(str(name), columns.values())
                 raise SchemaError(f"{self.name}: key names no column {name!r}. {hint}")
-        names = tuple(columns[folded(name)] for name in self.key)
+        names = tuple(columns[fold(name)] for name in self.key)
         if len(set(names)) < len(names):
             raise SchemaError(f"{self.name}: key names a column twice. Remove one.")
         object.__setattr__(self, "key", names)
@@ -265,11 +265,7 @@ class Table:
 
     @staticmethod
     def from_json(text: str) -> "Table":
-        """Read what `to_json` wrote, checking everything again.
-
-        >>> Table.from_json(Table("t", population="p").to_json()).population
-        'p'
-        """
+        """Read what `to_json` wrote, checking everything again."""
         try:
             facts = json.loads(text)
             columns = tuple(

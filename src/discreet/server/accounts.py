@@ -95,14 +95,14 @@ class Accounts:
         """
         account_name(name)
         secret = _random(32)
-        made = Issued(
+        issued = Issued(
             name=name,
             role=role,
             id=_random(6),
             expires=(self._now() + timedelta(days=days)).isoformat(timespec="seconds"),
             text="",
         )
-        text = ".".join((_encoded(name), made.id, secret))
+        text = ".".join((_encoded(name), issued.id, secret))
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
             if known and known["role"] != role:
@@ -112,11 +112,11 @@ class Accounts:
             tokens = [each for each in known.get("tokens", []) if self._valid(each)]
             if len(tokens) >= _MOST_TOKENS:
                 raise InvalidValue(f"{name!r} has {_MOST_TOKENS} tokens; revoke one first.")
-            new = {"id": made.id, "hash": _hash(secret), "expires": made.expires}
+            new = {"id": issued.id, "hash": _hash(secret), "expires": issued.expires}
             return {**known, "role": role, "tokens": [*tokens, new]}
 
         self._put(name, _NAME, _KIND, add, self._states.introduce)
-        return Issued(made.name, made.role, made.id, made.expires, text)
+        return Issued(issued.name, issued.role, issued.id, issued.expires, text)
 
     def identify(self, text: str) -> Identity | None:
         """Whose token this is, or None if it is unknown, wrong, expired or revoked.
@@ -129,14 +129,14 @@ class Accounts:
         name = _decoded(encoded)
         known = self._read(name) or json.loads(_UNKNOWN)
         tokens = known.get("tokens", [])
-        found, given = _NO_TOKEN, token.encode("utf-8", "replace")
+        identity, given = _NO_TOKEN, token.encode("utf-8", "replace")
         for each in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
             if hmac.compare_digest(each["id"].encode(), given):
-                found = each
-        matches = hmac.compare_digest(found["hash"], _hash(secret))
-        if not matches or not found["id"] or not self._valid(found):
+                identity = each
+        matches = hmac.compare_digest(identity["hash"], _hash(secret))
+        if not matches or not identity["id"] or not self._valid(identity):
             return None
-        return Identity(name, Role(known["role"]), found["id"])
+        return Identity(name, Role(known["role"]), identity["id"])
 
     def holds(self, identity: Identity, *, login: str, until: float) -> bool:
         """Whether a login until then is not over, and the token behind it still valid."""
@@ -210,9 +210,9 @@ class Accounts:
         """The key that signs browser logins, the same for all processes of this vault."""
         known = self._read(_SERVER, "login-key")
         if not known:
-            made = _random(32)
+            fresh = _random(32)
             self._put(
-                _SERVER, "login-key", "key", lambda old: old or {"key": made}, self._states.put
+                _SERVER, "login-key", "key", lambda old: old or {"key": fresh}, self._states.put
             )
             known = self._read(_SERVER, "login-key")
         return str(known["key"]).encode()

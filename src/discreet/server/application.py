@@ -91,8 +91,8 @@ def application(curator: Curator, settings: Settings | None = None) -> FastAPI:
 
 
 def _problems() -> dict[int | str, dict[str, Any]]:
-    found: dict[int | str, dict[str, Any]] = {}
+    responses: dict[int | str, dict[str, Any]] = {}
     for status, title in KINDS.values():
         document = {"application/problem+json": {"schema": _PROBLEM}}
-        found[status] = {"description": title, "content": document}
-    return found
+        responses[status] = {"description": title, "content": document}
+    return responses

@@ -35,7 +35,7 @@ from discreet.ledger.history import Charged
 from discreet.ledger.quota import Quota
 from discreet.ledger.releases import Listed, Release
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.explain import explained
+from discreet.plan.results.explain import explain_plan
 from discreet.plan.results.suggest import suggestions
 from discreet.report.values import answer_values, charged_values, loss_values
 from discreet.report.words import refusal_text
@@ -134,30 +134,30 @@ class ServerContext:
     def _places(self) -> set[str]:
         """Where the vault and its sources are, in every form that a message may use."""
         folder = self.curator.vault.folder
-        found = {*_forms(folder), *_forms(folder.parent)}
+        places = {*_forms(folder), *_forms(folder.parent)}
         with contextlib.suppress(DiscreetError):  # the record itself may be what cannot be read
             tables = self.curator.tables
             for table in tables.values():
                 if table.source is not None:
                     origin = Origin.of(table.source)
-                    found |= {table.source, *table.source.split("#"), origin.relation("")}
+                    places |= {table.source, *table.source.split("#"), origin.relation("")}
                     if origin.file is not None:
-                        found |= {*_forms(origin.file), *_forms(origin.file.parent)}
-            found |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
-            found -= tables.keys()
-        return {word for word in found if len(word) > 1}
+                        places |= {*_forms(origin.file), *_forms(origin.file.parent)}
+            places |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
+            places -= tables.keys()
+        return {word for word in places if len(word) > 1}
 
-    def explained(self, made: Plan, count: int | None) -> dict[str, Any]:
+    def explained(self, plan: Plan, count: int | None) -> dict[str, Any]:
         """Everything public about a plan; its statement names tables as analysts know them, and
         `answer_seconds` are whole steps of time.
         """
-        values = explained(made, count)
-        values["suggestions"] = [each.values() for each in suggestions(made, count)]
-        for table in made.tables:
+        values = explain_plan(plan, count)
+        values["suggestions"] = [each.values() for each in suggestions(plan, count)]
+        for table in plan.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:
                 values["sql"] = values["sql"].replace(relation, f'"{table.name}"')
-        values["answer_seconds"] = float(self.curator.visible_after(made))
+        values["answer_seconds"] = float(self.curator.visible_after(plan))
         return values
 
     def refresh(self, name: str) -> None:
@@ -195,32 +195,34 @@ class ServerContext:
     def stored(self, identity: Identity, receipt: str) -> Release:
         """A release of this analyst's own; any other is not found."""
         self.watch.refuse_tampered()
-        found = self.curator.vault.releases.cited(receipt, analyst=identity.name)
-        if found is None:
+        release = self.curator.vault.releases.cited(receipt, analyst=identity.name)
+        if release is None:
             raise Problem("not-found")
-        return found
+        return release
 
     def answers(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
         """The first so many of an analyst's answers that are kept, after a number; oldest first.
 
         From receipts alone: no answer is made again.
         """
-        found = self.curator.vault.releases.listed_after(after, analyst=identity.name, limit=limit)
-        return [_listed(each) for each in found]
+        releases = self.curator.vault.releases.listed_after(
+            after, analyst=identity.name, limit=limit
+        )
+        return [_listed(each) for each in releases]
 
     def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
         """The first so many charges to an analyst after an entry, whatever they paid for."""
-        found = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
-        return self._charges(identity, found)
+        charges = self.curator.vault.history.after(after, analyst=identity.name, limit=limit)
+        return self._charges(identity, charges)
 
     def newest(self, identity: Identity, *, before: int | None, limit: int) -> list[dict[str, Any]]:
         """The last so many charges to an analyst before an entry; newest first."""
-        found = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
-        return self._charges(identity, found)
+        charges = self.curator.vault.history.before(before, analyst=identity.name, limit=limit)
+        return self._charges(identity, charges)
 
-    def _charges(self, identity: Identity, found: tuple[Charged, ...]) -> list[dict[str, Any]]:
+    def _charges(self, identity: Identity, charges: tuple[Charged, ...]) -> list[dict[str, Any]]:
         account = self.curator.ledger.find(Holder.ANALYST, identity.name)
-        return [] if account is None else [charged_values(each, account) for each in found]
+        return [] if account is None else [charged_values(each, account) for each in charges]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the facts from which a client makes the same answer again.

@@ -51,10 +51,10 @@ class Logins:
 
     def read(self, cookie: str) -> Login | None:
         """The login of a cookie; None if it is forged, too old, ended, or its token was revoked."""
-        found = self._opened(cookie)
-        if found is None:
+        opened = self._opened(cookie)
+        if opened is None:
             return None
-        identity, until, mark = found
+        identity, until, mark = opened
         if until < self._clock() or not self._accounts.holds(identity, login=mark, until=until):
             return None
         return Login(identity, self._code("form", cookie.partition(".")[0]))
@@ -63,15 +63,15 @@ class Logins:
         """End the login of a cookie on the server: copies of it are worthless, here and
         elsewhere.
         """
-        found = self._opened(cookie)
-        if found is not None:
-            self._accounts.end(found[0], login=found[2], until=found[1])
+        opened = self._opened(cookie)
+        if opened is not None:
+            self._accounts.end(opened[0], login=opened[2], until=opened[1])
 
     def _opened(self, cookie: str) -> tuple[Identity, int, str] | None:
         """What a cookie of ours says, and the mark under which it would be ended."""
         encoded, _, code = cookie.partition(".")
-        made = self._code("cookie", encoded).encode()
-        if not hmac.compare_digest(made, code.encode("utf-8", "replace")):
+        expected = self._code("cookie", encoded).encode()
+        if not hmac.compare_digest(expected, code.encode("utf-8", "replace")):
             return None
         name, role, token, until, random = json.loads(base64.urlsafe_b64decode(encoded))
         return Identity(name, Role(role), token), until, sha256(random.encode()).hexdigest()[:32]

@@ -24,7 +24,7 @@ Limit = Annotated[int, Query(ge=1, le=_MOST, description="how many at most")]
 
 
 def with_next(
-    response: Response, path: str, found: Sequence[_Item], numbers: Sequence[int], limit: int
+    response: Response, path: str, items: Sequence[_Item], numbers: Sequence[int], limit: int
 ) -> list[_Item]:
     """The first `limit` of what was found, with a link to the next ones if there are more.
 
@@ -34,10 +34,10 @@ def with_next(
     >>> response.headers["link"]
     '</answers?after=4&limit=1>; rel="next"'
     """
-    if len(found) > limit:
+    if len(items) > limit:
         last = numbers[limit - 1]
         response.headers["Link"] = f'<{path}?after={last}&limit={limit}>; rel="next"'
-    return list(found[:limit])
+    return list(items[:limit])
 
 
 def number_in(text: str) -> int | None:

@@ -68,19 +68,19 @@ def _refused(request: Request, error: DiscreetError) -> Response:
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
-    found = error.errors()[0]
-    where = ".".join(str(part) for part in found["loc"][1:]) or "the body"
-    return answer_problem(request, Problem("invalid-value", f"{where}: {found['msg']}."))
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    return answer_problem(request, Problem("invalid-value", f"{where}: {first['msg']}."))
 
 
 def _plain(request: Request, error: HTTPException) -> Response:
     kind = _OF_STATUS.get(error.status_code, "invalid-value")
-    made = answer_problem(request, Problem(kind))
+    answer = answer_problem(request, Problem(kind))
     if error.headers and "allow" in {name.lower() for name in error.headers}:
-        made.headers["Allow"] = next(
+        answer.headers["Allow"] = next(
             value for name, value in error.headers.items() if name.lower() == "allow"
         )
-    return made
+    return answer
 
 
 def _unforeseen(request: Request, error: Exception) -> Response:  # noqa: ARG001 (says nothing)

@@ -90,8 +90,8 @@ root, nor a configured database. Nothing was added.
         if "://" in text or "\0" in text or not name:
             raise refusal
         for root in self.roots:
-            found = Path(os.path.realpath(root / name))
-            under = found.is_relative_to(os.path.realpath(root)) and found.is_file()
-            if under and vault_around(found) is None:
-                return f"{found}{mark}{table}"
+            place = Path(os.path.realpath(root / name))
+            under = place.is_relative_to(os.path.realpath(root)) and place.is_file()
+            if under and vault_around(place) is None:
+                return f"{place}{mark}{table}"
         raise refusal

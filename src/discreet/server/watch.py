@@ -66,9 +66,9 @@ class Watch:
         """Check everything now, from the first entry on; others read and charge meanwhile."""
         with self._looking:
             when = self._now().strftime("%Y-%m-%d %H:%M")
-            found = self._ledger.verify()
-            good = when if found.sound else None if self._seen is None else self._seen.good
-            self._seen = Seen(found, when, good)
+            verification = self._ledger.verify()
+            good = when if verification.sound else None if self._seen is None else self._seen.good
+            self._seen = Seen(verification, when, good)
             return self._seen
 
     def refuse_tampered(self) -> None:

@@ -57,9 +57,9 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
     )
 
 
-def findings_chart(found: tuple[Finding, ...]) -> dict[str, Any]:
+def findings_chart(results: tuple[Finding, ...]) -> dict[str, Any]:
     """All questions below each other."""
-    return stacked([finding_chart(finding) for finding in found])
+    return stacked([finding_chart(finding) for finding in results])
 
 
 def forecast_chart(survey: Survey) -> dict[str, Any]:

@@ -95,13 +95,13 @@ def _finding(question: Question, reports: Any, confidence: Number) -> Finding:
 
 
 def _shares(question: Choice, tally: Tally, confidence: Number) -> tuple[Estimated, ...]:
-    found = frequencies(tally)
-    ends, adjusted, people = found.intervals(confidence), found.projected(), tally.reports
+    estimate = frequencies(tally)
+    ends, adjusted, people = estimate.intervals(confidence), estimate.projected(), tally.reports
     return tuple(
         Estimated(
             label=option,
-            value=found.counts[place] / people,
-            error=found.standard_errors[place] / people,
+            value=estimate.counts[place] / people,
+            error=estimate.standard_errors[place] / people,
             low=ends[place][0] / people,
             high=ends[place][1] / people,
             adjusted=adjusted[place] / people,
@@ -111,17 +111,17 @@ def _shares(question: Choice, tally: Tally, confidence: Number) -> tuple[Estimat
 
 
 def _mean(question: Scale, tally: Tally, confidence: Number) -> Estimated:
-    found = mean(tally)
+    estimate = mean(tally)
     lattice = question.randomizer.lattice
     lower, upper = float(lattice.lower), float(lattice.upper)
-    low, high = (min(max(end, lower), upper) for end in found.interval(confidence))
+    low, high = (min(max(end, lower), upper) for end in estimate.interval(confidence))
     return Estimated(
         label="mean",
-        value=found.value,
-        error=found.standard_error,
+        value=estimate.value,
+        error=estimate.standard_error,
         low=low,
         high=high,
-        adjusted=min(max(found.value, lower), upper),
+        adjusted=min(max(estimate.value, lower), upper),
     )
 
 

@@ -93,8 +93,8 @@ class Choice:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "options", given)
-        made = _category(name, len(given), _epsilon(name, epsilon), randomizer)
-        object.__setattr__(self, "randomizer", made)
+        chosen = _category(name, len(given), _epsilon(name, epsilon), randomizer)
+        object.__setattr__(self, "randomizer", chosen)
 
     @property
     def loss(self) -> Fraction:
@@ -131,13 +131,13 @@ class Scale:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "text", text)
         if randomizer == BEST:
-            made = choose_number(
+            chosen = choose_number(
                 epsilon=value, lower=lower, upper=upper, step=step, coin_bits=COIN_BITS
             )
         else:
             kind = _NUMBERS[_known(name, randomizer, tuple(_NUMBERS))]
-            made = kind(epsilon=value, lower=lower, upper=upper, step=step, coin_bits=COIN_BITS)
-        object.__setattr__(self, "randomizer", made)
+            chosen = kind(epsilon=value, lower=lower, upper=upper, step=step, coin_bits=COIN_BITS)
+        object.__setattr__(self, "randomizer", chosen)
 
     @property
     def loss(self) -> Fraction:

@@ -159,16 +159,16 @@ collect` makes the file.
             mark = f"{survey.fingerprint}/{self.round_number}"
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            found = self._connection.execute("SELECT fingerprint FROM survey").fetchall()
-            if not found:
+            rows = self._connection.execute("SELECT fingerprint FROM survey").fetchall()
+            if not rows:
                 self._connection.execute("INSERT INTO survey VALUES (?)", (mark,))
-        if found and found[0][0] not in (mark, survey.wording):
+        if rows and rows[0][0] not in (mark, survey.wording):
             raise InvalidValue(
                 f"{self.path}: these are reports on other questions or of another round, or the "
                 "survey has been edited since. Put the survey back as it was, name the round with "
                 "--round, or collect into another file with --reports."
             )
-        return bool(found) and found[0][0] != mark
+        return bool(rows) and rows[0][0] != mark
 
 
 def _connect(path: Path) -> sqlite3.Connection:

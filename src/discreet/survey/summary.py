@@ -53,14 +53,14 @@ def figure(value: float, finding: Finding) -> str:
 
 
 def summary_page(
-    survey: Survey, found: tuple[Finding, ...], joint: tuple[Pairs, ...] = (), *, cost: str
+    survey: Survey, results: tuple[Finding, ...], joint: tuple[Pairs, ...] = (), *, cost: str
 ) -> str:
     """The page: a chart and a table for each question, and the joint tables asked for.
 
     `cost` are the `cost_words` of the reports. Needs the plots extra.
     """
-    sections = [_finding(finding) for finding in found] + [_pairs(table) for table in joint]
-    return page(survey.title, caveats(found[0].people, cost=cost), sections)
+    sections = [_finding(finding) for finding in results] + [_pairs(table) for table in joint]
+    return page(survey.title, caveats(results[0].people, cost=cost), sections)
 
 
 def _finding(finding: Finding) -> Section:

@@ -60,15 +60,15 @@ def unpack(survey: Survey, bodies: NDArray[np.uint8]) -> dict[str, Any]:
     if bodies.ndim != 2 or bodies.dtype != np.uint8 or bodies.shape[1] != length(survey):
         raise InvalidValue(f"a report is malformed; each has {length(survey)} bytes.")
     bits = np.unpackbits(bodies, axis=1, bitorder="little")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     start = 0
     for question in survey.questions:
         end = start + question.randomizer.report_bits
-        found[question.name] = _from_bits(question.randomizer, bits[:, start:end])
+        values[question.name] = _from_bits(question.randomizer, bits[:, start:end])
         start = end
     if bits[:, start:].any():
         raise InvalidValue("a report is malformed; the bits after its last question are zeros.")
-    return found
+    return values
 
 
 def check(survey: Survey, body: bytes) -> None:
@@ -79,9 +79,9 @@ def check(survey: Survey, body: bytes) -> None:
     Traceback (most recent call last):
     discreet.errors.InvalidValue: a report is malformed; the bits after its last question are zeros.
     """
-    found = unpack(survey, np.frombuffer(body, dtype=np.uint8).reshape(1, -1))
+    values = unpack(survey, np.frombuffer(body, dtype=np.uint8).reshape(1, -1))
     for question in survey.questions:
-        question.randomizer.count(found[question.name])
+        question.randomizer.count(values[question.name])
 
 
 def _widths(randomizer: Randomizer) -> list[int]:

@@ -14,15 +14,15 @@ _STATIC = ("app.css", "app.js")
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("discreet.web"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["number"] = _number
-    return made
+    environment.filters["number"] = _number
+    return environment
 
 
 def _number(value: object) -> str:

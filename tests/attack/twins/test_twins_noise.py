@@ -6,7 +6,7 @@ import pytest
 
 from discreet.audit.blackbox import audit
 from discreet.curator.answer import Answer, Receipt
-from discreet.curator.noising import noised
+from discreet.curator.noising import add_noise
 from discreet.errors import DiscreetError
 from discreet.noise.bits import system
 from support import fit
@@ -53,7 +53,7 @@ def _shown(twins, text, **price):
     keys = [domain.name for domain in plan.domains]
 
     def shown(side):
-        answer = Answer(noised(plan, exact[side], system), RECEIPT, free=False)
+        answer = Answer(add_noise(plan, exact[side], system), RECEIPT, free=False)
         return str([[row[key] for key in keys] for row in answer])
 
     return plan, exact, shown

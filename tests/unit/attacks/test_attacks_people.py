@@ -79,19 +79,19 @@ def test_a_curator_counts_the_same_people(schema):
     members = np.arange(30) % np.array([[2], [3]]) != 0
     members[0, :] = True
     asked = Questions(np.concatenate([members, members]), (0, 0, EVERYBODY, EVERYBODY))
-    with exact().open(crowd) as desk:
-        wanted = desk.counts(asked).tolist()
-    with Curated(epsilon=4000, questions=4).open(crowd) as desk:
-        assert desk.counts(asked).tolist() == wanted
+    with exact().open(crowd) as answerer:
+        wanted = answerer.counts(asked).tolist()
+    with Curated(epsilon=4000, questions=4).open(crowd) as answerer:
+        assert answerer.counts(asked).tolist() == wanted
 
 
 def test_everybodys_own_cell_is_one_table():
     crowd = made_up(25)
     alone = Questions(np.eye(25, dtype=bool)[::-1])
-    with Curated(epsilon=2000).open(crowd) as desk:
-        answers = desk.counts(alone)
+    with Curated(epsilon=2000).open(crowd) as answerer:
+        answers = answerer.counts(alone)
         assert answers.tolist() == crowd.secrets[::-1, 0].astype(float).tolist()
-        again = desk.counts(Questions(np.eye(25, dtype=bool)[:3]))
+        again = answerer.counts(Questions(np.eye(25, dtype=bool)[:3]))
         assert np.isnan(again).all()  # the budget went into one table
 
 
@@ -105,8 +105,8 @@ def test_everybodys_own_cell_is_one_table():
 )
 def test_a_table_of_cells_is_read_back_to_its_people(handle):
     crowd = people_like(table(handle, Column("ill", "boolean")), 40)
-    with Curated(epsilon=2000).open(crowd) as desk:
-        answers = desk.counts(Questions(np.eye(40, dtype=bool)))
+    with Curated(epsilon=2000).open(crowd) as answerer:
+        answers = answerer.counts(Questions(np.eye(40, dtype=bool)))
     assert answers.tolist() == crowd.secrets[:, 0].astype(float).tolist()
 
 
@@ -133,8 +133,8 @@ def test_neighbouring_tables_differ_in_one_person():
 def test_traits_are_counted_one_by_one():
     traits = np.array([[True, False], [True, True], [False, False]])
     crowd = people_with_traits(traits)
-    with exact().open(crowd) as desk:
-        counts = desk.counts(Questions(np.ones((2, 3), dtype=bool), (0, 1)))
+    with exact().open(crowd) as answerer:
+        counts = answerer.counts(Questions(np.ones((2, 3), dtype=bool), (0, 1)))
     assert counts.tolist() == [2.0, 1.0]
 
 

@@ -233,7 +233,7 @@ def test_a_subject_covers_itself_and_a_bug_nothing():
         name="a", mechanism=abs, claim=Pure(epsilon=1), pairs=((0, 1),), samples=100
     )
     assert right.covers == ("a",)
-    wrong = right.planted("b", abs, 200, pairs=((0, 2),))
+    wrong = right.plant("b", abs, 200, pairs=((0, 2),))
     assert (wrong.name, wrong.covers, wrong.pairs) == ("a: b", (), ((0, 2),))
 
 

@@ -201,3 +201,17 @@ def test_a_reused_count_never_costs_more_than_a_bought_one(session, luck, error)
             assert made.cost.epsilon <= Fraction(1, 20) + cost_at(ROWS - 2 * bought)
     assert {1, 0.9 * bought, bought} <= reused
     assert 10**6 not in reused
+
+
+@pytest.mark.parametrize("luck", [-1.5, -2, -4])
+def test_a_poor_count_with_bad_luck_is_not_reckoned_with(session, luck):
+    """One count in forty is too small by more than half of its interval."""
+    wanted = session.explain("SELECT COUNT(age) AS k FROM visits", epsilon=Fraction(1, 20))
+
+    def priced(count):
+        return session.explain(AVERAGE, error=10, count=count)
+
+    for width in (10 * ROWS, 10**6):
+        noisy = ROWS + luck * width
+        intervals = [(noisy - width, noisy + width)]
+        assert not worth_reusing(intervals, wanted, priced(assume_count(intervals)), priced)

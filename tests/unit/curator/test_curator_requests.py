@@ -98,7 +98,7 @@ def test_a_retry_after_a_charged_failure_gives_the_failure(curator, tmp_path, mo
     def broken(*_):
         raise ZeroDivisionError("something inside")
 
-    monkeypatch.setattr(access, "noised", broken)
+    monkeypatch.setattr(access, "add_noise", broken)
     with pytest.raises(Unavailable) as first:
         curator.session("ana").sql(COUNT, epsilon=0.25, key="july")
     monkeypatch.undo()
@@ -144,7 +144,7 @@ def cut_in(where, name):
 PARTS = {
     "the charge": cut_in(Ledger, "charge"),
     "the engine": cut_in(DuckDB, "rows"),
-    "the noise": cut_in(access, "noised"),
+    "the noise": cut_in(access, "add_noise"),
     "the keeping": cut_in(Requests, "settle"),
     "the answer": cut_in(access, "receipt_of"),
 }
@@ -222,7 +222,7 @@ def test_wherever_it_is_cut_off_a_key_ends_and_pays_once(
 
 
 def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, monkeypatch):
-    average, real, runs = "SELECT AVG(age) AS a FROM visits", access.noised, []
+    average, real, runs = "SELECT AVG(age) AS a FROM visits", access.add_noise, []
 
     def second(*given):
         runs.append(None)
@@ -231,7 +231,7 @@ def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, m
         return real(*given)
 
     def cut(patches):
-        patches.setattr(access, "noised", second)
+        patches.setattr(access, "add_noise", second)
 
     curator = copied_curator(tmp_path / "house", people(4000))
     curator.grant("ana", epsilon=10)
@@ -247,7 +247,7 @@ def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, m
 def test_of_several_who_finish_one_charge_the_first_is_heard(curator, monkeypatch):
     cut = partial(PARTS["the engine"], after=False)
     cut_off(curator, monkeypatch, cut, COUNT, epsilon=0.25, key="july")
-    real = access.noised
+    real = access.add_noise
     inner = []
 
     def slow(*given):
@@ -257,7 +257,7 @@ def test_of_several_who_finish_one_charge_the_first_is_heard(curator, monkeypatc
                 inner[0] = rows(other.session("ana").sql(COUNT, epsilon=0.25, key="july"))
         return real(*given)
 
-    monkeypatch.setattr(access, "noised", slow)
+    monkeypatch.setattr(access, "add_noise", slow)
     assert rows(curator.session("ana").sql(COUNT, epsilon=0.25, key="july")) == inner[0]
     assert len(curator.vault.releases.transcript("ana")) == 1
     assert spent(curator) * 4 == 1

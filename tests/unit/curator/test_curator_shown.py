@@ -13,7 +13,7 @@ from discreet import errors
 from discreet.errors import DiscreetError
 from discreet.estimates.median import median
 from discreet.estimates.robust import clustered
-from discreet.plan.results.evaluate import ranked
+from discreet.plan.results.evaluate import find_ranked
 from discreet.query.algebra import Statistic
 from discreet.report.tables import answer_table
 from discreet.server.exports import csv_of
@@ -45,7 +45,7 @@ def session(curator):
 def _expected(answer, name):
     """What must stand beside the values of a picked column, from the plan itself."""
     (output,) = (each for each in answer.plan.query.outputs if each.name == name)
-    chosen = ranked(answer.plan, output.expression)
+    chosen = find_ranked(answer.plan, output.expression)
     most = math.ceil(answer.plan.choices[chosen.pick].error(0.95))
     if chosen.statistic is Statistic.MODE:
         return f"at most {most:,} rows behind"

@@ -18,9 +18,9 @@ from discreet.mechanisms.combinations.sums import sum_error
 from discreet.plan.parts.measures import Estimator
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
-from discreet.plan.results.explain import error_of, explained
+from discreet.plan.results.explain import error_of, explain_plan
 from discreet.plan.results.released import Released
-from discreet.plan.target import priced_for_error
+from discreet.plan.target import price_for_error
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -137,7 +137,7 @@ def test_the_error_is_the_quantile_of_the_exact_law(text, factors, price):
         assert stated == expected
     else:
         assert stated >= expected
-    assert explained(made)["error"]["x"] == stated
+    assert explain_plan(made)["error"]["x"] == stated
     exact = 1000 * np.arange(1, len(made.measures) + 1, dtype=np.int64)
     found = estimates(Released(made, ((),), tuple(exact[:, None])))["x"]
     for end in (found.high[0] - found.value[0], found.value[0] - found.low[0]):
@@ -357,7 +357,7 @@ PRICED = [
 def test_a_wanted_error_is_reached_and_paid_for_no_more_than_needed(outputs, error, count, kind):
     first = Pure(epsilon=1) if kind is Pure else ZCDP(rho=1)
     draft = draft_of(f"SELECT {outputs} FROM t", first)
-    made = priced_for_error(draft, error, kind, count)
+    made = price_for_error(draft, error, kind, count)
     reached = error_of(made, count)
     wanted = error if isinstance(error, dict) else dict.fromkeys(reached, error)
     assert all(reached[name] <= width for name, width in wanted.items())
@@ -367,14 +367,14 @@ def test_a_wanted_error_is_reached_and_paid_for_no_more_than_needed(outputs, err
 def test_half_a_count_costs_half_of_what_the_count_costs():
     draft = draft_of("SELECT COUNT(*) / 2 AS x FROM t", Pure(epsilon=1))
     plain = draft_of("SELECT COUNT(*) AS x FROM t", Pure(epsilon=1))
-    assert priced_for_error(draft, 10, Pure, None).cost == (
-        priced_for_error(plain, 20, Pure, None).cost
+    assert price_for_error(draft, 10, Pure, None).cost == (
+        price_for_error(plain, 20, Pure, None).cost
     )
 
 
 def test_products_of_counts_are_refused_at_an_error():
     draft = draft_of("SELECT COUNT(*) * SUM(a) AS x FROM t", Pure(epsilon=1))
     with pytest.raises(UnprovableRequest, match="depends on a secret count"):
-        priced_for_error(draft, 10, Pure, None)
+        price_for_error(draft, 10, Pure, None)
     with pytest.raises(UnprovableRequest, match="cannot be known in advance"):
-        priced_for_error(draft, 10, Pure, 100)
+        price_for_error(draft, 10, Pure, 100)

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import UnsafeQuery
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.parts.intervals import Estimate
-from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, paired
+from discreet.plan.parts.pairs import PAIRED, LatticeRange, estimate_pair, influence_of_pair
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.explain import error_of, warnings_of
@@ -277,7 +277,7 @@ def test_influences_bound_what_a_small_error_does(statistic):
 
     def value(sums):
         ends = [np.array([float(sums[name])]) for name in PAIRED[statistic]]
-        return paired(statistic, [Estimate(end, end, end) for end in ends], y, x).value[0]
+        return estimate_pair(statistic, [Estimate(end, end, end) for end in ends], y, x).value[0]
 
     small = 1e-4
     slopes = [

@@ -24,7 +24,7 @@ from discreet.plan.parts.candidates import (
 )
 from discreet.plan.parts.measures import Contribution
 from discreet.plan.pipeline import Draft, plan
-from discreet.plan.target import priced_for_error
+from discreet.plan.target import price_for_error
 from discreet.query.algebra import Aggregate, Field, Statistic
 from discreet.query.parse import parse
 from discreet.schema.column import Column
@@ -207,7 +207,7 @@ def test_one_candidate_is_a_question_like_any_other():
     text = "SELECT MEDIAN(only) AS m, MODE(only) AS o, MEDIAN(x) AS x FROM t"
     draft = Draft(query=parse(text, {"t": table}), table=table, price=ZCDP(rho=1), question=text)
     assert plan(draft).error["m"] == plan(draft).error["o"] == 0
-    found = priced_for_error(draft, 3, ZCDP, None)
+    found = price_for_error(draft, 3, ZCDP, None)
     assert found.error["x"] <= 3
 
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from discreet.audit.exact import enumerate_loss
-from discreet.curator.noising import _selected, _sums
+from discreet.curator.noising import _select_groups, _sums
 from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
@@ -99,7 +99,7 @@ def counts_of(made, house, units):
     house.load(units)
     rows = house.rows(made.sql)
     spy = Spy(made.selection.counted)
-    groups, _ = _selected(made, spy, _sums(made, rows), None)
+    groups, _ = _select_groups(made, spy, _sums(made, rows), None)
     return dict(zip(groups, map(int, spy.exact), strict=True))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.parts.split import Errors, for_targets, least_product
-from discreet.plan.pipeline import Draft, measured, plan
+from discreet.plan.pipeline import Draft, apply_until_measures, plan
 from discreet.plan.results.explain import error_of
 from discreet.plan.rules.mechanism import errors_at_price
 from discreet.query.parse import parse
@@ -149,7 +149,7 @@ def _moved(prices, giver, taker):
 
 def test_every_statistic_is_in_the_model_and_every_part_has_a_share():
     for text in QUESTIONS:
-        draft = measured(draft_of(text, ZCDP(rho=1)))
+        draft = apply_until_measures(draft_of(text, ZCDP(rho=1)))
         errors, count = errors_at_price(draft, ZCDP)
         used = {place for each in errors.parts for place in each}
         assert used == set(range(count))

@@ -10,7 +10,7 @@ from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.parts.price import smallest_price
 from discreet.plan.pipeline import Draft, plan
 from discreet.plan.results.explain import error_of
-from discreet.plan.target import priced_for_error
+from discreet.plan.target import price_for_error
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
@@ -74,7 +74,7 @@ def reaches(made, targets):
 @pytest.mark.parametrize(("text", "error", "kind"), CASES)
 def test_the_error_is_reached_and_a_little_less_does_not_reach_it(text, error, kind):
     draft = draft_of(text, kind)
-    made = priced_for_error(draft, error, kind, COUNT)
+    made = price_for_error(draft, error, kind, COUNT)
     targets = targets_of(made, error)
     assert reaches(made, targets)
     assert number(made.cost) <= sum(map(number, made.prices)) * (1 + 1e-12)
@@ -92,7 +92,7 @@ def fields_of(draft):
 def test_no_other_split_on_a_grid_is_much_cheaper(text, error, kind):
     """Every split of what the targets need into tenths, at 6% less."""
     draft = draft_of(text, kind)
-    made = priced_for_error(draft, error, kind, COUNT)
+    made = price_for_error(draft, error, kind, COUNT)
     targets = targets_of(made, error)
     parts = len(made.prices)
     needed = needed_parts(made, targets)
@@ -127,7 +127,7 @@ def needed_parts(made, targets):
 
 
 def test_columns_without_a_wanted_error_get_their_share():
-    made = priced_for_error(draft_of(MIXED, ZCDP), {"m": 50}, ZCDP, COUNT)
+    made = price_for_error(draft_of(MIXED, ZCDP), {"m": 50}, ZCDP, COUNT)
     rest = [number(price) for price in made.prices[:-1]]
     assert all(price == pytest.approx(number(made.prices[-1]), rel=0.01) for price in rest)
 
@@ -143,19 +143,19 @@ def test_columns_without_a_wanted_error_get_their_share():
 )
 def test_errors_that_make_no_sense_are_refused(text, error, words):
     with pytest.raises(InvalidValue, match=words):
-        priced_for_error(draft_of(text, ZCDP), error, ZCDP, COUNT)
+        price_for_error(draft_of(text, ZCDP), error, ZCDP, COUNT)
 
 
 def test_an_average_needs_a_count_and_a_median_does_not():
     with pytest.raises(UnprovableRequest, match="secret count"):
-        priced_for_error(draft_of(MIXED, ZCDP), {"a": 1, "m": 9}, ZCDP, None)
-    assert priced_for_error(draft_of(MIXED, ZCDP), {"m": 9}, ZCDP, None).error["m"] <= 9
+        price_for_error(draft_of(MIXED, ZCDP), {"a": 1, "m": 9}, ZCDP, None)
+    assert price_for_error(draft_of(MIXED, ZCDP), {"m": 9}, ZCDP, None).error["m"] <= 9
 
 
 def test_a_difference_of_quantiles_has_no_error_in_advance():
     text = "SELECT MAX(x) - MIN(x) AS span FROM t"
     with pytest.raises(UnprovableRequest, match="cannot be known in advance"):
-        priced_for_error(draft_of(text, ZCDP), 10, ZCDP, COUNT)
+        price_for_error(draft_of(text, ZCDP), 10, ZCDP, COUNT)
 
 
 def test_the_search_for_a_price_is_exact_to_four_digits():

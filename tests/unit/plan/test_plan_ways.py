@@ -13,11 +13,11 @@ from discreet.errors import UnprovableRequest
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.plan.parts.candidates import MOST_CELLS, QuantileMethod, chooser
 from discreet.plan.parts.smoothed import Smoothed
-from discreet.plan.pipeline import Draft, plan, remade
-from discreet.plan.results.evaluate import ranked
-from discreet.plan.results.explain import explained
+from discreet.plan.pipeline import Draft, plan, replan
+from discreet.plan.results.evaluate import find_ranked
+from discreet.plan.results.explain import explain_plan
 from discreet.plan.rules.quantile_method import expected_error
-from discreet.plan.target import priced_for_error
+from discreet.plan.target import price_for_error
 from discreet.query.parse import parse
 from discreet.robust.smooth.growth import smooth_bound
 from discreet.robust.smooth.quantile import SmoothQuantile
@@ -116,8 +116,8 @@ def test_each_pick_is_decided_by_its_own_share():
     assert found.ways == (QuantileMethod.SMOOTH, QuantileMethod.RANKED)
     assert found.cost == Pure(epsilon=90)
     outputs = {output.name: output.expression for output in found.query.outputs}
-    assert ranked(found, outputs["m"]) is None
-    assert ranked(found, outputs["a"]) is not None
+    assert find_ranked(found, outputs["m"]) is None
+    assert find_ranked(found, outputs["a"]) is not None
     assert found.error["m"] is None
     assert found.error["a"] > 0
     grouped = "SELECT g, MEDIAN(x) AS m FROM t GROUP BY g"
@@ -150,26 +150,26 @@ def test_twice_the_rows_at_the_full_price_beat_two_steps_at_half(epsilon, rows, 
 def test_an_error_that_is_wanted_is_promised_in_ranks_of_values_and_refused_for_buckets(error):
     """Buckets of x hold 256 values each; those of its hundreds are values."""
     coarse = draft("SELECT MEDIAN(FLOOR(x/1000)) AS m FROM t", assumed_rows=None)
-    found = priced_for_error(coarse, error, Pure, 30_000)
+    found = price_for_error(coarse, error, Pure, 30_000)
     assert found.ways == (QuantileMethod.RANKED,)
     assert found.error["m"] <= error
     with pytest.raises(UnprovableRequest, match=r"chosen from buckets .* FLOOR\(x/100\)"):
-        priced_for_error(draft(assumed_rows=None), error, Pure, 30_000)
+        price_for_error(draft(assumed_rows=None), error, Pure, 30_000)
 
 
 def test_a_plan_is_remade_as_it_was_and_a_forged_one_is_not():
     for way in QuantileMethod:
         found = made(ways=(way,), assumed_rows=30_000)
-        again = remade(found, table=found.table, relation='"prepared"')
+        again = replan(found, table=found.table, relation='"prepared"')
         assert again == found
     forged = replace(
         made("SELECT g, MEDIAN(age) AS m FROM t GROUP BY g"), ways=(QuantileMethod.SMOOTH,)
     )
-    assert remade(forged, table=forged.table, relation='"prepared"') != forged
+    assert replan(forged, table=forged.table, relation='"prepared"') != forged
     cheaper = made(ways=(QuantileMethod.SMOOTH,))
     small = Smoothed.of_price(fraction=0.5, candidates=62_501, moved=1, price=RICH)
     forged = replace(cheaper, choices=(small,))
-    assert remade(forged, table=forged.table, relation='"prepared"') != forged
+    assert replan(forged, table=forged.table, relation='"prepared"') != forged
 
 
 def test_finer_lists_do_not_read_coarse_histograms():
@@ -196,15 +196,15 @@ def test_every_engine_counts_the_finer_list(dialect, code):
 
 
 def test_explain_says_which_way_and_why():
-    said = explained(made(assumed_rows=30_000), 30_000)
+    said = explain_plan(made(assumed_rows=30_000), 30_000)
     assert said["measures"][0]["mechanism"].startswith("smooth sensitivity, Student's t with")
     assert any("if 30,000 rows were spread evenly" in each for each in said["warnings"])
     assert any("no interval but the bounds" in each for each in said["warnings"])
-    said = explained(made(assumed_rows=30_000, rows=1))
+    said = explain_plan(made(assumed_rows=30_000, rows=1))
     assert any("by rank from a finer list of 62,501 values" in each for each in said["warnings"])
-    said = explained(made(ways=(QuantileMethod.SMOOTH,)))
+    said = explain_plan(made(ways=(QuantileMethod.SMOOTH,)))
     assert any("as was asked for" in each for each in said["warnings"])
-    assert not any("spread evenly" in each for each in explained(made())["warnings"])
+    assert not any("spread evenly" in each for each in explain_plan(made())["warnings"])
 
 
 # The errors that the rule goes by, against the laws of the mechanisms on evenly spread rows.

@@ -184,8 +184,10 @@ def test_a_round_s_file_is_of_that_round(file):
 
 def test_collect_serves_until_it_is_stopped(file):
     words = ["survey", "collect", str(file), "--port", "0"]
+    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     process = subprocess.Popen(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *words],
+        [sys.executable, "-c", heed + "from discreet.cli import main; main()", *words],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},

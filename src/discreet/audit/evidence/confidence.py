@@ -32,11 +32,11 @@ def lower_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
     >>> lower_bound(0, 100, failure=0.025)
     Fraction(0, 1)
     """
-    risk = _risk(failure)
-    _counts(successes, trials)
+    risk = _check_risk(failure)
+    _check_counts(successes, trials)
     if not successes or risk == 1:
         return Fraction(0)
-    return _certified(successes, trials, risk)
+    return _certify(successes, trials, risk)
 
 
 def upper_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
@@ -45,18 +45,18 @@ def upper_bound(successes: int, trials: int, *, failure: Number) -> Fraction:
     >>> float(round(upper_bound(0, 100, failure=0.05), 4))
     0.0295
     """
-    _counts(successes, trials)
+    _check_counts(successes, trials)
     return 1 - lower_bound(trials - successes, trials, failure=failure)
 
 
-def _risk(failure: Number) -> Fraction:
+def _check_risk(failure: Number) -> Fraction:
     risk = positive(failure, "failure")
     if risk > 1:
         raise InvalidValue(f"failure is {failure}; it must be a probability above 0.")
     return risk
 
 
-def _counts(successes: int, trials: int) -> None:
+def _check_counts(successes: int, trials: int) -> None:
     if trials < 1 or not 0 <= successes <= trials:
         raise InvalidValue(
             f"{successes} successes in {trials} trials; give at least one trial, and no more "
@@ -65,14 +65,14 @@ def _counts(successes: int, trials: int) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _certified(successes: int, trials: int, risk: Fraction) -> Fraction:
-    found = _search(successes, trials, math.log(risk))
+def _certify(successes: int, trials: int, risk: Fraction) -> Fraction:
+    estimate = _search(successes, trials, math.log(risk))
     step = 1e-9
     with decimal.localcontext(_context()):
         limit = Decimal(risk.numerator) / Decimal(risk.denominator) * (1 - _ERROR)
         while step < 1:
             # A float is read as the decimal it prints as, so that 1 - p is exact too.
-            candidate = Decimal(repr(found * (1 - step)))
+            candidate = Decimal(repr(estimate * (1 - step)))
             if _tail(successes, trials, candidate) <= limit:
                 return Fraction(candidate)
             step *= 8

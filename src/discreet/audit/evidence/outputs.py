@@ -67,12 +67,12 @@ def batched(mechanism: Callable[..., Any]) -> Batch:
     """
     if not callable(mechanism):
         raise InvalidValue(f"{mechanism!r} cannot be called; give a function, or `value.release`.")
-    if _required(mechanism) >= 2:
+    if _count_required(mechanism) >= 2:
         return mechanism
     return lambda exact, count: [mechanism(exact) for _ in range(count)]
 
 
-def _required(mechanism: Callable[..., Any]) -> int:
+def _count_required(mechanism: Callable[..., Any]) -> int:
     try:
         parameters = signature(mechanism).parameters.values()
     except (TypeError, ValueError):  # built in, without a signature
@@ -92,15 +92,15 @@ def tabulate(outputs: Sequence[Any], first: Mask | None = None) -> Table:
     chosen = np.ones(len(outputs), dtype=np.bool_) if first is None else first
     columns = _columns(outputs, chosen)
     if columns is None:
-        return _counted(outputs)
+        return _count_only(outputs)
     coded = [_codes(column) for column in columns]
-    labels = {"the whole output": _joined(coded)}
+    labels = {"the whole output": _join(coded)}
     few = [code for code in coded if len(np.unique(code[chosen])) <= _FEW_VALUES]
     if len(columns) > 1 and 0 < len(few) < len(columns):
-        labels["the parts that take few values"] = _joined(few)
-    missing = [np.isnan(values) for values in map(_floats, columns)]
+        labels["the parts that take few values"] = _join(few)
+    missing = [np.isnan(values) for values in map(_to_floats, columns)]
     if any(mask[chosen].any() for mask in missing):
-        labels["which parts are missing"] = _joined([_codes(mask) for mask in missing])
+        labels["which parts are missing"] = _join([_codes(mask) for mask in missing])
     return Table(outputs=outputs, numbers=_numbers(columns, chosen), labels=labels)
 
 
@@ -128,20 +128,20 @@ def _row(output: Any) -> list[float] | None:
         if part is None:
             row.append(np.nan)
         elif isinstance(part, int | float | Fraction | Decimal | np.number | np.bool_):
-            row.append(_float(part))
+            row.append(_to_float(part))
         else:
             return None
     return row
 
 
-def _float(value: Any) -> float:
+def _to_float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond the floats
         return float("inf") if value > 0 else float("-inf")
 
 
-def _counted(outputs: Sequence[Any]) -> Table:
+def _count_only(outputs: Sequence[Any]) -> Table:
     known: dict[Any, int] = {}
     codes = [known.setdefault(_hashable(one), len(known)) for one in outputs]
     labels = {"the whole output": np.array(codes, dtype=np.int64)}
@@ -164,27 +164,27 @@ def _hashable(output: Any) -> Any:
     return output
 
 
-def _floats(column: NDArray[Any]) -> Floats:
+def _to_floats(column: NDArray[Any]) -> Floats:
     return column.astype(np.float64)
 
 
 def _numbers(columns: list[NDArray[Any]], chosen: Mask) -> dict[str, Floats]:
-    numeric = [_floats(column) for column in columns[:_MOST_COLUMNS]]
+    numeric = [_to_floats(column) for column in columns[:_MOST_COLUMNS]]
     if len(columns) == 1:
-        found = {"the output": numeric[0]}
+        numbers = {"the output": numeric[0]}
     else:
-        found = {f"part {place}": column for place, column in enumerate(numeric)}
-        everything = np.stack([_floats(column) for column in columns])
-        found["the sum"] = np.nansum(everything, axis=0)
-        found["the largest part"] = np.fmax.reduce(everything)
-        found["the smallest part"] = np.fmin.reduce(everything)
-    for name, column in list(found.items())[: len(numeric)]:
+        numbers = {f"part {place}": column for place, column in enumerate(numeric)}
+        everything = np.stack([_to_floats(column) for column in columns])
+        numbers["the sum"] = np.nansum(everything, axis=0)
+        numbers["the largest part"] = np.fmax.reduce(everything)
+        numbers["the smallest part"] = np.fmin.reduce(everything)
+    for name, column in list(numbers.items())[: len(numeric)]:
         finite = np.where(np.isfinite(column), column, np.nan)
         fractions = finite - np.floor(finite)
         if np.any(fractions[chosen] > 0):
-            found[f"the lowest set bit of {name}"] = _lowest_bit(column)
-            found[f"the fractional part of {name}"] = fractions
-    return found
+            numbers[f"the lowest set bit of {name}"] = _lowest_bit(column)
+            numbers[f"the fractional part of {name}"] = fractions
+    return numbers
 
 
 def _lowest_bit(column: Floats) -> Floats:
@@ -205,7 +205,7 @@ def _codes(column: NDArray[Any]) -> Labels:
     return np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _joined(columns: list[Labels]) -> Labels:
+def _join(columns: list[Labels]) -> Labels:
     """One label for every combination of labels."""
     joined = columns[0]
     for column in columns[1:]:

@@ -66,11 +66,11 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
     # Every table is asked in other words than before: a repeated question is not drawn again.
     limits = numbers(_PEOPLE)  # all of them let everybody in
 
-    def asking(house: VaultPair, measures: str, **price: Any) -> Callable[[int, int], Any]:
+    def asking(vaults: VaultPair, measures: str, **price: Any) -> Callable[[int, int], Any]:
         def draw(side: int, count: int) -> NDArray[np.float64]:
             rows: list[list[float]] = []
             while len(rows) < count:
-                answer = house.session(side).sql(
+                answer = vaults.session(side).sql(
                     f"SELECT seat, {measures} FROM people WHERE there "
                     f"AND seat + 0 < {next(limits)} GROUP BY seat",
                     **price,
@@ -87,29 +87,28 @@ def _tables(stack: ExitStack) -> Iterator[Subject]:
     ]
     text = _QUESTIONS["a curator's COUNT"]
     cases.append(("a COUNT at rho", mixed, text, {"rho": _RHO}, ZCDP(rho=_RHO), 20_000))
-    for name, house, text, price, claim, samples in cases:
+    for name, vaults, text, price, claim, samples in cases:
         right = Subject(
             name=name,
-            mechanism=asking(house, text, **price),
+            mechanism=asking(vaults, text, **price),
             claim=claim,
             pairs=((0, 1),),
             samples=samples,
             part="a curator",
             covers=("Session", "Curator"),
         )
-        yield right
         bold = {each: 16 * value for each, value in price.items()}
-        yield right.planted("sixteen times the price", asking(house, text, **bold), 2_000)
+        yield from right.with_bug("sixteen times the price", asking(vaults, text, **bold), 2_000)
 
 
 def _rows(stack: ExitStack) -> Iterator[Subject]:
     """Which rows an answer shows, and in which order, where noise decides."""
-    house, limits = visits(stack, delta=0), numbers(10_000)
+    vaults, limits = visits(stack, delta=0), numbers(10_000)
 
     def asking(epsilon: Fraction) -> Callable[[int], str]:
         def draw(side: int) -> str:
             # The limit is above every age; it makes the question a new one.
-            answer = house.session(side).sql(
+            answer = vaults.session(side).sql(
                 "SELECT region, SUM(bill) AS n FROM visits WHERE smokes AND NOT coughs "
                 f"AND age + 0 < {next(limits)} GROUP BY region HAVING n > 10 ORDER BY n",
                 epsilon=epsilon,
@@ -127,12 +126,11 @@ def _rows(stack: ExitStack) -> Iterator[Subject]:
         part="a curator",
         covers=("Session",),
     )
-    yield right
-    yield right.planted("a hundred times the price", asking(100 * _ONE), 100)
+    yield from right.with_bug("a hundred times the price", asking(100 * _ONE), 100)
 
 
 def _estimates(stack: ExitStack) -> Iterator[Subject]:
-    house = visits(stack, delta=Fraction(9, 10))  # each estimate with a delta takes some of it
+    vaults = visits(stack, delta=Fraction(9, 10))  # each estimate with a delta takes some of it
     far = "bill = 0 OR bill = 10"  # where the person is far from everybody else
 
     def clusters(session: Session, epsilon: Number) -> Any:
@@ -140,12 +138,16 @@ def _estimates(stack: ExitStack) -> Iterator[Subject]:
 
     def frequent(session: Session, epsilon: Number) -> Any:
         where = "smokes AND NOT coughs"
-        found = mode(session, "visits", "region", where=where, epsilon=epsilon, delta=_SMALL).value
-        return "refused" if isinstance(found, Refused) else str(found.value)
+        outcome = mode(
+            session, "visits", "region", where=where, epsilon=epsilon, delta=_SMALL
+        ).value
+        return "refused" if isinstance(outcome, Refused) else str(outcome.value)
 
     def located(session: Session, epsilon: Number) -> Any:
-        found = location(session, "visits", "bill", where=far, epsilon=epsilon, delta=_SMALL).value
-        return (-99, -99) if isinstance(found, Refused) else tuple(map(float, found.value))
+        outcome = location(
+            session, "visits", "bill", where=far, epsilon=epsilon, delta=_SMALL
+        ).value
+        return (-99, -99) if isinstance(outcome, Refused) else tuple(map(float, outcome.value))
 
     small = Approximate(epsilon=_ONE, delta=_SMALL)
     for name, estimated, claim in (
@@ -155,7 +157,7 @@ def _estimates(stack: ExitStack) -> Iterator[Subject]:
     ):
 
         def drawing(epsilon: Number, estimated: Any = estimated) -> Callable[[int], Any]:
-            return lambda side: estimated(house.session(side), epsilon)
+            return lambda side: estimated(vaults.session(side), epsilon)
 
         right = Subject(
             name=f"a curator's {name}",
@@ -166,5 +168,4 @@ def _estimates(stack: ExitStack) -> Iterator[Subject]:
             part="a curator",
             covers=(name,),
         )
-        yield right
-        yield right.planted("twenty times the price", drawing(20 * _ONE), 200)
+        yield from right.with_bug("twenty times the price", drawing(20 * _ONE), 200)

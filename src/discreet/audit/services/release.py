@@ -3,7 +3,7 @@ that differ in one person. Beside each the same at a thousand times the price th
 declarations, prices and sample sizes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claims import Claim
-from discreet.audit.services.vault_pair import VaultPair, visits
+from discreet.audit.services.vault_pair import VaultPair, service_with_bug, visits
 from discreet.audit.subject import Subject
 from discreet.loss import Approximate, Pure
 from discreet.rationals import Number
@@ -23,7 +23,6 @@ __all__ = ["release_services"]
 
 _EPSILON = Fraction(1, 2)
 _CONVERSION = Fraction(1, 2 * 10**6)  # half of the grant's delta
-_BOLD = "far less noise than is charged for"
 _ONLY_THE_PERSON = {"smokes": [True], "coughs": [False]}
 _KINDS: Mapping[str, Mapping[str, Any]] = {
     "marginals": {"columns": ["smokes", "coughs"], "orders": [1, 2]},
@@ -50,28 +49,8 @@ def release_services(stack: ExitStack) -> tuple[Subject, ...]:
     )
 
 
-def _both(
-    name: str,
-    drawing: Callable[[Number], Callable[..., Any]],
-    claim: Claim,
-    *of: str,
-    caught: int = 100,
-) -> Iterator[Subject]:
-    right = Subject(
-        name=name,
-        mechanism=drawing(_EPSILON),
-        claim=claim,
-        pairs=((0, 1),),
-        samples=100,
-        part="publications",
-        covers=of,
-    )
-    yield right
-    yield right.planted(_BOLD, drawing(1000 * _EPSILON), caught)
-
-
-def _released(house: VaultPair, kind: str) -> Iterator[Subject]:
-    def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+def _released(vaults: VaultPair, kind: str) -> tuple[Subject, ...]:
+    def prepare(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
         release = Release(
             title="audited",
             table="visits",
@@ -81,7 +60,7 @@ def _released(house: VaultPair, kind: str) -> Iterator[Subject]:
 
         def draw(side: int) -> tuple[float, ...]:
             """Every number of every table, as it would be published."""
-            published = release.plan(house.session(side)).run()
+            published = release.plan(vaults.session(side)).run()
             return tuple(
                 float(value)
                 for sheet in published.tables.values()
@@ -96,25 +75,29 @@ def _released(house: VaultPair, kind: str) -> Iterator[Subject]:
     claim, covers = Pure(epsilon=_EPSILON), ("ReleasePlan", "Release")
     # Where the person is not, a quantile is anywhere: that is told apart less well.
     caught = 200 if kind == "quantiles" else 100
-    yield from _both(f"a release of {kind}", drawing, claim, *covers, caught=caught)
+    name = f"a release of {kind}"
+    return service_with_bug(
+        "publications", name, prepare, claim, _EPSILON, 100, *covers, caught=caught
+    )
 
 
-def _synthesized(house: VaultPair, method: str, claim: Claim) -> Iterator[Subject]:
+def _synthesized(vaults: VaultPair, method: str, claim: Claim) -> tuple[Subject, ...]:
     """The expected numbers of rows that the model says, before any are drawn."""
 
-    def drawing(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+    def prepare(epsilon: Number) -> Callable[[int], tuple[float, ...]]:
         def draw(side: int) -> tuple[float, ...]:
-            made = synthesize(
-                house.session(side),
+            synthesis = synthesize(
+                vaults.session(side),
                 "visits",
                 epsilon=epsilon,
                 columns=("smokes", "coughs"),
                 method=method,
-                name=house.name(),
+                name=vaults.name(),
             )
-            tables = [made.model.marginal(each) for each in ((0,), (1,), (0, 1))]
+            tables = [synthesis.model.marginal(each) for each in ((0,), (1,), (0, 1))]
             return tuple(np.round(np.concatenate([each.ravel() for each in tables]), 3).tolist())
 
         return draw
 
-    yield from _both(f"synthetic data by {method}", drawing, claim, "synthesize", "Synthesis")
+    name, covers = f"synthetic data by {method}", ("synthesize", "Synthesis")
+    return service_with_bug("publications", name, prepare, claim, _EPSILON, 100, *covers)

@@ -3,16 +3,17 @@ everything an analyst gets to see, and what the ledger was charged as the claim.
 same service with far less noise than it is charged for. Owns questions, prices and sample sizes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.services.vault_pair import VaultPair, visits
+from discreet.audit.services.vault_pair import VaultPair, service_with_bug, visits
 from discreet.audit.subject import Subject
 from discreet.loss import ZCDP, Approximate, Pure
 from discreet.rationals import Number
@@ -28,8 +29,7 @@ __all__ = ["stream_services"]
 _COUNT = "SELECT COUNT(*) AS n FROM visits"
 _MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m"
 _HALF = Fraction(1, 2)
-_SIDES = ((0, 1),)  # without the person, and with
-_BOLD = "far less noise than is charged for"
+_both = partial(service_with_bug, "services")
 
 
 def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
@@ -44,7 +44,14 @@ def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
     return (
         *_both("Monitor", lambda e: _monitor(pure, e), Pure(epsilon=_HALF), _HALF, 200),
         *_both("Joint", lambda e: _joint(pure, e), Pure(epsilon=_HALF), _HALF, 200),
-        *_both("Counter", lambda e: _counter(mixed, e), ZCDP(rho=Fraction(1, 50)), 1, 200, 100),
+        *_both(
+            "Counter",
+            lambda e: _counter(mixed, e),
+            ZCDP(rho=Fraction(1, 50)),
+            Fraction(1),
+            200,
+            factor=100,
+        ),
         *_both("Holdout", lambda e: _holdout(pure, e), Pure(epsilon=_HALF), _HALF, 200),
         *_both(
             "Synopsis",
@@ -56,52 +63,32 @@ def stream_services(stack: ExitStack) -> tuple[Subject, ...]:
     )
 
 
-def _both(
-    name: str,
-    drawing: Callable[[Number], Callable[..., Any]],
-    claim: Any,
-    price: Number,
-    samples: int,
-    bold: int = 1000,
-) -> Iterator[Subject]:
-    right = Subject(
-        name=name,
-        mechanism=drawing(price),
-        claim=claim,
-        pairs=_SIDES,
-        samples=samples,
-        part="services",
-    )
-    yield right
-    yield right.planted(_BOLD, drawing(bold * Fraction(price)), 100)
-
-
-def _monitor(house: VaultPair, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
+def _monitor(vaults: VaultPair, epsilon: Number) -> Callable[[int, int], NDArray[Any]]:
     """Runs of two checks: the place of the first alarm, or 2."""
 
     def draw(side: int, count: int) -> NDArray[Any]:
         monitor = Monitor.open(
-            house.session(side), _COUNT, threshold=-(10**7), epsilon=epsilon, name=house.name()
+            vaults.session(side), _COUNT, threshold=-(10**7), epsilon=epsilon, name=vaults.name()
         )
-        found = []
+        first_alarms = []
         for _ in range(count):
             if not monitor.alarms_left:
                 monitor.renew()
             said = (monitor.check(threshold=each).above for each in (82, 80))
-            found.append(next((place for place, above in enumerate(said) if above), 2))
-            if found[-1] == 2:
+            first_alarms.append(next((place for place, above in enumerate(said) if above), 2))
+            if first_alarms[-1] == 2:
                 monitor.check()  # ends the run: the threshold of the monitor itself is far below
-        return np.array(found)
+        return np.array(first_alarms)
 
     return draw
 
 
-def _joint(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
+def _joint(vaults: VaultPair, epsilon: Number) -> Callable[[int], float]:
     def draw(side: int) -> float:
         opened = Joint.open(
-            house.session(side),
+            vaults.session(side),
             table="visits",
-            name=house.name(),
+            name=vaults.name(),
             epsilon=epsilon,
             sensitivity=4,
             columns=("age", "region"),
@@ -113,15 +100,15 @@ def _joint(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
     return draw
 
 
-def _counter(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
+def _counter(vaults: VaultPair, epsilon: Number) -> Callable[[int], float]:
     """How far along what the person changes: two rows in January."""
     encoder = np.array(Factorisation(12).encoder) / ONE
 
     def draw(side: int) -> float:
         opened = Counter.open(
-            house.session(side),
+            vaults.session(side),
             _MONTHS,
-            name=house.name(),
+            name=vaults.name(),
             rho=Fraction(epsilon) ** 2 / 50,
             versions=1,
         )
@@ -132,32 +119,32 @@ def _counter(house: VaultPair, epsilon: Number) -> Callable[[int], float]:
     return draw
 
 
-def _holdout(house: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, float]]:
+def _holdout(vaults: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, float]]:
     def draw(side: int) -> tuple[float, float]:
         opened = Holdout.open(
-            house.session(side),
+            vaults.session(side),
             table="visits",
-            name=house.name(),
+            name=vaults.name(),
             threshold=0.02,
             overfits=1,
             epsilon=epsilon,
         )
-        found = opened.mean(f"{_COUNT} WHERE smokes AND NOT coughs", training=0.0)
-        return round(200 * found.value), float(found.source.value == "holdout")
+        mean = opened.mean(f"{_COUNT} WHERE smokes AND NOT coughs", training=0.0)
+        return round(200 * mean.value), float(mean.source.value == "holdout")
 
     return draw
 
 
-def _synopsis(house: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, ...]]:
+def _synopsis(vaults: VaultPair, epsilon: Number) -> Callable[[int], tuple[float, ...]]:
     """A whole life: opened, asked what it spans and what it does not, finished, asked again."""
     asked = (f"{_COUNT} WHERE smokes AND NOT coughs", f"{_COUNT} WHERE NOT coughs")
 
     def draw(side: int) -> tuple[float, ...]:
         opened = Synopsis.open(
-            house.session(side),
+            vaults.session(side),
             ("smokes", "coughs"),
             table="visits",
-            name=house.name(),
+            name=vaults.name(),
             alpha=0.25,
             epsilon=epsilon,
             order=1,

@@ -5,20 +5,23 @@ what a service does in them goes through a session as any analyst's would.
 
 import csv
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from discreet.audit.claims import Claim
+from discreet.audit.subject import Subject
 from discreet.curator.curator import Curator
 from discreet.curator.session import Session
 from discreet.rationals import Number
 from discreet.schema.column import Column
 from discreet.schema.table import Budget, Table
 
-__all__ = ["VaultPair", "visits"]
+__all__ = ["VaultPair", "service_with_bug", "visits"]
 
 _ANALYST = "auditor"
 _PLENTY = 10**6
@@ -32,8 +35,8 @@ class VaultPair:
 
     Budgets without end: nobody in there exists.
     >>> with ExitStack() as stack:
-    ...     house = visits(stack, delta=0)
-    ...     house.session(0).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).columns
+    ...     vaults = visits(stack, delta=0)
+    ...     vaults.session(0).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).columns
     ('n',)
     """
 
@@ -112,3 +115,28 @@ def visits(stack: ExitStack, *, delta: Number) -> VaultPair:
     ]
     person = [(1000, 30, "north", "2024-01-15", 10, "true", "false")] * 2
     return VaultPair(stack, table, ((_HEADER, *others), (_HEADER, *others, *person)), delta=delta)
+
+
+def service_with_bug(
+    part: str,
+    name: str,
+    prepare: Callable[[Fraction], Callable[..., Any]],
+    claim: Claim,
+    price: Fraction,
+    samples: int,
+    *covers: str,
+    caught: int = 100,
+    factor: int = 1000,
+) -> tuple[Subject, Subject]:
+    """A service drawn from at its price, and the bug beside it: a higher price than is claimed."""
+    right = Subject(
+        name=name,
+        mechanism=prepare(price),
+        claim=claim,
+        pairs=((0, 1),),
+        samples=samples,
+        part=part,
+        covers=covers,
+    )
+    bug = "far less noise than is charged for"
+    return right.with_bug(bug, prepare(factor * price), caught)

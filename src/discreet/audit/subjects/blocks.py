@@ -38,28 +38,31 @@ def block_audits() -> tuple[Subject, ...]:
 def _dealt() -> Iterator[Subject]:
     """One unit with many rows, there or not. Given the blocks, only the summary draws."""
     mean = BlockMean(price=Pure(epsilon=1))
-    made = SampleAndAggregate(blocks=_BLOCKS, lattice=_LATTICE, summary=mean)
+    aggregate = SampleAndAggregate(blocks=_BLOCKS, lattice=_LATTICE, summary=mean)
 
     def drawing(units: Callable[[int], Sequence[int]]) -> Callable[[int, int], NDArray[Any]]:
         def draw(rows: int, count: int) -> NDArray[Any]:
             # `len` is run on the rows of each block; the lattice holds it to 2 at most.
-            steps = made.values(len, np.zeros(rows), units(rows), key=_KEY)
-            return np.array([float(mean.release(steps, made.setting)) for _ in range(count)])
+            steps = aggregate.values(len, np.zeros(rows), units(rows), key=_KEY)
+            return np.array([float(mean.release(steps, aggregate.setting)) for _ in range(count)])
 
         return draw
 
     right = _subject(
-        "SampleAndAggregate", drawing(lambda rows: [7] * rows), made.loss(), ((0, _ROWS),), 3_000
+        "SampleAndAggregate",
+        drawing(lambda rows: [7] * rows),
+        aggregate.loss(),
+        ((0, _ROWS),),
+        3_000,
     )
-    yield right
-    yield right.planted("rows dealt instead of units", drawing(range), 1_000)
+    yield from right.with_bug("rows dealt instead of units", drawing(range), 1_000)
 
 
 def _summaries() -> Iterator[Subject]:
     def drawing(summary: Summary) -> Callable[[Any], str]:
         def draw(values: Any) -> str:
-            found = summary.release(np.array(values), _SETTING)
-            return "refused" if isinstance(found, Refused) else str(found)
+            outcome = summary.release(np.array(values), _SETTING)
+            return "refused" if isinstance(outcome, Refused) else str(outcome)
 
         return draw
 
@@ -68,9 +71,8 @@ def _summaries() -> Iterator[Subject]:
         right = _subject(
             kind.__name__, drawing(summary), summary.loss(_SETTING), ((_EVEN, _UNEVEN),), 2_000
         )
-        yield right
         bold = kind(price=Pure(epsilon=16))
-        yield right.planted("a sixteenth of the noise", drawing(bold), 1_000)
+        yield from right.with_bug("a sixteenth of the noise", drawing(bold), 1_000)
     stable = BlockMode(epsilon=1, delta=0.02)
     right = _subject(
         "BlockMode",
@@ -79,9 +81,8 @@ def _summaries() -> Iterator[Subject]:
         ((_EVEN, _UNEVEN), ((0,) * 6, (0,) * 5 + (2,))),
         2_000,
     )
-    yield right
 
     def untested(values: Any) -> str:
         return str(int(np.argmax(np.bincount(values, minlength=3))))
 
-    yield right.planted("no test", untested, 400)
+    yield from right.with_bug("no test", untested, 400)

@@ -47,8 +47,7 @@ def _both(
     right: Any, bold: Any, draw: Callable[[Any], Callable[..., Any]], *pairs: tuple[Any, Any]
 ) -> Iterator[Subject]:
     subject = _subject(type(right).__name__, draw(right), right.loss(), pairs, _SAMPLES)
-    yield subject
-    yield subject.planted("four times the epsilon", draw(bold), _CAUGHT)
+    yield from subject.with_bug("four times the epsilon", draw(bold), _CAUGHT)
 
 
 def _categories() -> Iterator[Subject]:
@@ -57,9 +56,8 @@ def _categories() -> Iterator[Subject]:
         yield from _both(right, bold, _filled, (0, 1), (1, 2))
     blurred = Rappor(categories=3, blur=0.5, low=0.25, high=0.75)
     subject = _subject("Rappor", _filled(blurred), blurred.loss(), ((0, 1), (1, 2)), _SAMPLES)
-    yield subject
     clear = Rappor(categories=3, blur=0.01, low=0.01, high=0.99)
-    yield subject.planted("hardly any blur", _filled(clear), _CAUGHT)
+    yield from subject.with_bug("hardly any blur", _filled(clear), _CAUGHT)
 
 
 def _numbers() -> Iterator[Subject]:
@@ -102,5 +100,4 @@ def _repeated() -> Iterator[Subject]:
         return tuple(int(report) for report in asked.release(np.full(8, exact)))
 
     right = _subject("Diary", kept, Pure(epsilon=1), ((0, 1),), 3_000)
-    yield right
-    yield right.planted("nothing is kept", forgotten, 1_000)
+    yield from right.with_bug("nothing is kept", forgotten, 1_000)

@@ -2,7 +2,7 @@
 planted beside each. Owns their inputs and sample sizes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audit.claims import Claim
 from discreet.audit.subject import Subject, make_subject
 from discreet.loss import Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
@@ -54,33 +55,38 @@ def _filled(release: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     return lambda exact, count: release(np.full(count, exact))
 
 
+def _both(
+    right: Any,
+    wrong: Any,
+    draw: Callable[[Callable[[Any], Any]], Callable[..., Any]],
+    pairs: Sequence[tuple[Any, Any]],
+    samples: int,
+    bug: str,
+    caught: int,
+    claim: Claim | None = None,
+) -> tuple[Subject, Subject]:
+    """A mechanism, and the same with other parameters as the bug beside it."""
+    loss = right.loss(_ONE) if claim is None else claim
+    subject = _subject(type(right).__name__, draw(right.release), loss, pairs, samples)
+    return subject.with_bug(bug, draw(wrong.release), caught)
+
+
+def _one_by_one(release: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return release
+
+
 def _additive() -> Iterator[Subject]:
-    laplace, gaussian = DiscreteLaplace(scale=1), DiscreteGaussian(sigma=1)
-    right = _subject(
-        type(laplace).__name__, _filled(laplace.release), laplace.loss(_ONE), _NUMBERS, _MANY
-    )
-    yield right
-    half = _filled(DiscreteLaplace(scale=0.5).release)
-    yield right.planted("half the noise", half, 4_000)
-    right = _subject(
-        type(gaussian).__name__, _filled(gaussian.release), gaussian.loss(_ONE), _NUMBERS, _MANY
-    )
-    yield right
-    half = _filled(DiscreteGaussian(sigma=0.5).release)
-    yield right.planted("half the noise", half, 4_000)
-    cut = TruncatedGeometric(scale=1, lower=0, upper=4)
-    right = _subject(
-        type(cut).__name__, _filled(cut.release), cut.loss(_ONE), ((0, 1), (3, 4)), _MANY
-    )
-    yield right
-    half = _filled(TruncatedGeometric(scale=0.5, lower=0, upper=4).release)
-    yield right.planted("half the noise", half, 6_000)
+    laplace, half = DiscreteLaplace(scale=1), DiscreteLaplace(scale=0.5)
+    yield from _both(laplace, half, _filled, _NUMBERS, _MANY, "half the noise", 4_000)
+    gaussian, narrow = DiscreteGaussian(sigma=1), DiscreteGaussian(sigma=0.5)
+    yield from _both(gaussian, narrow, _filled, _NUMBERS, _MANY, "half the noise", 4_000)
+    cut, low = (TruncatedGeometric(scale=scale, lower=0, upper=4) for scale in (1, 0.5))
+    yield from _both(cut, low, _filled, ((0, 1), (3, 4)), _MANY, "half the noise", 6_000)
     lattice = Lattice(step=0.5, lower=0, upper=10)
     real = Rounded(mechanism=DiscreteLaplace(scale=2), lattice=lattice)
     pairs = ((0.0, 1.0), (2.25, 3.25), (2.25, 3.0))
-    right = _subject(type(real).__name__, _steps(real.release), real.loss(_ONE), pairs, _FEW)
-    yield right
-    yield right.planted("noise before rounding", _unrounded, 600)
+    right = _subject("Rounded", _steps(real.release), real.loss(_ONE), pairs, _FEW)
+    yield from right.with_bug("noise before rounding", _unrounded, 600)
 
 
 def _steps(release: Callable[[Any], Any]) -> Callable[[Any], float]:
@@ -93,46 +99,34 @@ def _unrounded(exact: float) -> float:
 
 
 def _flipping() -> Iterator[Subject]:
-    flips = HammingNoise(scale=1, dimension=3)
-    right = _subject(type(flips).__name__, flips.release, flips.loss(_ONE), _BITS, _FEW)
-    yield right
-    printed = HammingNoise(scale=0.25, dimension=3)
-    yield right.planted("a quarter of the scale", printed.release, 1_000)
+    flips, printed = (HammingNoise(scale=scale, dimension=3) for scale in (1, 0.25))
+    yield from _both(flips, printed, _one_by_one, _BITS, _FEW, "a quarter of the scale", 1_000)
 
-    def apart(one: int, other: int) -> int:
+    def measure_distance(one: int, other: int) -> int:
         return abs(one - other)
 
-    places = MetricNoise.between([0, 1, 3], apart, scale=2)
-    right = _subject(type(places).__name__, places.release, places.loss(_ONE), ((0, 1),), _FEW)
-    yield right
-    close = MetricNoise.between([0, 1, 3], apart, scale=0.25)
-    yield right.planted("an eighth of the scale", close.release, 1_000)
-    coin = RandomizedResponse(epsilon=1, categories=3)
-    right = _subject(type(coin).__name__, _filled(coin.release), coin.loss(_ONE), ((0, 1),), _MANY)
-    yield right
-    loaded = RandomizedResponse(epsilon=3, categories=3)
-    yield right.planted("a coin too honest", _filled(loaded.release), 2_000)
+    places, close = (
+        MetricNoise.between([0, 1, 3], measure_distance, scale=scale) for scale in (2, 0.25)
+    )
+    yield from _both(places, close, _one_by_one, ((0, 1),), _FEW, "an eighth of the scale", 1_000)
+    coin, loaded = (RandomizedResponse(epsilon=epsilon, categories=3) for epsilon in (1, 3))
+    yield from _both(coin, loaded, _filled, ((0, 1),), _MANY, "a coin too honest", 2_000)
 
 
 def _selecting() -> Iterator[Subject]:
+    eighth = "an eighth of the scale"
     for kind in (Exponential, PermuteAndFlip, NoisyMax):
-        chosen = kind(scale=2)
-        right = _subject(type(chosen).__name__, chosen.release, chosen.loss(_ONE), _SCORES, _FEW)
-        yield right
-        bold = kind(scale=0.25)
-        yield right.planted("an eighth of the scale", bold.release, 1_000)
-    first = TopK(scale=2, count=2)
-    right = _subject(type(first).__name__, first.release, first.pure_loss(_ONE), _SCORES, _FEW)
-    yield right
-    yield right.planted("an eighth of the scale", TopK(scale=0.25, count=2).release, 1_000)
+        chosen, bold = kind(scale=2), kind(scale=0.25)
+        yield from _both(chosen, bold, _one_by_one, _SCORES, _FEW, eighth, 1_000)
+    first, early = (TopK(scale=scale, count=2) for scale in (2, 0.25))
+    claim = first.pure_loss(_ONE)
+    yield from _both(first, early, _one_by_one, _SCORES, _FEW, eighth, 1_000, claim)
     for many in (Quantiles, NestedQuantiles):
-        made = many(fractions=(0.25, 0.5), scale=1)
-        right = _subject(
-            type(made).__name__, _histogram(made.release), made.pure_loss(_ONE), _ROWS, _FEW
+        right, eager = (
+            many(fractions=(0.25, 0.5), scale=scale) for scale in (Fraction(1), Fraction(1, 64))
         )
-        yield right
-        eager = _histogram(many(fractions=(0.25, 0.5), scale=Fraction(1, 64)).release)
-        yield right.planted("a sixty-fourth of the scale", eager, 1_000)
+        bug, claim = "a sixty-fourth of the scale", right.pure_loss(_ONE)
+        yield from _both(right, eager, _histogram, _ROWS, _FEW, bug, 1_000, claim)
 
 
 def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], tuple[int, ...]]:
@@ -142,14 +136,12 @@ def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], 
 def _keys() -> Iterator[Subject]:
     rule = Partition(epsilon=1, delta=0.05)
     right = _subject(type(rule).__name__, _shown(rule), rule.loss(), _UNITS, _MANY)
-    yield right
     early = _shown(Partition(epsilon=1, delta=0.5))
-    yield right.planted("keys of one person half of the time", early, 2_000)
+    yield from right.with_bug("keys of one person half of the time", early, 2_000)
     cut = Threshold(noise=DiscreteLaplace(scale=1), threshold=4)
     right = _subject(type(cut).__name__, _counted(cut), cut.loss(_ONE), _UNITS, _MANY)
-    yield right
     low = _counted(Threshold(noise=DiscreteLaplace(scale=1), threshold=2))
-    yield right.planted("a threshold two too low", low, 2_000)
+    yield from right.with_bug("a threshold two too low", low, 2_000)
 
 
 def _shown(mechanism: Partition) -> Callable[[int, int], NDArray[np.int64]]:

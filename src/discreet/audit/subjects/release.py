@@ -49,12 +49,12 @@ def _tables(family: Marginals) -> Callable[[Any], tuple[float, ...]]:
         cells = np.array(exact).reshape(family.sizes)
 
         def table(cut: Cut) -> NDArray[np.int64]:
-            kept = [axis for axis, _ in cut]
-            summed = tuple(axis for axis in range(cells.ndim) if axis not in kept)
+            wanted = [axis for axis, _ in cut]
+            summed = tuple(axis for axis in range(cells.ndim) if axis not in wanted)
             return np.asarray(cells.sum(axis=summed))
 
-        found = family.release(table)
-        return tuple(float(value) for cut in family.wanted for value in found.table(cut).ravel())
+        noisy = family.release(table)
+        return tuple(float(value) for cut in family.wanted for value in noisy.table(cut).ravel())
 
     return draw
 
@@ -65,10 +65,9 @@ def _marginals() -> Iterator[Subject]:
         ("Marginals", Pure(epsilon=1), Pure(epsilon=20)),
         ("Marginals by Gaussian noise", ZCDP(rho=Fraction(1, 8)), ZCDP(rho=50)),
     ):
-        made, wrong = (Marginals.planned((2, 2), wanted, price=each) for each in (price, bold))
-        right = _subject(name, _tables(made), made.loss, (_CELLS,), 1_000)
-        yield right
-        yield right.planted("a twentieth of the noise", _tables(wrong), 400)
+        family, wrong = (Marginals.planned((2, 2), wanted, price=each) for each in (price, bold))
+        right = _subject(name, _tables(family), family.loss, (_CELLS,), 1_000)
+        yield from right.with_bug("a twentieth of the noise", _tables(wrong), 400)
 
 
 def _histogram(plan: Any) -> Callable[[Any], tuple[float, ...]]:
@@ -78,20 +77,17 @@ def _histogram(plan: Any) -> Callable[[Any], tuple[float, ...]]:
 def _ranges() -> Iterator[Subject]:
     trees, bold = (Trees.planned((4,), price=Pure(epsilon=each)) for each in (1, 20))
     right = _subject("Trees", _histogram(trees), trees.loss, (_CELLS,), 1_000)
-    yield right
-    yield right.planted("a twentieth of the noise", _histogram(bold), 400)
+    yield from right.with_bug("a twentieth of the noise", _histogram(bold), 400)
     sums, loud = (
         Running.planned(4, rho=each, unit=Unit()) for each in (Fraction(1, 8), Fraction(50))
     )
     right = _subject("Running", _histogram(sums), sums.loss, (_CELLS,), 1_000)
-    yield right
-    yield right.planted("a twentieth of the noise", _histogram(loud), 400)
+    yield from right.with_bug("a twentieth of the noise", _histogram(loud), 400)
 
 
 def _adaptive() -> Iterator[Subject]:
-    made, noise = Adaptive(cells=4, price=Pure(epsilon=1)), DiscreteLaplace(scale=1)
-    right = _subject("Adaptive", _histogram(made), made.loss, (_BLOCKS,), 400)
-    yield right
+    adaptive, noise = Adaptive(cells=4, price=Pure(epsilon=1)), DiscreteLaplace(scale=1)
+    right = _subject("Adaptive", _histogram(adaptive), adaptive.loss, (_BLOCKS,), 400)
 
     def unpaid(exact: Any) -> tuple[float, ...]:
         """Blocks of equal cells chosen for nothing: where they end says which cells are equal."""
@@ -100,7 +96,7 @@ def _adaptive() -> Iterator[Subject]:
         noisy = noise.release(np.add.reduceat(counts, starts))
         return (float(len(starts)), *np.asarray(noisy, dtype=float).tolist())
 
-    yield right.planted("the choice of blocks is not paid for", unpaid, 400)
+    yield from right.with_bug("the choice of blocks is not paid for", unpaid, 400)
 
 
 _CANDIDATES = tuple(Candidate((axis,), np.full(2, 500), 1, 0) for axis in (0, 1))
@@ -128,16 +124,15 @@ def _steps() -> Iterator[Subject]:
             Worst((2, 2), _CANDIDATES, 2 * scale, Fraction(1, 50)),
         ),
     )
-    for name, made, bold in cases:
-        right = _subject(name, _said(made), made.loss(_ONE), _ROWS, 1_000)
-        yield right
-        yield right.planted("hardly any noise", _said(bold), 400)
+    for name, step, bold in cases:
+        right = _subject(name, _said(step), step.loss(_ONE), _ROWS, 1_000)
+        yield from right.with_bug("hardly any noise", _said(bold), 400)
 
 
 def _said(step: Step) -> Callable[[Any], str]:
     def draw(rows: Any) -> str:
         places = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        found = step.release(Cells(places, np.ones(len(rows), dtype=np.int64)), system)
-        return " ".join(f"{each.clique}:{each.counts.tolist()}" for each in found)
+        marginals = step.release(Cells(places, np.ones(len(rows), dtype=np.int64)), system)
+        return " ".join(f"{each.clique}:{each.counts.tolist()}" for each in marginals)
 
     return draw

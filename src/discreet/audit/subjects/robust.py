@@ -77,58 +77,55 @@ def _proposals() -> Iterator[Subject]:
             ((_STEEP, [*_STEEP, (4, 4)]), (_STEEP * 8, [*_STEEP * 8, (4, 0)])),
         ),
     )
-    made = ProposeTestRelease(bound=1, epsilon=1, delta=_DELTA)
-    noise = DiscreteLaplace(scale=1 / ((1 - made.test_share) * made.epsilon))
+    rule = ProposeTestRelease(bound=1, epsilon=1, delta=_DELTA)
+    noise = DiscreteLaplace(scale=1 / ((1 - rule.test_share) * rule.epsilon))
     for name, query, pairs in cases:
 
         def tested(rows: Any, query: ReachQuery = query) -> str:
-            return _said(made.release(list(rows), query))
+            return _said(rule.release(list(rows), query))
 
         def untested(rows: Any, query: ReachQuery = query) -> int:
             return noise.release(query.around(list(rows)).reach(0)[0])
 
         covers = ("DistanceTest", type(query).__name__)
-        claim = made.loss()
+        claim = rule.loss()
         right = _subject(f"ProposeTestRelease of {name}", tested, claim, pairs, 1_500, *covers)
-        yield right
-        yield right.planted("no test", untested, 600, pairs=pairs[:1])
+        yield from right.with_bug("no test", untested, 600, pairs=pairs[:1])
 
 
 def _stable() -> Iterator[Subject]:
-    made = StableValue(epsilon=1, delta=_DELTA)
+    stable = StableValue(epsilon=1, delta=_DELTA)
 
     def counted(rows: Sequence[int]) -> list[int]:
         return [list(rows).count(key) for key in range(3)]
 
     right = _subject(
         "StableValue of a mode",
-        lambda rows: _said(made.mode(counted(rows))),
-        made.loss(),
+        lambda rows: _said(stable.mode(counted(rows))),
+        stable.loss(),
         (((0, 1), (0, 0, 1)), ((0, 1, 1), (0, 0, 1, 1)), ((0,) * 3, (0,) * 4)),
         _SAMPLES,
     )
-    yield right
     always = lambda rows: str(int(np.argmax(counted(rows))))  # noqa: E731
-    yield right.planted("no test", always, 400, pairs=(((0, 1, 1), (0, 0, 0, 1, 1)),))
+    yield from right.with_bug("no test", always, 400, pairs=(((0, 1, 1), (0, 0, 0, 1, 1)),))
 
 
 def _bounded() -> Iterator[Subject]:
     query = AgreeingPairs()
 
     def drawn(epsilon: int) -> Callable[[Any], tuple[int, int]]:
-        made = LocalBound(epsilon=epsilon, delta=_DELTA, drift=query.drift)
+        bounded = LocalBound(epsilon=epsilon, delta=_DELTA, drift=query.drift)
 
         def draw(rows: Any) -> tuple[int, int]:
-            found = made.release(*query.around(list(rows)))
-            return int(found.bound), int(found.noisy)
+            released = bounded.release(*query.around(list(rows)))
+            return int(released.bound), int(released.noisy)
 
         return draw
 
     claim = LocalBound(epsilon=1, delta=_DELTA, drift=query.drift).loss()
     names = ("LocalBound", "AgreeingPairs", "BoundedValue")
     right = _subject("LocalBound", drawn(1), claim, (((0,) * 3, (0,) * 4),), _SAMPLES, *names)
-    yield right
-    yield right.planted("a twelfth of the noise", drawn(12), _SAMPLES)
+    yield from right.with_bug("a twelfth of the noise", drawn(12), _SAMPLES)
 
 
 _CLUSTER = [0, 1, 2, 50]
@@ -137,7 +134,7 @@ _ZIPS = (("10115", "Berlin"), ("10115", "Berlin"), ("20095", "Hamburg"))
 
 def _distances() -> Iterator[Subject]:
     """A unit of two rows, both of them far out, or both in contradiction to the rest."""
-    made = PropertyDistance(epsilon=1, rows_per_unit=2)
+    distance = PropertyDistance(epsilon=1, rows_per_unit=2)
     forgetful = PropertyDistance(epsilon=8, rows_per_unit=2)  # each row paid for four times over
 
     def clustered(noise: PropertyDistance) -> Callable[[Any], int]:
@@ -156,32 +153,30 @@ def _distances() -> Iterator[Subject]:
     ):
         right = _subject(
             f"PropertyDistance from {name}",
-            draw(made),
-            made.loss(),
+            draw(distance),
+            distance.loss(),
             (pair,),
             _SAMPLES,
         )
-        yield right
-        yield right.planted("an eighth of the noise", draw(forgetful), 1_000)
+        yield from right.with_bug("an eighth of the noise", draw(forgetful), 1_000)
 
 
 def _widths() -> Iterator[Subject]:
-    made, bold = BinWidth(epsilon=1), BinWidth(epsilon=64)
+    width, bold = BinWidth(epsilon=1), BinWidth(epsilon=64)
     pairs = (((3,) * 3 + (200,) * 3, (3,) * 4 + (200,) * 3),)
-    right = _subject("BinWidth", made.release, made.loss(), pairs, 600)
-    yield right
-    yield right.planted("a sixty-fourth of the scale", bold.release, 400)
+    right = _subject("BinWidth", width.release, width.loss(), pairs, 600)
+    yield from right.with_bug("a sixty-fourth of the scale", bold.release, 400)
 
 
 def _keys() -> Iterator[Subject]:
     """A unit of two rows with a key of its own, or one more in a key of several."""
-    made = StabilityHistogram(epsilon=1, delta=_DELTA, rows_per_unit=2)
+    histogram = StabilityHistogram(epsilon=1, delta=_DELTA, rows_per_unit=2)
 
     def shown(rows: Sequence[int]) -> tuple[float, float]:
-        found = made.release(list(rows))
-        return float(found.get(7, -1)), float(found.get(8, -1))
+        released = histogram.release(list(rows))
+        return float(released.get(7, -1)), float(released.get(8, -1))
 
-    noise = made.mechanism.noise
+    noise = histogram.mechanism.noise
 
     def unhidden(rows: Sequence[int]) -> tuple[float, ...]:
         """Noise on the keys that are there, and no threshold."""
@@ -190,20 +185,19 @@ def _keys() -> Iterator[Subject]:
         )
 
     pairs = (((7,) * 12, (7,) * 14), ((7,) * 4, (7,) * 4 + (8,) * 2))
-    right = _subject("StabilityHistogram", shown, made.loss(), pairs, 1_000)
-    yield right
-    yield right.planted("no threshold", unhidden, 400)
+    right = _subject("StabilityHistogram", shown, histogram.loss(), pairs, 1_000)
+    yield from right.with_bug("no threshold", unhidden, 400)
 
 
 def _locations() -> Iterator[Subject]:
     def drawn(epsilon: int) -> Callable[[Any], tuple[float, ...]]:
-        made = Location(epsilon=epsilon, delta=_DELTA)
+        location = Location(epsilon=epsilon, delta=_DELTA)
 
         def draw(rows: Any) -> tuple[float, ...]:
-            found = made.release(list(rows))
-            if isinstance(found, Refused):
+            released = location.release(list(rows))
+            if isinstance(released, Refused):
                 return (0.0, 0.0, 0.0)
-            return (1.0, float(found.value.count), float(found.value.total))
+            return (1.0, float(released.value.count), float(released.value.total))
 
         return draw
 
@@ -211,34 +205,31 @@ def _locations() -> Iterator[Subject]:
     pairs = (((5,) * 9, (5,) * 10), ((5,) * 60, (5,) * 60 + (10**9,)))
     names = ("Location", "LocationEstimate")
     right = _subject("Location", drawn(1), claim, pairs, 300, *names)
-    yield right
-    yield right.planted("a fortieth of the noise", drawn(40), 300, pairs=pairs[:1])
+    yield from right.with_bug("a fortieth of the noise", drawn(40), 300, pairs=pairs[:1])
 
 
 def _moments() -> Iterator[Subject]:
     claim = ZCDP(rho=_HALF)
 
     def pressed(rho: Fraction) -> Callable[[Any], float]:
-        made = CoinPress(columns=1, scale=5, radius=100, rho=rho, rounds=2)
-        return lambda rows: float(made.release(np.array(rows).reshape(-1, 1)).mean[0])
+        estimate = CoinPress(columns=1, scale=5, radius=100, rho=rho, rounds=2)
+        return lambda rows: float(estimate.release(np.array(rows).reshape(-1, 1)).mean[0])
 
     names = ("CoinPress", "CoinPressMean")
     far = ((0, 0, 0), (0, 0, 0, 500))
     right = _subject("CoinPress", pressed(_HALF), claim, (far,), 1_000, *names)
-    yield right
-    yield right.planted("a sixteenth of the noise", pressed(128 * Fraction(1)), 600)
+    yield from right.with_bug("a sixteenth of the noise", pressed(128 * Fraction(1)), 600)
 
     def analysed(rows: Any) -> tuple[int, ...]:
-        return tuple(made.release(np.array(rows)).matrix[np.triu_indices(2)].tolist())
+        return tuple(estimate.release(np.array(rows)).matrix[np.triu_indices(2)].tolist())
 
     def unclipped(rows: Any) -> tuple[int, ...]:
         """The noise of the radius on rows that were not held within it."""
         values = np.array(rows)
         exact = (values.T @ values)[np.triu_indices(2)]
-        return tuple(np.asarray(made.noise.release(exact)).tolist())
+        return tuple(np.asarray(estimate.noise.release(exact)).tolist())
 
-    made = AnalyzeGauss(columns=2, radius=10, rho=_HALF)
+    estimate = AnalyzeGauss(columns=2, radius=10, rho=_HALF)
     pair = (((0, 0), (3, 4)), ((0, 0), (3, 4), (90, 90)))
     right = _subject("AnalyzeGauss", analysed, claim, (pair,), _SAMPLES)
-    yield right
-    yield right.planted("no clipping", unclipped, 400)
+    yield from right.with_bug("no clipping", unclipped, 400)

@@ -73,8 +73,7 @@ def _both(
         *also,
         "estimate",
     )
-    yield right
-    yield right.planted(_BARE, _bare(query, noise), _CAUGHT)
+    yield from right.with_bug(_BARE, _bare(query, noise), _CAUGHT)
 
 
 def _columns() -> Iterator[Subject]:
@@ -122,13 +121,12 @@ def _graphs() -> Iterator[Subject]:
         600,
         "LadderMechanism",
     )
-    yield right
 
     def for_one(graph: Graph) -> float:
         exact = query.growth(graph).exact
         return float(ladder.release(Growth(exact=exact, rungs=[], limit=1)))
 
-    yield right.planted("a ladder that allows for one triangle", for_one, 500)
+    yield from right.with_bug("a ladder that allows for one triangle", for_one, 500)
 
 
 _HUB = [(0, node) for node in range(1, 60)] + [(1, 2), (3, 4), (5, 6)]
@@ -150,8 +148,9 @@ def _nodes() -> Iterator[Subject]:
         (pair,),
         _SAMPLES,
     )
-    yield right
-    yield right.planted("no projection", lambda graph: bare.release(len(graph.edges)), _CAUGHT)
+    yield from right.with_bug(
+        "no projection", lambda graph: bare.release(len(graph.edges)), _CAUGHT
+    )
     right = _subject(
         "BoundedDegrees",
         lambda graph: float(degrees.release(graph, epsilon=1).noisy[1]),
@@ -160,20 +159,18 @@ def _nodes() -> Iterator[Subject]:
         _SAMPLES,
         "DegreeCounts",
     )
-    yield right
     alone = lambda graph: bare.release(int((graph.degrees == 0).sum()))  # noqa: E731
-    yield right.planted("no projection", alone, _CAUGHT)
+    yield from right.with_bug("no projection", alone, _CAUGHT)
     query, noise = NodeTriangles(degree=8, upper=1000), CauchyShape.priced(epsilon=1)
     right = _subject(
         "NodeTriangles", _released(query, noise), noise.loss, ((_clique(9, 0), _clique(9, 1)),), 400
     )
-    yield right
 
     def as_if_edges(graph: Graph) -> float:
         exact = query.growth(graph).exact
         return float(noise.release(Growth(exact=exact, rungs=[], limit=1)))
 
-    yield right.planted("noise for one edge", as_if_edges, 400)
+    yield from right.with_bug("noise for one edge", as_if_edges, 400)
 
 
 def _clique(nodes: int, extra: int) -> Graph:
@@ -189,12 +186,11 @@ def _proposed() -> Iterator[Subject]:
         proposal = GrowthProposal(query=query, bound=1, epsilon=epsilon, delta=Fraction(1, 50))
 
         def draw(rows: Any) -> float | str:
-            found = proposal.release(rows)
-            return "refused" if isinstance(found, Refused) else str(found.value)
+            outcome = proposal.release(rows)
+            return "refused" if isinstance(outcome, Refused) else str(outcome.value)
 
         return proposal, draw
 
     proposal, draw = drawn(1)
     right = _subject("GrowthProposal", draw, proposal.loss(), ((tied, [*tied, 51]),), _SAMPLES)
-    yield right
-    yield right.planted("a twelfth of the noise", drawn(12)[1], 1_500)
+    yield from right.with_bug("a twelfth of the noise", drawn(12)[1], 1_500)

@@ -67,31 +67,28 @@ def _answers(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:
 def _alarms() -> Iterator[Subject]:
     one = AboveThreshold.of(epsilon=2, sensitivity=_ONE)
     right = _subject("AboveThreshold", _answers(one), one.loss(_ONE), (_CROSSED, _SHORT), 3_000)
-    yield right
     silent = planted.sparse_without_query_noise(2)
-    yield right.planted("no query noise", silent, 4_000, pairs=(_CROSSED,))
+    yield from right.with_bug("no query noise", silent, 4_000, pairs=(_CROSSED,))
     counts = AboveThreshold.monotone(epsilon=2, sensitivity=_ONE, relation=Relation.ADD_REMOVE)
     right = _subject(
         "AboveThreshold of counts", _stepping(counts), Pure(epsilon=2), (RISING,), 2_000, "Run"
     )
-    yield right
     bold = _stepping(AboveThreshold.of(epsilon=40, sensitivity=_ONE))
-    yield right.planted("a twentieth of the noise", bold, 1_000)
-    for name, made in (
+    yield from right.with_bug("a twentieth of the noise", bold, 1_000)
+    for name, sparse in (
         ("Sparse", Sparse.of(epsilon=2, alarms=5, sensitivity=_ONE)),
         ("Sparse of the book", Sparse.textbook(epsilon=2, alarms=5, sensitivity=_ONE)),
     ):
-        right = _subject(name, _answers(made), Pure(epsilon=2), (MIXED,), 2_000)
-        yield right
+        right = _subject(name, _answers(sparse), Pure(epsilon=2), (MIXED,), 2_000)
         bold = _answers(Sparse.of(epsilon=20, alarms=1, sensitivity=_ONE))
-        yield right.planted("a tenth of the noise", bold, 2_000, pairs=(_SHORT,))
+        yield from right.with_bug("a tenth of the noise", bold, 2_000, pairs=(_SHORT,))
 
 
-def _stepping(made: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ...]]:
+def _stepping(mechanism: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ...]]:
     """The same question by question, through a run."""
 
     def draw(exact: Sequence[int]) -> tuple[float, ...]:
-        run, said = made.start(), []
+        run, said = mechanism.start(), []
         for each in exact:
             said.append(float(run.check(each, threshold=0)))
             if not run.left:
@@ -102,9 +99,8 @@ def _stepping(made: AboveThreshold) -> Callable[[Sequence[int]], tuple[float, ..
 
 
 def _numbers() -> Iterator[Subject]:
-    made = NumericSparse.of(epsilon=2, alarms=2, sensitivity=_ONE)
-    right = _subject("NumericSparse", _answers(made), Pure(epsilon=2), (MIXED, _SHORT), 1_500)
-    yield right
+    numeric = NumericSparse.of(epsilon=2, alarms=2, sensitivity=_ONE)
+    right = _subject("NumericSparse", _answers(numeric), Pure(epsilon=2), (MIXED, _SHORT), 1_500)
     loud = Sparse.of(epsilon=1, alarms=2, sensitivity=_ONE)
 
     def exactly(exact: Sequence[int]) -> tuple[float, ...]:
@@ -113,13 +109,14 @@ def _numbers() -> Iterator[Subject]:
         told = [float(exact[at]) if above else np.nan for at, above in enumerate(said)]
         return (*told, *[-99.0] * (len(exact) - len(told)))
 
-    yield right.planted("the number without noise", exactly, 600, pairs=(_SHORT,))
+    yield from right.with_bug("the number without noise", exactly, 600, pairs=(_SHORT,))
     add = Relation.ADD_REMOVE
-    made = NumericSparse.monotone(epsilon=2, alarms=2, sensitivity=_ONE, relation=add)
-    right = _subject("NumericSparse of counts", _answers(made), Pure(epsilon=2), (RISING,), 1_500)
-    yield right
+    numeric = NumericSparse.monotone(epsilon=2, alarms=2, sensitivity=_ONE, relation=add)
+    right = _subject(
+        "NumericSparse of counts", _answers(numeric), Pure(epsilon=2), (RISING,), 1_500
+    )
     bold = NumericSparse.monotone(epsilon=40, alarms=2, sensitivity=_ONE, relation=add)
-    yield right.planted("a twentieth of the noise", _answers(bold), 1_000)
+    yield from right.with_bug("a twentieth of the noise", _answers(bold), 1_000)
 
 
 _TRAINING, _TOLERANCE = 100, 4
@@ -127,12 +124,14 @@ _MEANS = ((104, 105, 104, 105), (105, 104, 105, 104))  # one unit moves every su
 
 
 def _holdouts() -> Iterator[Subject]:
-    made = Thresholdout.of(epsilon=1, overfits=1, sensitivity=_ONE)
+    thresholdout = Thresholdout.of(epsilon=1, overfits=1, sensitivity=_ONE)
 
     def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
-        standing, said = made.begin(), []
+        standing, said = thresholdout.begin(), []
         for each in exact:
-            number, standing = made.step(standing, each, training=_TRAINING, threshold=_TOLERANCE)
+            number, standing = thresholdout.step(
+                standing, each, training=_TRAINING, threshold=_TOLERANCE
+            )
             said.append(-1.0 if number is None else float(told(number, each)))
             if number is not None:
                 break
@@ -141,15 +140,17 @@ def _holdouts() -> Iterator[Subject]:
     right = _subject(
         "Thresholdout",
         lambda exact: asked(exact, lambda number, _: number),
-        made.loss(_ONE),
+        thresholdout.loss(_ONE),
         (_MEANS,),
         1_500,
         "ThresholdoutRun",
     )
-    yield right
     exactly = lambda exact: asked(exact, lambda _, each: each)  # noqa: E731
-    yield right.planted("the mean without noise", exactly, 500)
-    sparse, number = made.numeric.sparse, DiscreteLaplace(scale=made.numeric.number_scale)
+    yield from right.with_bug("the mean without noise", exactly, 500)
+    sparse, number = (
+        thresholdout.numeric.sparse,
+        DiscreteLaplace(scale=thresholdout.numeric.number_scale),
+    )
 
     def quiet(exact: Sequence[int], count: int) -> NDArray[Any]:
         """Which question is the first disagreement, when only the threshold has noise."""
@@ -158,13 +159,13 @@ def _holdouts() -> Iterator[Subject]:
         above = np.abs(np.array(exact) - _TRAINING) >= level[:, None]
         return np.where(above.any(axis=1), above.argmax(axis=1), len(exact))
 
-    yield right.planted("no noise on what is compared", quiet, 20_000)
+    yield right.plant("no noise on what is compared", quiet, 20_000)
 
     def endless(exact: Sequence[int]) -> int:
         """Goes on after its disagreement: the mean of its numbers is as good as exact."""
         return int(np.asarray(number.release(np.full(400, exact[0]))).sum()) // 100
 
-    yield right.planted("disagreements are not counted", endless, 1_000)
+    yield right.plant("disagreements are not counted", endless, 1_000)
 
 
 _STEPS, _RHO = 6, Fraction(2)
@@ -172,31 +173,30 @@ _BEFORE, _AFTER = (4, 1, 0, 3, 2, 5), (5, 2, 0, 3, 2, 5)  # a row in each of the
 
 
 def _sums() -> Iterator[Subject]:
-    made = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=2)
+    sums = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=2)
 
     def extended(exact: Sequence[int], count: int) -> NDArray[np.int64]:
-        noisy = [made.extend(Track(), list(exact)).noisy for _ in range(count)]
+        noisy = [sums.extend(Track(), list(exact)).noisy for _ in range(count)]
         return _along(np.array(noisy, dtype=float))
 
     def again(exact: Sequence[int], count: int) -> NDArray[np.int64]:
         """Measured twice with the same noise, once before the unit came."""
-        base, found = made.factorisation.encode(_BEFORE), []
+        base, differences = sums.factorisation.encode(_BEFORE), []
         for _ in range(count):
-            track = made.extend(Track(), list(exact))
+            track = sums.extend(Track(), list(exact))
             first = [one + noise for one, noise in zip(base, track.noise, strict=True)]
-            found.append(sum(new - old for new, old in zip(track.noisy, first, strict=True)))
-        return np.array(found)
+            differences.append(sum(new - old for new, old in zip(track.noisy, first, strict=True)))
+        return np.array(differences)
 
     right = _subject(
         "RunningSums",
         extended,
-        made.loss(per_step=1, touched=2),
+        sums.loss(per_step=1, touched=2),
         ((_BEFORE, _AFTER),),
         2_000,
         "Track",
     )
-    yield right
-    yield right.planted("the same noise for two streams", again, 400)
+    yield from right.with_bug("the same noise for two streams", again, 400)
     low = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=1)
     noise = DiscreteGaussian.of_variance(low.variance)
 
@@ -205,7 +205,7 @@ def _sums() -> Iterator[Subject]:
         encoded = np.array(low.factorisation.encode(list(exact)))
         return _along(np.asarray(noise.release(np.tile(encoded, (count, 1))), dtype=float))
 
-    yield right.planted("noise for one step of two", for_one, 40_000)
+    yield right.plant("noise for one step of two", for_one, 40_000)
 
 
 def _along(noisy: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -225,18 +225,17 @@ _CELLS = ((3,) * 8, (3,) * 7 + (4,))  # one row more in the last cell
 def _contrasts() -> Iterator[Subject]:
     bits = Domain.binary(3)
 
-    def released(parities: Parities) -> Callable[[Any, int], NDArray[Any]]:
+    def released(mechanism: Parities) -> Callable[[Any, int], NDArray[Any]]:
         def once(counts: NDArray[Any]) -> NDArray[Any]:
-            noisy = parities.release(_CORNERS, counts).noisy.values()
+            noisy = mechanism.release(_CORNERS, counts).noisy.values()
             return np.concatenate([np.ravel(each) for each in noisy])
 
         return lambda exact, count: np.array([once(np.array(exact)) for _ in range(count)])
 
-    made = Parities.of(bits, order=2, rho=Fraction(1, 8))
-    right = _subject("Parities", released(made), made.loss(), (_CELLS,), 1_500, "Measured")
-    yield right
-    forgetful = released(Parities.of(bits, order=2, rho=Fraction(made.count * 8)))
-    yield right.planted("each for the price of all", forgetful, 800)
+    parities = Parities.of(bits, order=2, rho=Fraction(1, 8))
+    right = _subject("Parities", released(parities), parities.loss(), (_CELLS,), 1_500, "Measured")
+    forgetful = released(Parities.of(bits, order=2, rho=Fraction(parities.count * 8)))
+    yield from right.with_bug("each for the price of all", forgetful, 800)
 
 
 def _rounds() -> Iterator[Subject]:
@@ -258,9 +257,8 @@ def _rounds() -> Iterator[Subject]:
         (((39, 41), (40, 40)), ((41, 39), (40, 40))),
         2_000,
     )
-    yield right
     exactly = lambda exact: asked(exact, lambda _, value: value)  # noqa: E731
-    yield right.planted("the number without noise", exactly, 800)
+    yield from right.with_bug("the number without noise", exactly, 800)
 
 
 def _books() -> Iterator[Subject]:
@@ -289,6 +287,5 @@ def _books() -> Iterator[Subject]:
         1_500,
         "TextbookRun",
     )
-    yield right
     as_printed = lambda exact: asked(exact, by_the_data)  # noqa: E731
-    yield right.planted("the direction as printed in a lecture", as_printed, 1_500)
+    yield from right.with_bug("the direction as printed in a lecture", as_printed, 1_500)

@@ -132,12 +132,12 @@ def _tables(
     analyst: _Looking = None, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
     with existing_vault(folder) as curator:
-        found = _described(curator, analyst)
+        tables = _described(curator, analyst)
     if as_json:
-        print_json([dict(each) for each in found.values()])
+        print_json([dict(each) for each in tables.values()])
         return
-    typer.echo(repr(found))
-    step = "Next: discreet describe TABLE" if found else "Next: discreet add SCHEMA"
+    typer.echo(repr(tables))
+    step = "Next: discreet describe TABLE" if tables else "Next: discreet add SCHEMA"
     typer.echo(advised(step, folder))
 
 
@@ -149,11 +149,11 @@ def _describe(
     folder: VaultFolder = Path("vault"),
 ) -> None:
     with existing_vault(folder) as curator:
-        found = _described(curator, analyst)[table]
+        described = _described(curator, analyst)[table]
     if as_json:
-        print_json(dict(found))
+        print_json(dict(described))
         return
-    typer.echo(repr(found))
+    typer.echo(repr(described))
 
 
 def _described(curator: "Curator", analyst: str | None) -> "Tables":
@@ -178,7 +178,7 @@ def _explain(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
-    from discreet.plan.results.explain import explained
+    from discreet.plan.results.explain import explain_plan
     from discreet.plan.results.suggest import suggestions
     from discreet.report.tables import plan_table
     from discreet.report.words import left_text, refusal_of
@@ -190,7 +190,7 @@ def _explain(
     if as_json:
         left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
         suggested = [each.values() for each in suggestions(plan, count)]
-        print_json({**explained(plan, count), "suggestions": suggested, **left})
+        print_json({**explain_plan(plan, count), "suggestions": suggested, **left})
         return
     console = new_console()
     console.print(plan_table(plan, account, count))

@@ -156,7 +156,7 @@ def _list(as_json: bool) -> None:
 def _studies(chosen: tuple[str, ...], setting: "Setting") -> "list[Study]":
     from discreet.attacks.catalogue import study
 
-    found: list[Study] = []
+    studies: list[Study] = []
     with progress_bar("attacking:") as step:
         for place, name in enumerate(chosen):
 
@@ -164,8 +164,8 @@ def _studies(chosen: tuple[str, ...], setting: "Setting") -> "list[Study]":
                 step(name, (place + done) / len(chosen))
 
             share(0.0)
-            found += _limits(share) if name == _LIMITS else [study(name, setting, share)]
-    return found
+            studies += _limits(share) if name == _LIMITS else [study(name, setting, share)]
+    return studies
 
 
 def _limits(share: Callable[[float], None]) -> "list[Study]":
@@ -206,6 +206,6 @@ def _print_curve(study: "Study", console: "Console") -> None:
     lines = list(dict.fromkeys(line for _, line in points))
     table = Grid(study.curve_title or "at", *lines)
     for at in places:
-        found = (points.get((at, line)) for line in lines)
-        table.add_row(f"{at:g}", *("" if one is None else f"{one.accuracy:.1%}" for one in found))
+        heights = (points.get((at, line)) for line in lines)
+        table.add_row(f"{at:g}", *("" if one is None else f"{one.accuracy:.1%}" for one in heights))
     console.print(table)

@@ -63,15 +63,15 @@ def _bounds(
         if write is not None:
             _check(write, buckets)
         session = curator.session(analyst)
-        found = session.bounds(table, column, epsilon=epsilon, rho=rho).at(failure=allowed)
+        bounds = session.bounds(table, column, epsilon=epsilon, rho=rho).at(failure=allowed)
         account = curator.ledger.account(Holder.ANALYST, analyst)
     if as_json:
-        print_json(found.to_dict())
+        print_json(bounds.to_dict())
     else:
-        _print(found, account)
+        _print(bounds, account)
     if write is not None:
-        _write(write, found)
-        typer.echo(advised(_written(write, found), folder), err=as_json)
+        _write(write, bounds)
+        typer.echo(advised(_written(write, bounds), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:
@@ -87,41 +87,41 @@ def _check(schema: Path, buckets: "Buckets") -> None:
         )
 
 
-def _print(found: "Bounds", account: "Account") -> None:
+def _print(bounds: "Bounds", account: "Account") -> None:
     from discreet.report.words import left_text
 
-    name = f"{found.buckets.table.name}.{found.buckets.column.name}"
-    if found.share is None:
+    name = f"{bounds.buckets.table.name}.{bounds.buckets.column.name}"
+    if bounds.share is None:
         typer.echo(
-            f"{name}: no bounds found; no power of two holds more than {found.threshold:,} noisy "
+            f"{name}: no bounds found; no power of two holds more than {bounds.threshold:,} noisy "
             "rows, which noise alone could be. A higher price lowers that number."
         )
     else:
         typer.echo(
-            f"{name}: {found.lower} to {found.upper}, with {100 * found.share:.4g}% of the noisy "
-            f"rows inside. Confidence that both ends hold rows: {found.confidence:.12g}."
+            f"{name}: {bounds.lower} to {bounds.upper}, with {100 * bounds.share:.4g}% of the "
+            f"noisy rows inside. Confidence that both ends hold rows: {bounds.confidence:.12g}."
         )
-        for end in found.declared:
+        for end in bounds.declared:
             typer.echo(
                 f"The {end} bound is the declared one: rows beyond it, if any, count as it. "
                 "Declare wider bounds to look further."
             )
-    for note in found.notes:
+    for note in bounds.notes:
         typer.echo(f"Note: {note}")
-    cost = ", ".join(f"{part} {paid}" for part, paid in found.cost.items())
-    said = f"Free: asked before. It had cost {cost}." if found.free else f"Cost: {cost}."
+    cost = ", ".join(f"{part} {paid}" for part, paid in bounds.cost.items())
+    said = f"Free: asked before. It had cost {cost}." if bounds.free else f"Cost: {cost}."
     typer.echo(f"{said} Left of analyst {account.name}: {left_text(account)}.")
 
 
-def _write(schema: Path, found: "Bounds") -> None:
+def _write(schema: Path, bounds: "Bounds") -> None:
     from discreet.schema.toml.amend import with_bounds
     from discreet.schema.toml.read import read_schema_text
 
-    if found.ends is None:
+    if bounds.ends is None:
         return
-    column, advice = found.buckets.column.name, f"Write there: {found.declaration}"
+    column, advice = bounds.buckets.column.name, f"Write there: {bounds.declaration}"
     text = schema.read_bytes().decode()
-    amended = with_bounds(text, column, *found.ends)
+    amended = with_bounds(text, column, *bounds.ends)
     if amended is None:
         raise InvalidValue(
             f"{schema} does not have {column} = {{ ... }} with both bounds on one line, so "
@@ -136,10 +136,10 @@ def _write(schema: Path, found: "Bounds") -> None:
     schema.write_bytes(amended.encode())
 
 
-def _written(schema: Path, found: "Bounds") -> str:
-    if found.ends is None:
+def _written(schema: Path, bounds: "Bounds") -> str:
+    if bounds.ends is None:
         return f"Nothing was written to {schema}."
     return (
-        f"Wrote {found.declaration} into {schema}. The registered table is as it was; to use the "
+        f"Wrote {bounds.declaration} into {schema}. The registered table is as it was; to use the "
         f"new bounds: discreet add {shlex.quote(str(schema))}"
     )

@@ -88,15 +88,15 @@ def _plain(text: str) -> Path:
     return Path(name)
 
 
-def _check_unit(unit: str | None, found: "Preview", file: str) -> None:
+def _check_unit(unit: str | None, previewed: "Preview", file: str) -> None:
     """Refuse a unit that is no column, and say which line was taken for the names of columns."""
     from discreet.engines.files.names import source_files
     from discreet.schema.column import nearest
 
-    names = [column for column, _ in found.guess.columns]
+    names = [column for column, _ in previewed.guess.columns]
     if unit is None or unit in names:
         return
-    hint, given = nearest(unit, names), found.guess.format
+    hint, given = nearest(unit, names), previewed.guess.format
     line = f"line {given.first_line}" if given.first_line > 1 else "the first line"
     if source_files(file).kind not in _WITH_HEADER:
         pass
@@ -160,19 +160,19 @@ def _init(
     # How many columns a table without names has is counted; any number will do for the check.
     read_format(file, declared if header is not False else {**declared, "columns": 1})
     try:
-        found = preview(file, declared)
+        previewed = preview(file, declared)
     except SchemaError as error:
         raise SchemaError(_FORMAT_ADVICE.sub("use --no-header", str(error))) from None
-    columns = found.guess.columns
+    columns = previewed.guess.columns
     name, source = _source(file, schema)
-    _check_unit(unit, found, file)
-    text = skeleton(name, source, columns, unit, found.guess.format)
+    _check_unit(unit, previewed, file)
+    text = skeleton(name, source, columns, unit, previewed.guess.format)
     schema.write_text(text, encoding="utf-8")
     marks = [line for line in text.splitlines() if marks_in(line)]
     places = sum(map(marks_in, marks))
     typer.echo(f"Wrote {schema} from the names and types of {counted(len(columns), 'column')}.")
-    if found.is_text:
-        _show(found, str if show_rows else shape)
+    if previewed.is_text:
+        _show(previewed, str if show_rows else shape)
     typer.echo(f"Write a value in place of each {FILL_IN} ({places} of them):")
     for line in marks:
         typer.echo(f"  {line.partition('#')[0].strip()}")
@@ -180,26 +180,26 @@ def _init(
     typer.echo(f"Then: discreet add {shlex.quote(str(schema))}")
 
 
-def _show(found: "Preview", shown: Callable[[str], str]) -> None:
+def _show(previewed: "Preview", shown: Callable[[str], str]) -> None:
     """The first rows and how they would be read, column by column; and what to check."""
     from discreet.engines.files.preview import shown_cells
     from discreet.schema.toml.write import format_lines
 
-    guess = found.guess
+    guess = previewed.guess
     typer.echo("A text file has no types; these are a guess from its first rows. Check them.")
     for line in format_lines(guess.format)[1:]:
         typer.echo(f"  {line}")
-    if not found.rows:
+    if not previewed.rows:
         typer.echo("  No row below the header can be read; every column is taken as text.")
     else:
         exact = (
             "exact, for the custodian's eyes only" if shown is str else "9 is a digit, a a letter"
         )
         typer.echo(f"The first rows, as they are written -> as they would be read ({exact}):")
-    for place, (column, kind) in enumerate(guess.columns[:_MOST_SHOWN] if found.rows else ()):
-        cells = shown_cells(found, place, shown)
+    for place, (column, kind) in enumerate(guess.columns[:_MOST_SHOWN] if previewed.rows else ()):
+        cells = shown_cells(previewed, place, shown)
         typer.echo(f"  {column} ({kind}): {', '.join(cells)}")
-    if found.rows and len(guess.columns) > _MOST_SHOWN:
+    if previewed.rows and len(guess.columns) > _MOST_SHOWN:
         typer.echo(f"  and {counted(len(guess.columns) - _MOST_SHOWN, 'more column')}")
     for doubt in guess.doubts:
         typer.echo(f"  Check: {doubt}.")

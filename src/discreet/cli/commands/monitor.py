@@ -293,21 +293,21 @@ def _list(
     from discreet.ledger.account import Holder
     from discreet.streams.monitor.monitor import Monitor
 
-    found: list[dict[str, Any]] = []
+    monitors: list[dict[str, Any]] = []
     with existing_vault(folder) as curator:
         analysts = [
             each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST
         ]
         for who in analysts if analyst is None else [analyst]:
             session = curator.session(who)
-            found += [_values(Monitor(session, name), who) for name in Monitor.names(session)]
+            monitors += [_values(Monitor(session, name), who) for name in Monitor.names(session)]
     if as_json:
-        print_json(found)
+        print_json(monitors)
         return
-    if not found:
+    if not monitors:
         typer.echo(advised("There are no monitors; `discreet monitor new` begins one.", folder))
         return
-    _print_list(found)
+    _print_list(monitors)
 
 
 def _values(monitor: "Monitor", analyst: str) -> dict[str, Any]:
@@ -323,14 +323,14 @@ def _values(monitor: "Monitor", analyst: str) -> dict[str, Any]:
         return {"analyst": analyst, "name": monitor.name, "unavailable": str(problem)}
 
 
-def _print_list(found: list[dict[str, Any]]) -> None:
+def _print_list(monitors: list[dict[str, Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
     grid = Grid()
     for heading in ("monitor", "analyst", "question", "at least", "checks", "alarms left", "last"):
         grid.add_column(heading, overflow="fold")
-    for each in found:
+    for each in monitors:
         if "unavailable" in each:
             grid.add_row(each["name"], each["analyst"], Text(each["unavailable"]))
             continue

@@ -124,12 +124,12 @@ def _adopt(
     from discreet.report.tables import account_table
 
     with existing_vault(folder) as curator:
-        found = curator.ledger.verify()
-        if found.sound:
+        verification = curator.ledger.verify()
+        if verification.sound:
             raise InvalidValue("the record is sound; there is nothing to adopt.")
-        curator.ledger.adopt({"why": why, "problem": found.problem or ""})
+        curator.ledger.adopt({"why": why, "problem": verification.problem or ""})
         accounts, entry = curator.ledger.accounts(), curator.ledger.entries_before(None, limit=1)[0]
-    typer.echo(f"What was wrong: {found.problem}")
+    typer.echo(f"What was wrong: {verification.problem}")
     typer.echo(
         f"Adopted as it stands, in entry {entry.sequence}. Charges that are no longer in the"
     )
@@ -183,18 +183,18 @@ def _amend(
 @refusing
 def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
-        found = curator.ledger.verify()
+        verification = curator.ledger.verify()
     if as_json:
-        print_json({"sound": found.sound, **asdict(found)})
-    elif found.sound:
-        typer.echo(f"The record is sound: {found.entries} entries, chain and totals agree.")
-        typer.echo(f"Newest entry: {found.head}")
+        print_json({"sound": verification.sound, **asdict(verification)})
+    elif verification.sound:
+        typer.echo(f"The record is sound: {verification.entries} entries, chain and totals agree.")
+        typer.echo(f"Newest entry: {verification.head}")
         typer.echo("Keep that line elsewhere: it shows later that nothing before it was rewritten.")
     else:
-        where = "" if found.bad is None else f" at entry {found.bad}"
-        typer.echo(f"discreet: the record is not sound{where}: {found.problem}", err=True)
+        where = "" if verification.bad is None else f" at entry {verification.bad}"
+        typer.echo(f"discreet: the record is not sound{where}: {verification.problem}", err=True)
         step = "discreet ledger adopt --why TEXT"
         said = f"Nothing is answered until it is put back or adopted: {step}"
         typer.echo(advised(said, folder), err=True)
-    if not found.sound:
+    if not verification.sound:
         raise typer.Exit(1)

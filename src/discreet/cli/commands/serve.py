@@ -99,13 +99,13 @@ def serve_demo(folder: Path, port: int) -> None:
 
 
 def _databases(texts: list[str]) -> dict[str, str]:
-    found = {}
+    databases = {}
     for text in texts:
         name, mark, url = text.partition("=")
         if not mark or not name.isidentifier() or not url:
             raise InvalidValue("--database is written NAME=URL, such as clinic=postgresql://...")
-        found[name] = url
-    return found
+        databases[name] = url
+    return databases
 
 
 @refusing
@@ -138,11 +138,11 @@ def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.server.accounts import Accounts
 
     with existing_vault(folder) as curator:
-        found = list(Accounts(curator.vault.states).listed())
+        accounts = list(Accounts(curator.vault.states).listed())
     if as_json:
-        print_json(found)
+        print_json(accounts)
         return
-    for each in found:
+    for each in accounts:
         tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in each["tokens"])
         typer.echo(f"{each['name']}  {each['role']}  {tokens or 'no valid token'}")
 

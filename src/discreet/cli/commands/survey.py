@@ -59,8 +59,8 @@ def _new(file: _File) -> None:
     from discreet.survey.definition import SKELETON
 
     try:
-        with file.open("x", encoding="utf-8") as made:
-            made.write(SKELETON.replace("{name}", file.name))
+        with file.open("x", encoding="utf-8") as new_file:
+            new_file.write(SKELETON.replace("{name}", file.name))
     except FileExistsError:
         raise InvalidValue(f"{file} is there already; nothing was written.") from None
     typer.echo(f"Wrote {file}. Edit it, then: discreet survey simulate {file} --people 1000")
@@ -84,7 +84,7 @@ def _simulate(
     from discreet.survey.wire import length
 
     survey = read_survey(file)
-    found = forecast(survey, people=people, confidence=confidence)
+    expected = forecast(survey, people=people, confidence=confidence)
     needed = {f"{error}": people_for(survey, error=error) for error in (0.05, 0.02, 0.01)}
     if plot is not None:
         from discreet.drawing.chart import svg
@@ -101,12 +101,12 @@ def _simulate(
                 "limit": float(survey.limit),
                 "report_bytes": length(survey),
                 "people": people,
-                "questions": [one.to_dict() for one in found],
+                "questions": [one.to_dict() for one in expected],
                 "people_for_error": needed,
             }
         )
         return
-    _print_forecast(found, confidence)
+    _print_forecast(expected, confidence)
     typer.echo(
         f"Each respondent spends epsilon {float(survey.epsilon):g} and sends "
         f"{length(survey)} bytes."
@@ -122,7 +122,7 @@ def _simulate(
     )
 
 
-def _print_forecast(found: "tuple[Expected, ...]", confidence: Decimal) -> None:
+def _print_forecast(expected: "tuple[Expected, ...]", confidence: Decimal) -> None:
     from rich.table import Table as Grid
 
     from discreet.survey.question import Choice
@@ -136,7 +136,7 @@ def _print_forecast(found: "tuple[Expected, ...]", confidence: Decimal) -> None:
         "a trusted curator's error",
         "ratio",
     )
-    for one in found:
+    for one in expected:
         form = ".2%" if isinstance(one.question, Choice) else ".4g"
         table.add_row(
             one.question.name,
@@ -164,8 +164,8 @@ def _invite(
 
     links = "".join(f"{address}#{token}\n" for token in invite(people))
     try:
-        with open(output, "x", encoding="utf-8", opener=_private) as made:
-            made.write(links)
+        with open(output, "x", encoding="utf-8", opener=_private) as new_file:
+            new_file.write(links)
     except FileExistsError:
         raise InvalidValue(f"{output} is there already; nothing was written.") from None
     typer.echo(
@@ -254,7 +254,7 @@ def _report(
         piles, said = kept.piles(), cost_words(kept)
     finally:
         kept.close()
-    found = findings(survey, piles, confidence=confidence)
+    results = findings(survey, piles, confidence=confidence)
     tables = (pairs(survey, piles, *_two(joint)),) if joint is not None else ()
     if as_json:
         print_json(
@@ -264,23 +264,23 @@ def _report(
                 "rounds": survey.rounds,
                 "limit": None if kept.unmarked else float(survey.limit),
                 "cost": said,
-                "questions": [finding.to_dict() for finding in found],
+                "questions": [finding.to_dict() for finding in results],
                 "joint": [table.to_dict() for table in tables],
             }
         )
     else:
-        _print_findings(found, tables)
+        _print_findings(results, tables)
         typer.echo(said)
     if plot is not None:
         from discreet.drawing.chart import svg
         from discreet.survey.chart import findings_chart
 
-        svg(findings_chart(found), str(plot))
+        svg(findings_chart(results), str(plot))
         typer.echo(f"Wrote {plot}.", err=as_json)
     if html is not None:
         from discreet.survey.summary import summary_page
 
-        write_page(html, summary_page(survey, found, tables, cost=said))
+        write_page(html, summary_page(survey, results, tables, cost=said))
         typer.echo(f"Wrote {html}.", err=as_json)
 
 
@@ -291,14 +291,14 @@ def _two(joint: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _print_findings(found: "tuple[Finding, ...]", tables: "tuple[Pairs, ...]") -> None:
+def _print_findings(results: "tuple[Finding, ...]", tables: "tuple[Pairs, ...]") -> None:
     from rich.table import Table as Grid
 
     from discreet.survey.summary import figure
 
     console = new_console()
-    console.print(f"{found[0].people:,} respondents", markup=False)
-    for finding in found:
+    console.print(f"{results[0].people:,} respondents", markup=False)
+    for finding in results:
         title = f"{finding.question.text} (epsilon {float(finding.question.loss):g})"
         level = f"{100 * finding.confidence:g}% interval"
         table = Grid("", "estimate", "standard error", level, title=title, title_justify="left")

@@ -56,7 +56,7 @@ def _open(
     from discreet.streams.synopsis.synopsis import Synopsis
 
     with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
-        made = Synopsis.open(
+        synopsis = Synopsis.open(
             curator.session(analyst),
             tuple(each.strip() for each in columns.split(",") if each.strip()),
             table=table,
@@ -65,23 +65,23 @@ def _open(
             epsilon=epsilon,
             order=order,
         )
-        found = {
+        facts = {
             "name": name,
             "table": table,
-            "columns": [each.name for each in made.snapshot.table.columns],
-            "rho": float(made.spent),
-            "rounds_left": made.rounds_left,
-            "total": made.snapshot.total,
-            "notes": note_values(made.snapshot.notes),
+            "columns": [each.name for each in synopsis.snapshot.table.columns],
+            "rho": float(synopsis.spent),
+            "rounds_left": synopsis.rounds_left,
+            "total": synopsis.snapshot.total,
+            "notes": note_values(synopsis.snapshot.notes),
         }
     if json:
-        print_json(found)
+        print_json(facts)
         return
     new_console().print(
-        f"{name}: about {made.snapshot.total:,.0f} rows of {table}; "
-        f"{found['rounds_left']} rounds are left for questions that are not measured ahead."
+        f"{name}: about {synopsis.snapshot.total:,.0f} rows of {table}; "
+        f"{facts['rounds_left']} rounds are left for questions that are not measured ahead."
     )
-    for note in made.snapshot.notes:
+    for note in synopsis.snapshot.notes:
         typer.echo(f"Note: {note}")
 
 
@@ -110,8 +110,8 @@ def _query(
     with existing_vault(vault) as curator:
         with waiting(f"fitting {name} again, then asking"):
             synopsis = Synopsis.resume(curator.session(analyst), name)
-            found = [(each, synopsis.query(each)) for each in sql]
-        _show(found, synopsis.snapshot.notes, json)
+            estimates = [(each, synopsis.query(each)) for each in sql]
+        _show(estimates, synopsis.snapshot.notes, json)
 
 
 @refusing
@@ -133,7 +133,7 @@ def _download(
         new_console().print(f"{output}: {output.stat().st_size:,} bytes, public.")
 
 
-def _show(found: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", json: bool) -> None:
+def _show(estimates: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", json: bool) -> None:
     from discreet.report.values import note_values
 
     rows: list[dict[str, Any]] = [
@@ -145,7 +145,7 @@ def _show(found: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", json: 
             "source": each.source,
             "notes": note_values(notes),
         }
-        for question, each in found
+        for question, each in estimates
     ]
     if json:
         print_json(rows)

@@ -92,23 +92,25 @@ def _synth(
         raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
     with existing_vault(vault) as curator:
         session = publishing_session(curator, table, analyst)
-        made = _made(session, table, epsilon, columns, method, name)
+        synthesis = _made(session, table, epsilon, columns, method, name)
         keeping(_KEPT)
-        made.write(output, rows)
-        pages = [] if report is None else _pages(curator, made, rows, report, target)
-    values = _values(made, rows, output, pages)
+        synthesis.write(output, rows)
+        pages = [] if report is None else _pages(curator, synthesis, rows, report, target)
+    values = _values(synthesis, rows, output, pages)
     if as_json:
         print_json(values)
         return
     console = new_console()
-    console.print(f"{rows:,} rows in {output}; {made.cost}, receipt {made.receipt}.", markup=False)
-    for mark in made.model.marks:
+    console.print(
+        f"{rows:,} rows in {output}; {synthesis.cost}, receipt {synthesis.receipt}.", markup=False
+    )
+    for mark in synthesis.model.marks:
         console.print(
             f"{mark.order}-way tables differ by {mark.distance:.4f} "
             f"(+-{mark.error:.4f}) in total variation, on average (95%).",
             markup=False,
         )
-    for note in made.notes:
+    for note in synthesis.notes:
         console.print(f"Note: {note}", markup=False)
     for page in pages:
         console.print(f"wrote {page}", markup=False)
@@ -144,33 +146,33 @@ def _made(
 
 
 def _pages(
-    curator: "Curator", made: "Synthesis", rows: int, folder: Path, target: str | None
+    curator: "Curator", synthesis: "Synthesis", rows: int, folder: Path, target: str | None
 ) -> list[Path]:
     from discreet.release.synth.report import custodian_page, public_page
     from discreet.release.synth.service import exact_codes
 
-    if target is not None and target not in made.columns:
-        raise InvalidValue(f"--target {target}: write one of {', '.join(made.columns)}.")
+    if target is not None and target not in synthesis.columns:
+        raise InvalidValue(f"--target {target}: write one of {', '.join(synthesis.columns)}.")
     folder.mkdir(parents=True, exist_ok=True)
     public, private = folder / "public.html", folder / "custodian.html"
-    public.write_text(public_page(made, rows), encoding="utf-8")
+    public.write_text(public_page(synthesis, rows), encoding="utf-8")
     private.touch(mode=0o600)
     private.chmod(0o600)
-    exact = exact_codes(curator, made)
-    private.write_text(custodian_page(made, rows, exact, target), encoding="utf-8")
+    exact = exact_codes(curator, synthesis)
+    private.write_text(custodian_page(synthesis, rows, exact, target), encoding="utf-8")
     return [public, private]
 
 
-def _values(made: "Synthesis", rows: int, output: Path, pages: list[Path]) -> dict[str, Any]:
+def _values(synthesis: "Synthesis", rows: int, output: Path, pages: list[Path]) -> dict[str, Any]:
     return {
-        "table": made.table,
+        "table": synthesis.table,
         "rows": rows,
         "output": str(output),
-        "columns": list(made.columns),
-        "method": made.method,
-        "cost": made.cost,
-        "receipt": made.receipt,
-        "total": made.model.total,
+        "columns": list(synthesis.columns),
+        "method": synthesis.method,
+        "cost": synthesis.cost,
+        "receipt": synthesis.receipt,
+        "total": synthesis.model.total,
         "marks": [
             {
                 "order": mark.order,
@@ -178,8 +180,8 @@ def _values(made: "Synthesis", rows: int, output: Path, pages: list[Path]) -> di
                 "deviation": mark.deviation,
                 "error": mark.error,
             }
-            for mark in made.model.marks
+            for mark in synthesis.model.marks
         ],
-        "notes": [str(note) for note in made.notes],
+        "notes": [str(note) for note in synthesis.notes],
         "pages": [str(page) for page in pages],
     }

@@ -43,12 +43,8 @@ class Line(Generic[_Item]):
         self._waiting.append((asker, item))
 
     def admitted(self) -> list[_Item]:
-        """Those whose turn it is now; each holds a place until its asker leaves one.
-
-        >>> Line[int](places=1, places_of_one=1).admitted()
-        []
-        """
-        found: list[_Item] = []
+        """Those whose turn it is now; each holds a place until its asker leaves one."""
+        items: list[_Item] = []
         while self._held.total() < self._places:
             order = {asker: place for place, asker in enumerate(self._last, 1)}
             able = [
@@ -62,49 +58,30 @@ class Line(Generic[_Item]):
             self._held[asker] += 1
             self._last.pop(asker, None)
             self._last[asker] = None
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     def leave(self, asker: str) -> None:
-        """Give a place back.
-
-        >>> line = Line[int](places=1, places_of_one=1)
-        >>> line.join("ana", 7)
-        >>> line.admitted()
-        [7]
-        >>> line.leave("ana")
-        """
+        """Give a place back."""
         self._held[asker] -= 1
         if not self._held[asker]:
             del self._held[asker]
 
     def withdraw(self, item: _Item) -> bool:
-        """Wait no more; whether it was still waiting.
-
-        >>> Line[int](places=1, places_of_one=1).withdraw(7)
-        False
-        """
+        """Wait no more; whether it was still waiting."""
         left = [each for each in self._waiting if each[1] is not item]
         gone = len(left) < len(self._waiting)
         self._waiting = left
         return gone
 
     def dismissed(self) -> list[_Item]:
-        """Those who waited; none of them does any more.
-
-        >>> Line[int](places=1, places_of_one=1).dismissed()
-        []
-        """
+        """Those who waited; none of them does any more."""
         gone = [item for _, item in self._waiting]
         self._waiting = []
         return gone
 
     def inside(self, asker: str | None = None) -> int:
-        """How many of one asker, or of all, hold a place or wait for one.
-
-        >>> Line[int](places=1, places_of_one=1).inside()
-        0
-        """
+        """How many of one asker, or of all, hold a place or wait for one."""
         if asker is None:
             return self._held.total() + len(self._waiting)
         return self._held[asker] + sum(each[0] == asker for each in self._waiting)

@@ -31,11 +31,7 @@ class Questions:
         self._known: OrderedDict[tuple[str, str], tuple[tuple[Table, ...], Query]] = OrderedDict()
 
     def read(self, text: str, tables: Mapping[str, Table], *, analyst: str) -> Query:
-        """The query of a text, read anew unless it was read lately about these very tables.
-
-        >>> Questions().read("SELECT COUNT(*) FROM t", {"t": Table("t")}, analyst="ana").keys
-        ()
-        """
+        """The query of a text, read anew unless it was read lately about these very tables."""
         key, asked = (analyst, text), tuple(tables.values())
         with self._lock:
             known = self._known.get(key)

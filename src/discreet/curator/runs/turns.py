@@ -21,13 +21,7 @@ class _Turn:
 
 
 class Turns:
-    """One turn at a time for each question. A second asker waits for a time that is public.
-
-    >>> turns = Turns()
-    >>> with turns.of("the same question"):
-    ...     "asked"
-    'asked'
-    """
+    """One turn at a time for each question. A second asker waits for a time that is public."""
 
     __slots__ = ("_going", "_lock")
 

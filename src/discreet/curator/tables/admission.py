@@ -16,7 +16,7 @@ from discreet.errors import SchemaError
 from discreet.plan.sql.preparation.statement import lattice_rows, missing_count
 from discreet.schema.table import Table
 
-__all__ = ["advised_seconds", "check_in_place", "check_missing"]
+__all__ = ["advise_seconds", "check_in_place", "check_missing"]
 
 _LIMIT_SECONDS = 3600
 _ROOM = 2  # a question may take so many times what counting the units takes
@@ -57,7 +57,7 @@ def check_missing(table: Table, origin: Origin, types: Mapping[str, str], scratc
             )
 
 
-def advised_seconds(
+def advise_seconds(
     engine: Engine, usual: Fraction, *, clock: Callable[[], float] = time.perf_counter
 ) -> Fraction | None:
     """The answer_seconds to declare for a table whose units take longer to count than the usual

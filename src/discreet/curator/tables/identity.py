@@ -55,8 +55,8 @@ def frame_identity(vault: Vault, origin: Origin, prepared: Path | None) -> Ident
 
 def _contents(vault: Vault, origin: Origin, prepared: Path | None) -> tuple[bytes, ...]:
     keyed = vault.catalogue.fingerprint
-    found = [keyed([mark]) for mark in origin.marks()]
-    return tuple(found if prepared is None else [*found, keyed(prepared)])
+    marks = [keyed([mark]) for mark in origin.marks()]
+    return tuple(marks if prepared is None else [*marks, keyed(prepared)])
 
 
 def _links(places: Iterable[str], tables: Iterable[Registration]) -> tuple[str, ...]:

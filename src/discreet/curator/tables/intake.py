@@ -135,8 +135,6 @@ class SourceReport:
         """Everything in words, a sentence each; empty if all was read.
 
         Exact, for the custodian alone.
-        >>> SourceReport("visits").sentences()
-        []
         """
         said = ["The source has no rows."] if self.is_empty else []
         if self.left_out:
@@ -152,18 +150,14 @@ class SourceReport:
         >>> SourceReport("visits", 1).counts()
         {'lines that are no records': 1}
         """
-        found = {"lines that are no records": self.left_out} if self.left_out else {}
+        counts = {"lines that are no records": self.left_out} if self.left_out else {}
         for each in self.findings:
             if each.kind in _COUNTED:
-                found[f"{each.column}: {_COUNTED[each.kind]}"] = each.count
-        return found
+                counts[f"{each.column}: {_COUNTED[each.kind]}"] = each.count
+        return counts
 
     def values(self) -> dict[str, Any]:
-        """Everything as JSON holds it, marked as not for release. Exact, for the custodian alone.
-
-        >>> SourceReport("visits").values()["lines_left_out"]
-        0
-        """
+        """Everything as JSON, marked as not for release. Exact, for the custodian alone."""
         return {
             "not_for_release": True,
             "is_empty": self.is_empty,
@@ -188,8 +182,6 @@ class Intake:
     """A source as the engine reads it as a whole, and what of it is not read.
 
     Exact, for the custodian alone.
-    >>> Intake(Origin.of("a.csv"), {}, SourceReport("a")).origin.source
-    'a.csv'
     """
 
     origin: Origin
@@ -212,20 +204,19 @@ def take_in(table: Table, origin: Origin, folder: Path, seal: Seal | None) -> It
     _refuse_marks(table, files)
     with Scratch(folder) as scratch:
         copy = None
-        found = (
-            None if needs_tidying(files, origin.format) else _counted(table, origin, scratch.path)
+        counted = (
+            None
+            if needs_tidying(files, origin.format)
+            else _count_faults(table, origin, scratch.path)
         )
-        if found is None and files.kind in ("CSV", "Arrow", "Excel", "JSON lines"):
+        if counted is None and files.kind in ("CSV", "Arrow", "Excel", "JSON lines"):
             _refuse_sealed(table, files, seal)
             copy = tidy(files, origin.format, scratch.path, _source_names(table))
             origin = replace(origin, copy=str(copy.path))
-            found = _counted(table, origin, scratch.path)
-        if found is None:
+            counted = _count_faults(table, origin, scratch.path)
+        if counted is None:
             raise files.unreadable()
-        types, faults, counts = found
-        report = _report(table, origin, files, copy, faults, counts, scratch.path)
-        refuse_unreadable(table, report, counts[0])
-        yield Intake(origin, types, report, counts[0])
+        yield _accept(table, origin, files, copy, counted, scratch.path)
 
 
 def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
@@ -236,14 +227,11 @@ def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
         _refuse_marks(table, files)
         if needs_tidying(files, origin.format):
             raise _only_prepared(files)
-    found = _counted(table, origin, folder)
-    if found is None:
+    counted = _count_faults(table, origin, folder)
+    if counted is None:
         assert files is not None
         raise _only_prepared(files) if files.kind == "CSV" else files.unreadable()
-    types, faults, counts = found
-    report = _report(table, origin, files, None, faults, counts, folder)
-    refuse_unreadable(table, report, counts[0])
-    return Intake(origin, types, report, counts[0])
+    return _accept(table, origin, files, None, counted, folder)
 
 
 def _only_prepared(files: SourceFiles) -> SchemaError:
@@ -301,7 +289,7 @@ def _source_names(table: Table) -> tuple[str, ...]:
 _Counted = tuple[Mapping[str, str], list[Fault], tuple[Any, ...]]
 
 
-def _counted(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
+def _count_faults(table: Table, origin: Origin, scratch: Path) -> _Counted | None:
     """Types, what can go wrong, and how often it does; None where the engine cannot read it."""
     types = origin.types()
     is_text = origin.dialect == "duckdb" and source_files(origin.read).kind in ("CSV", "tidy")
@@ -335,15 +323,16 @@ def _check_names(table: Table, types: Mapping[str, str]) -> None:
         ) from None
 
 
-def _report(
+def _accept(
     table: Table,
     origin: Origin,
     files: SourceFiles | None,
     copy: Tidied | None,
-    faults: list[Fault],
-    counts: tuple[Any, ...],
+    counted: _Counted,
     scratch: Path,
-) -> SourceReport:
+) -> Intake:
+    """The source with its report, refused where too much of it cannot be read."""
+    types, faults, counts = counted
     cells, wrong = counts[1::2], counts[2::2]
     bad = [place for place in range(len(faults)) if wrong[place]]
     places = _places(origin, files, [faults[place] for place in bad], scratch)
@@ -351,11 +340,12 @@ def _report(
         Finding(faults[place].column, faults[place].kind, cells[place], wrong[place], where)
         for place, where in zip(bad, places, strict=True)
     )
-    is_empty = counts[0] == 0
-    if copy is None or files is None:
-        return SourceReport(table.name, findings=findings, is_empty=is_empty)
-    lines = tuple(_place(files, file, line) for file, line in copy.lines)
-    return SourceReport(table.name, copy.left_out, lines, findings, is_empty=is_empty)
+    report = SourceReport(table.name, findings=findings, is_empty=counts[0] == 0)
+    if copy is not None and files is not None:
+        lines = tuple(_place(files, file, line) for file, line in copy.lines)
+        report = replace(report, left_out=copy.left_out, lines=lines)
+    refuse_unreadable(table, report, counts[0])
+    return Intake(origin, types, report, counts[0])
 
 
 def _places(
@@ -367,15 +357,15 @@ def _places(
     statement = lines_of_faults(faults, numbered(origin.read, origin.format))
     with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
         row = engine.rows(statement)[0]
-    found = [
+    places = [
         [divmod(int(key), FILE_STEP) for key in row[start : start + MOST_LINES] if key is not None]
         for start in range(0, len(row), MOST_LINES)
     ]
     if origin.copy is None and files.kind == "CSV":
-        wanted = {line for keys in found for _, line in keys}
+        wanted = {line for keys in places for _, line in keys}
         known = lines_of(files.paths, origin.format, files.given, wanted)
-        found = [[known.get(line, (0, line)) for _, line in keys] for keys in found]
-    return [tuple(_place(files, file, line) for file, line in keys) for keys in found]
+        places = [[known.get(line, (0, line)) for _, line in keys] for keys in places]
+    return [tuple(_place(files, file, line) for file, line in keys) for keys in places]
 
 
 def _place(files: SourceFiles, file: int, line: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.curator.runs.questions import Questions
 from discreet.curator.runs.turns import Turns
-from discreet.curator.tables.admission import advised_seconds, check_in_place, check_missing
+from discreet.curator.tables.admission import advise_seconds, check_in_place, check_missing
 from discreet.curator.tables.custody import sweep_prepared
 from discreet.curator.tables.engine_room import Engines
 from discreet.curator.tables.guarantee import check_same_guarantee
@@ -118,7 +118,7 @@ class Warehouse:
         few = intake.rows <= _MANY_ROWS
         if few or table.answer_seconds is not None or table.unit is None:
             return intake.report
-        seconds = advised_seconds(self.engine((table.name,)), ENGINE_SECONDS["prepared"])
+        seconds = advise_seconds(self.engine((table.name,)), ENGINE_SECONDS["prepared"])
         return replace(intake.report, answer_seconds=seconds)
 
     def _tell(self, report: SourceReport, on_report: Told | None) -> None:
@@ -195,7 +195,7 @@ class Warehouse:
             raise
         if (old := known.get(name)) is not None:
             (self._folder / old).unlink(missing_ok=True)
-        self._sweep()
+        sweep_prepared(self._folder, {each.prepared for each in self._vault.catalogue.tables()})
 
     def refresh(
         self,
@@ -219,14 +219,14 @@ class Warehouse:
         if known.prepared is None:
             intake = take_in_place(table, origin, self._folder)
             check_in_place(table, intake, self._folder)
-            made = self._renew(name, origin, None, stamp)
+            renewed = self._renew(name, origin, None, stamp)
         else:
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
-                made = self._renew(name, intake.origin, prepared, stamp)
+                renewed = self._renew(name, intake.origin, prepared, stamp)
             intake = replace(intake, report=self._advised(table, intake))
         self._tell(intake.report, on_report)
-        return made
+        return renewed
 
     def _renew(self, name: str, origin: Origin, prepared: str | None, stamp: str) -> Registration:
         with self._settled(name, prepared) as file:
@@ -254,9 +254,6 @@ class Warehouse:
             seal=self._seal,
         )
         return file
-
-    def _sweep(self) -> None:
-        sweep_prepared(self._folder, {known.prepared for known in self._vault.catalogue.tables()})
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

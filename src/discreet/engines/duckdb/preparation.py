@@ -27,12 +27,12 @@ TABLE = "prepared"
 _PROGRESS = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
 
 
-def _settle(made: Path, target: Path) -> None:
+def _settle(part: Path, target: Path) -> None:
     """Move a finished file to its place so that a crash shows the old one or the new one."""
-    os.chmod(made, 0o600)
-    for path in (made, None):
+    os.chmod(part, 0o600)
+    for path in (part, None):
         if path is None:
-            os.replace(made, target)
+            os.replace(part, target)
         descriptor = os.open(path or target.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -95,19 +95,19 @@ def prepare(
     if threads is not None:
         settings["threads"] = str(threads)
     with Scratch(target.parent) as scratch:
-        made = scratch.path / "made.duckdb"
+        part = scratch.path / "made.duckdb"
         order = Order(
-            database=str(made), commands=("execute",), statements=statements, settings=settings
+            database=str(part), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
         if seal is not None:
             order = _sealed(order, seal)
         tables = {TABLE: select_sql, **kept}
         made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)
-        if reason is None and (log := Path(f"{made}.wal")).exists() and log.stat().st_size:
+        if reason is None and (log := Path(f"{part}.wal")).exists() and log.stat().st_size:
             reason = "the write-ahead log was not emptied"
         if reason is None:
-            _settle(made, target)
+            _settle(part, target)
     if reason is not None:
         if on_failure is not None:
             on_failure(reason)
@@ -141,15 +141,15 @@ def write_frame(frame: object, target: Path, given: Format = PLAIN) -> None:
         )
     missing = kind = None
     with Scratch(target.parent) as scratch:
-        made = scratch.path / "made.parquet"
+        part = scratch.path / "made.parquet"
         try:
-            _copy(_as_written(frame, given), made)
+            _copy(_as_written(frame, given), part)
         except ImportError as error:
             missing = error.name or "pyarrow"
         except _errors(library) as error:
             kind = type(error).__name__  # its text may quote rows
         else:
-            _settle(made, target)
+            _settle(part, target)
     if missing is not None:
         raise InvalidValue(f"data from {library} needs the package {missing}; install it.")
     if kind is not None:
@@ -175,25 +175,27 @@ def _as_written(frame: Any, given: Format) -> Any:
     """
     if type(frame).__module__.partition(".")[0] != "pandas":
         return frame
-    made = frame.copy(deep=False)
+    written = frame.copy(deep=False)
     for name, kind in frame.dtypes.items():
         if str(kind) != "object":
             continue
         cells = frame[name]
         if not given.is_plain:
-            made[name] = [written_cell(each, given) for each in cells]
+            written[name] = [written_cell(each, given) for each in cells]
         elif any(map(_is_zoned, cells)) and any(isinstance(each, str) for each in cells):
-            made[name] = [written_cell(each, given) if _is_zoned(each) else each for each in cells]
-    return made
+            written[name] = [
+                written_cell(each, given) if _is_zoned(each) else each for each in cells
+            ]
+    return written
 
 
 def _is_zoned(value: object) -> bool:
     return isinstance(value, datetime) and value.tzinfo is not None
 
 
-def _copy(frame: object, made: Path) -> None:
+def _copy(frame: object, part: Path) -> None:
     if hasattr(frame, "lazy"):  # polars, which writes Parquet itself and so needs no pyarrow
-        frame.lazy().collect().write_parquet(str(made))
+        frame.lazy().collect().write_parquet(str(part))
         return
     import duckdb
 
@@ -203,4 +205,4 @@ def _copy(frame: object, made: Path) -> None:
         # Types of pandas' object columns are found by looking at values: at all of them.
         connection.execute(f"SET pandas_analyze_sample = {max(rows, 1)}")
         connection.register("frame", frame)
-        connection.sql("FROM frame").write_parquet(str(made))
+        connection.sql("FROM frame").write_parquet(str(part))

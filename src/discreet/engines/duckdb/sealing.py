@@ -40,7 +40,7 @@ def is_sealed(path: Path) -> bool:
 def _from_file(given: str, vault: Path) -> str:
     file = Path(given)
     try:
-        status, found = file.stat(), file.read_text("utf-8")
+        status, content = file.stat(), file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         raise InvalidValue(
             f"{_KEY_FILE} is {given!r}, which is not a text that can be read."
@@ -51,7 +51,7 @@ def _from_file(given: str, vault: Path) -> str:
         raise InvalidValue(
             f"{_KEY_FILE} is {given!r}, inside the vault that it seals. Keep it elsewhere."
         )
-    return found
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,14 @@ class Seal:
             return None
         if given and file:
             raise InvalidValue(f"{_KEY} and {_KEY_FILE} are both set; unset one of them.")
-        found = (given or _from_file(file, vault)).strip()
-        if len(found) < _SHORTEST:
+        content = (given or _from_file(file, vault)).strip()
+        if len(content) < _SHORTEST:
             raise InvalidValue(
-                f"the data key has {len(found)} characters; the least is {_SHORTEST}. {_MAKE_ONE}."
+                f"the data key has {len(content)} characters; the least is {_SHORTEST}. "
+                f"{_MAKE_ONE}."
             )
         stretched = HKDF(SHA256(), 32, salt=None, info=b"discreet prepared rows").derive(
-            found.encode()
+            content.encode()
         )
         return cls(base64.b64encode(stretched).decode())
 

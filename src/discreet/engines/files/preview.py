@@ -79,7 +79,7 @@ def shape(cell: str) -> str:
     return shown[:_LONGEST_SHAPE]
 
 
-def shown_cells(found: Preview, place: int, shown: Callable[[str], str]) -> list[str]:
+def shown_cells(previewed: Preview, place: int, shown: Callable[[str], str]) -> list[str]:
     """The first cells of a column, and how each would be read where that is not the same.
 
     As exact as `shown`, for the custodian.
@@ -87,9 +87,9 @@ def shown_cells(found: Preview, place: int, shown: Callable[[str], str]) -> list
     >>> shown_cells(Preview(guess, (("39,576",), ("n/a",))), 0, shape)
     ["'99,999' -> 99999", "'a/a' -> missing"]
     """
-    kind, cells = found.guess.columns[place][1], []
-    for row in found.rows:
-        read = read_cell(row[place], kind, found.guess.format)
+    kind, cells = previewed.guess.columns[place][1], []
+    for row in previewed.rows:
+        read = read_cell(row[place], kind, previewed.guess.format)
         cell = repr(shown(row[place]))[:_WIDEST]
         if not read:
             cell += " -> missing" if row[place].strip() else ""
@@ -150,8 +150,8 @@ def _copied(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> P
         cells = {name: declared[name] for name in _OF_CELLS if name in declared}
         shown = _texts(tidied, Format(delimiter=",", multiline=True), cells)
         of_file = {name: getattr(marks, name) for name in _OF_FILES}
-        made = replace(shown.guess.format, delimiter="", multiline=False, **of_file)
-        return replace(shown, guess=replace(shown.guess, format=made))
+        written = replace(shown.guess.format, delimiter="", multiline=False, **of_file)
+        return replace(shown, guess=replace(shown.guess, format=written))
 
 
 def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Heading:
@@ -170,8 +170,8 @@ def _heading(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> 
     rows = [row for row in rows if row[0] >= first]
     if not rows:
         return Heading()  # reading says what is wrong
-    found = guess_header(rows) if "first_line" in declared else guess_heading(rows)
-    return found.only_titles() if "header" in declared else found
+    guessed = guess_header(rows) if "first_line" in declared else guess_heading(rows)
+    return guessed.only_titles() if "header" in declared else guessed
 
 
 def _marks(files: SourceFiles) -> Format:

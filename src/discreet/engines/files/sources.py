@@ -185,10 +185,10 @@ def describe(source: str, given: Format = PLAIN) -> list[tuple[str, str]]:
             (name, "VARCHAR") for name in names if file.kind == "CSV" or name not in (FILE, LINE)
         ]
     order = Order(database=":memory:", commands=("names",), statements=opening(source, given))
-    found = _ask(order, "names", "FROM source")
-    if found is None:
+    columns = _ask(order, "names", "FROM source")
+    if columns is None:
         raise file.unreadable()
-    return [(str(name), str(kind)) for name, kind in found]
+    return [(str(name), str(kind)) for name, kind in columns]
 
 
 def table_of(source: str) -> tuple[str, str] | None:

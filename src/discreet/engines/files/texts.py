@@ -113,8 +113,10 @@ def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
     name, start = given.encoding, head_bytes(path, _CHUNK)
     if name == "utf-16" and start[:2] not in _MARKS:
         name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
-    found = re.search(r"[^\r\n](\r\n|\r|\n)", start.decode(name, "replace"))
-    with _decoded(path, name, "\r" if found is not None and found[1] == "\r" else "\n") as lines:
+    line_end = re.search(r"[^\r\n](\r\n|\r|\n)", start.decode(name, "replace"))
+    with _decoded(
+        path, name, "\r" if line_end is not None and line_end[1] == "\r" else "\n"
+    ) as lines:
         yield lines
 
 
@@ -257,15 +259,15 @@ def _cells(body: str, given: Format, delimiter: str) -> list[str] | None:
         return None
     if not given.quote or given.quote not in body:
         return body.split(delimiter) if body else []
-    cell, found, place = _cell(given.quote, delimiter), [], 0
+    cell, cells, place = _cell(given.quote, delimiter), [], 0
     while True:
         part = cell.match(body, place)
         if part is None:  # a quote that is not around a whole cell
             return None
         quoted, plain, end = part.groups()
-        found.append(plain if quoted is None else quoted.replace(given.quote * 2, given.quote))
+        cells.append(plain if quoted is None else quoted.replace(given.quote * 2, given.quote))
         if not end:
-            return found
+            return cells
         place = part.end()
 
 
@@ -292,11 +294,11 @@ def is_clean(path: str, given: Format, head: Header) -> bool:
     with _bytes(path) as stream:
         for number, text in enumerate(io.BufferedReader(_Pieces(stream), _CHUNK)):
             body = text.removeprefix(b"\xef\xbb\xbf") if number == 0 else text
-            found = line.fullmatch(body) if len(body) <= _LONGEST_RECORD else None
-            if found is None or not body.strip() or not _is_utf8(body):
+            match = line.fullmatch(body) if len(body) <= _LONGEST_RECORD else None
+            if match is None or not body.strip() or not _is_utf8(body):
                 return False
-            if found["end"]:
-                ends.add(found["end"])
+            if match["end"]:
+                ends.add(match["end"])
     return len(ends) < 2
 
 
@@ -437,8 +439,8 @@ def rows_of(lines: Iterator[str], given: Format, head: Header) -> Iterator[Recor
     >>> [each.line for each in rows_of(iter(["a,b\\n", "1,2\\n"]), Format(), head)]
     [2]
     """
-    found = records(lines, given, head.delimiter, len(head.names))
-    return islice(found, 1 if given.header else 0, None)
+    rows = records(lines, given, head.delimiter, len(head.names))
+    return islice(rows, 1 if given.header else 0, None)
 
 
 def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
@@ -447,15 +449,15 @@ def headers(paths: Sequence[str], given: Format, source: str) -> list[Header]:
     >>> headers([], Format(), "*.csv")
     []
     """
-    found = [header(path, given, source) for path in paths]
-    for path, head in zip(paths, found, strict=True):
-        if head.names != found[0].names:
+    heads = [header(path, given, source) for path in paths]
+    for path, head in zip(paths, heads, strict=True):
+        if head.names != heads[0].names:
             raise SchemaError(
                 f"source {source!r}: {Path(path).name!r} has other columns than "
                 f"{Path(paths[0]).name!r}. Files of one pattern have the same columns in the same "
                 "order. Nothing was added."
             )
-    return found
+    return heads
 
 
 def refuse_twins(names: tuple[str, ...], source: str) -> None:
@@ -486,15 +488,15 @@ def lines_of(
     >>> lines_of([], Format(), "absent.csv", set())
     {}
     """
-    found: dict[int, tuple[int, int]] = {}
+    lines_by_record: dict[int, tuple[int, int]] = {}
     number = 0
     for place, path in enumerate(paths):
         head = header(path, given, source)
         with open_text(path, given) as lines:
             for record in rows_of(lines, given, head):
-                if len(found) == len(wanted):
-                    return found
+                if len(lines_by_record) == len(wanted):
+                    return lines_by_record
                 number += 1
                 if number in wanted:
-                    found[number] = (place, record.line)
-    return found
+                    lines_by_record[number] = (place, record.line)
+    return lines_by_record

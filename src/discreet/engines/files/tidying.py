@@ -29,7 +29,7 @@ from discreet.engines.files.texts import (
 )
 from discreet.errors import SchemaError, with_article
 from discreet.schema.format import PLAIN, Format
-from discreet.schema.names import folded
+from discreet.schema.names import fold
 
 __all__ = [
     "FILE",
@@ -122,26 +122,26 @@ def _tidy_csv(files: SourceFiles, given: Format, folder: Path) -> Tidied:
 def _written(
     folder: Path, names: tuple[str, ...], count: int, rows: Callable[[int], Iterator[Record]]
 ) -> Tidied:
-    made = Tidied(folder / f"source{TIDY}")
-    with made.path.open("x", encoding="utf-8", newline="") as target:
-        made.path.chmod(0o600)
+    tidied = Tidied(folder / f"source{TIDY}")
+    with tidied.path.open("x", encoding="utf-8", newline="") as target:
+        tidied.path.chmod(0o600)
         # All in quotes: a lone carriage return would not be, and would end the record.
         writer = csv.writer(target, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow([FILE, LINE, *names])
         for place in range(count):
             for record in rows(place):
                 if record.cells is None:
-                    made.leave_out(place, record.line)
+                    tidied.leave_out(place, record.line)
                 else:
                     writer.writerow([place, record.line, *record.cells])
-    return made
+    return tidied
 
 
 def _keys(files: SourceFiles, given: Format) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for path in files.paths:
-        for _, found in _objects(path, given):
-            names.update(dict.fromkeys(found or ()))
+        for _, values in _objects(path, given):
+            names.update(dict.fromkeys(values or ()))
     if not names:
         raise SchemaError(
             f"source {files.given!r}: no line is a JSON object with a key. Nothing was added."
@@ -154,22 +154,22 @@ def _tidy_json(files: SourceFiles, given: Format, folder: Path, names: tuple[str
     refuse_twins(names, files.given)
 
     def rows(place: int) -> Iterator[Record]:
-        for line, found in _objects(files.paths[place], given):
-            if found is None:
+        for line, values in _objects(files.paths[place], given):
+            if values is None:
                 yield Record(line, None)
             else:
-                cells = [written_cell(_value(found, name), given) for name in names]
+                cells = [written_cell(_value(values, name), given) for name in names]
                 whole = not any("\ud800" <= sign <= "\udfff" for sign in "".join(cells))
                 yield Record(line, cells if whole else None)
 
     return _written(folder, names, len(files.paths), rows)
 
 
-def _value(found: dict[str, Any], name: str) -> object:
-    if name in found:
-        return found[name]
-    like = [key for key in found if folded(key.strip()) == folded(name.strip())]
-    return found[like[0]] if len(like) == 1 else None
+def _value(values: dict[str, Any], name: str) -> object:
+    if name in values:
+        return values[name]
+    like = [key for key in values if fold(key.strip()) == fold(name.strip())]
+    return values[like[0]] if len(like) == 1 else None
 
 
 def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | None]]:
@@ -366,13 +366,13 @@ def _tidy_arrow(files: SourceFiles, _: Format, folder: Path) -> Tidied:
             'reading an Arrow file needs the package pyarrow: pip install "discreet[arrow]". '
             "Nothing was added."
         ) from None
-    made = Tidied(folder / "source.parquet")
+    tidied = Tidied(folder / "source.parquet")
     failed, writer = None, None
     try:
         for path in files.paths:
             for batch in _batches(path, arrow, ipc):
                 if writer is None:
-                    writer = parquet.ParquetWriter(str(made.path), batch.schema)
+                    writer = parquet.ParquetWriter(str(tidied.path), batch.schema)
                 writer.write_batch(batch)
     except (arrow.ArrowException, ValueError, TypeError, OSError) as error:
         failed = type(error).__name__  # its text may quote rows
@@ -384,8 +384,8 @@ def _tidy_arrow(files: SourceFiles, _: Format, folder: Path) -> Tidied:
             f"source {files.given!r} cannot be read as an Arrow file ({failed or 'no rows'}); "
             "check it. Nothing was added."
         )
-    made.path.chmod(0o600)
-    return made
+    tidied.path.chmod(0o600)
+    return tidied
 
 
 def _batches(path: str, arrow: Any, ipc: Any) -> Iterator[Any]:
@@ -393,12 +393,12 @@ def _batches(path: str, arrow: Any, ipc: Any) -> Iterator[Any]:
     with arrow.memory_map(path) as mapped:
         try:
             opened = ipc.open_file(mapped)
-            found = (opened.get_batch(place) for place in range(opened.num_record_batches))
+            batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
         except arrow.ArrowInvalid:
             mapped.seek(0)
-            opened = found = ipc.open_stream(mapped)
+            opened = batches = ipc.open_stream(mapped)
         yield arrow.RecordBatch.from_pylist([], schema=opened.schema)
-        yield from found
+        yield from batches
 
 
 _WRITERS: dict[str, Callable[[SourceFiles, Format, Path], Tidied]] = {

@@ -110,10 +110,10 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
 
         A collation is named if it calls texts of different bytes equal.
         """
-        found = self._ask(_COLUMNS)
-        if not found:
+        columns = self._ask(_COLUMNS)
+        if not columns:
             raise SchemaError(f"source {self.given!r}: the table has no columns; check its name.")
-        return [(str(name), str(kind)) for name, kind in found]
+        return [(str(name), str(kind)) for name, kind in columns]
 
     def identity(self) -> bytes:
         """What tells this table from all others, however its server is called."""

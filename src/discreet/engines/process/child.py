@@ -91,15 +91,15 @@ class Order:
         >>> Order(database=":memory:", commands=("rows",)).message()["commands"]
         ['rows']
         """
-        found = importlib.util.find_spec("duckdb")
-        if found is None or found.origin is None:
+        specification = importlib.util.find_spec("duckdb")
+        if specification is None or specification.origin is None:
             raise Failed("duckdb is not installed")
         return {
             "commands": list(self.commands),
             "database": self.database,
             "key": self.key,
             "key_mark": KEY_MARK,
-            "library": str(Path(found.origin).parent.parent),
+            "library": str(Path(specification.origin).parent.parent),
             "read_only": self.read_only,
             "settings": {**_SAFE, **self.settings},
             "statements": list(self.statements),

@@ -134,24 +134,26 @@ def _collations(
     connection.execute(
         f"CREATE TEMP TABLE collated AS SELECT {listed} FROM ({sql}) AS every({every}) LIMIT 0"
     )
-    ((made,),) = connection.execute(
+    ((definition,),) = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE table_name = 'collated' AND temporary"
     ).fetchall()
     connection.execute("DROP TABLE collated")
-    found = re.findall(r"c(\d+) VARCHAR(?: COLLATE ([^,)]+))?", made.replace('"', ""))
-    if {int(place) for place, _ in found} != texts:
+    collations = re.findall(r"c(\d+) VARCHAR(?: COLLATE ([^,)]+))?", definition.replace('"', ""))
+    if {int(place) for place, _ in collations} != texts:
         raise ValueError("the collations are not known")
-    return {int(place): f" COLLATE {name}" for place, name in found if name.lower() not in _BINARY}
+    return {
+        int(place): f" COLLATE {name}" for place, name in collations if name.lower() not in _BINARY
+    }
 
 
 def _tables(connection: "DuckDBPyConnection", database: str) -> bytes:
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND "
         "NOT internal UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
         "WHERE database_name = ? AND NOT internal ORDER BY ALL",
         [database, database],
     )
-    return marshal.dumps(found.fetchall())
+    return marshal.dumps(rows.fetchall())
 
 
 def _execute(connection: "DuckDBPyConnection", sql: str, pipe: _Pipe) -> bytes:

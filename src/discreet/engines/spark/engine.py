@@ -135,22 +135,25 @@ class Spark:
 
     def _attempt(self, sql: str) -> list[tuple[Cell, ...]] | None:
         """In a thread of its own, so that a Spark that hangs cannot hold the caller."""
-        self._statement = made = _Statement(self._opened, sql)
-        worker = threading.Thread(target=made.run, daemon=True)
+        self._statement = statement = _Statement(self._opened, sql)
+        worker = threading.Thread(target=statement.run, daemon=True)
         worker.start()
         worker.join(self._seconds)
         waited = 0.0
         while worker.is_alive() and waited < _GRACE_SECONDS:
-            made.cancel()
+            statement.cancel()
             worker.join(_SECONDS_BETWEEN_CANCELS)
             waited += _SECONDS_BETWEEN_CANCELS
         if worker.is_alive():
             self._session = None
         if waited:
-            made.reason, made.rows = "the time limit ran out; the jobs were cancelled", None
-        if made.rows is None:
-            self.last_failure = made.reason
-        return made.rows
+            statement.reason, statement.rows = (
+                "the time limit ran out; the jobs were cancelled",
+                None,
+            )
+        if statement.rows is None:
+            self.last_failure = statement.reason
+        return statement.rows
 
 
 class _Statement:

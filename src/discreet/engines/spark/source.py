@@ -100,10 +100,10 @@ class SparkSource:
         """
         if self.local is None:
             return []
-        found = _under(self.local)
-        if not found:
+        files_there = _under(self.local)
+        if not files_there:
             raise SchemaError(f"source {self.given!r} is a folder without files; check the path.")
-        return found
+        return files_there
 
 
 def _under(place: Path) -> list[Path]:

@@ -34,8 +34,8 @@ class _Remains:
             return
         if entry.act is Act.ADOPT:
             self.losses = {}
-        found = adopted_accounts(entry) if entry.act is Act.ADOPT else (account_of(entry),)
-        for account in found:
+        accounts = adopted_accounts(entry) if entry.act is Act.ADOPT else (account_of(entry),)
+        for account in accounts:
             before = self.accounts.get((account.holder, account.name))
             if entry.act is Act.AMEND and before is not None and before.pure == account.pure:
                 account = replace(account, spent=before.spent, spent_delta=before.spent_delta)
@@ -76,11 +76,11 @@ def salvaged(connection: Connection) -> tuple[Account, ...]:
         except _UNREADABLE:
             continue
         kept[account.holder, account.name] = account
-    found = []
+    salvaged_accounts = []
     for key in sorted(remains.accounts.keys() | kept.keys()):
         one, other = remains.account(key), kept.get(key)
-        found.append(_larger(one or kept[key], other))
-    return tuple(found)
+        salvaged_accounts.append(_larger(one or kept[key], other))
+    return tuple(salvaged_accounts)
 
 
 def _larger(account: Account, other: Account | None) -> Account:

@@ -60,8 +60,8 @@ def row_of(connection: Connection, kind: str, reference: str) -> tuple[Any, ...]
         first, _, second = reference.partition(":")
         values = first, bytes.fromhex(second) if kind == "source" else second
     query = f"{_ROWS[kind]} WHERE {_WHERE[kind]}"
-    found: tuple[Any, ...] | None = connection.execute(query, values).fetchone()
-    return found
+    row: tuple[Any, ...] | None = connection.execute(query, values).fetchone()
+    return row
 
 
 def rows_of(connection: Connection, kind: str) -> Rows:
@@ -238,9 +238,9 @@ class Chain:
                     )
 
     def _check_tables(self, connection: Connection) -> None:
-        found = {str(row[0]): digest(row) for row in rows_of(connection, "table")}
-        for name in sorted(found.keys() | self._mutable.keys()):
-            if found.get(name) != self._mutable.get(name):
+        digests = {str(row[0]): digest(row) for row in rows_of(connection, "table")}
+        for name in sorted(digests.keys() | self._mutable.keys()):
+            if digests.get(name) != self._mutable.get(name):
                 raise Broken(None, f"table {name!r:.80} is not as it was registered.")
 
     def check_anchor(self, connection: Connection, anchor: Anchor | None) -> None:

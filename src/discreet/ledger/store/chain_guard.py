@@ -93,24 +93,28 @@ class Keeper:
         anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
         with reading() as connection:
             if not _sealed(connection):
-                found = _unsealed(connection)
-                if found.sound and anchor is not None and anchor.number:
+                verification = _unsealed(connection)
+                if verification.sound and anchor is not None and anchor.number:
                     problem = "entry 1 is missing: the anchor is of a record that is not here."
-                    return Verification(found.entries, found.head, 1, problem)
-                return found
+                    return Verification(verification.entries, verification.head, 1, problem)
+                return verification
             key = self._place.key()
             if key is None:
                 (count,) = connection.execute("SELECT count(*) FROM entries").fetchone()
                 return Verification(count, FIRST, None, f"the key {self._place.key_file} is gone.")
             chain = Chain(key, self._halt)
-            found = found_by(lambda: _whole(chain, connection), chain.replay)
-            if found.sound:
-                found = found_by(lambda: chain.check_anchor(connection, anchor), chain.replay)
-            if found.sound:
-                found = found_by(lambda: _check_file(intact(connection)), chain.replay)
-            if found.sound:
+            verification = found_by(lambda: _whole(chain, connection), chain.replay)
+            if verification.sound:
+                verification = found_by(
+                    lambda: chain.check_anchor(connection, anchor), chain.replay
+                )
+            if verification.sound:
+                verification = found_by(lambda: _check_file(intact(connection)), chain.replay)
+            if verification.sound:
                 self._trust(chain)
-            return Verification(chain.replay.count, chain.replay.seal, found.bad, found.problem)
+            return Verification(
+                chain.replay.count, chain.replay.seal, verification.bad, verification.problem
+            )
 
     def adopt(self, connection: Connection, memo: Mapping[str, str]) -> Book:
         """A book that seals everything as it stands, under an entry that says so."""

@@ -197,11 +197,11 @@ class Groups(Generic[_Page]):
             raise
 
     def _all(self) -> list[_Item[_Page]]:
-        found = []
+        items = []
         with contextlib.suppress(IndexError):
             while True:
-                found.append(self._queue.popleft())
-        return found
+                items.append(self._queue.popleft())
+        return items
 
 
 def _again(here: "weakref.ref[Groups[Any]]") -> None:

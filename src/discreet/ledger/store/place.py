@@ -76,15 +76,15 @@ class Place:
 
     def made_key(self) -> bytes:
         """The key, made on the first time; of two who make it at once both get the same."""
-        found = self.key()
-        if found is None:
+        known = self.key()
+        if known is None:
             text = system.bits(256).to_bytes(32, "little").hex()
             with _said(self.key_file, _KEY_VARIABLE):
                 put_file(self.key_file, text)
-            found = self.key()
-        if not found:
+            known = self.key()
+        if not known:
             raise Unavailable(f"{self.key_file} holds no key. Nothing was run or charged.")
-        return found
+        return known
 
     def anchor(self) -> Anchor | None:
         """The anchor, or None where there is none."""
@@ -96,12 +96,12 @@ class Place:
 
     def made_anchor(self) -> Anchor:
         """The anchor; on the first time one that anchors nothing yet."""
-        found = self.anchor()
-        if found is None:
+        known = self.anchor()
+        if known is None:
             with _said(self.anchor_file, _ANCHOR_VARIABLE):
                 put_file(self.anchor_file, str(Anchor()))
-            found = self.anchor()
-        return found or Anchor()
+            known = self.anchor()
+        return known or Anchor()
 
     def check_writable(self) -> None:
         """Refuse before anything is charged if the anchor could not be moved on afterwards."""

@@ -150,8 +150,8 @@ class Server:
     def refuse(self, error: Exception, happened: str) -> NoReturn:
         """Say what a failure means, without the server's own words."""
         code = getattr(error, "sqlstate", None) or "08"
-        found = [reason for start, reason in _REASONS.items() if code.startswith(start)]
-        reason = found[0] if found else f"it refused ({type(error).__name__} {code})"
+        reasons = [reason for start, reason in _REASONS.items() if code.startswith(start)]
+        reason = reasons[0] if reasons else f"it refused ({type(error).__name__} {code})"
         raise Unavailable(f"the ledger's server: {reason}. {happened}.") from error
 
     def intact(self, _: Connection, /) -> bool:

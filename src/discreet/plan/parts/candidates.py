@@ -93,12 +93,7 @@ class CandidateQuery:
 
     @property
     def first(self) -> int:
-        """The engine's code of candidate 0.
-
-        >>> one = Sensitivity.single(1)
-        >>> CandidateQuery("x", "", "number", Fraction(1), 9, 20, 4, (), (), one).first
-        2
-        """
+        """The engine's code of candidate 0."""
         return self.lower // self.width
 
     @property
@@ -137,12 +132,7 @@ class CandidateQuery:
         return label(self.kind, self.labels, self.step, code)
 
     def lattice(self, candidate: int) -> int:
-        """The lattice integer that a candidate stands for, inside the bounds.
-
-        >>> one = Sensitivity.single(1)
-        >>> CandidateQuery("x", "", "number", Fraction(1), 0, 9, 4, (), (), one).lattice(1)
-        5
-        """
+        """The lattice integer that a candidate stands for, inside the bounds."""
         middle = (self.first + candidate) * self.width + (self.width - 1) // 2
         return min(max(middle, self.lower), self.upper)
 

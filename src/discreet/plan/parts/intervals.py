@@ -14,10 +14,10 @@ __all__ = [
     "Floats",
     "at_least",
     "box",
-    "corrected",
+    "correct_for_sample",
     "difference",
     "finite",
-    "held",
+    "hold_within",
     "quotient",
     "square",
 ]
@@ -28,11 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A noisy column and an interval around each value.
-
-    >>> Estimate(np.zeros(1), np.zeros(1), np.ones(1)).high.tolist()
-    [1.0]
-    """
+    """A noisy column and an interval around each value."""
 
     value: Floats
     low: Floats
@@ -101,22 +97,22 @@ def at_least(least: float, count: Estimate) -> Estimate:
     return Estimate(*(np.maximum(end, least) for end in (count.value, count.low, count.high)))
 
 
-def corrected(estimate: Estimate, count: Estimate) -> Estimate:
+def correct_for_sample(estimate: Estimate, count: Estimate) -> Estimate:
     """Times n/(n - 1), which falls with n; the count is 2 or more.
 
     >>> two = Estimate(*(np.array([2.0]) for _ in range(3)))
-    >>> corrected(two, two).value.tolist()
+    >>> correct_for_sample(two, two).value.tolist()
     [4.0]
     """
     factor = Estimate(*(n / (n - 1) for n in (count.value, count.high, count.low)))
     return box(np.multiply, estimate, factor)
 
 
-def held(estimate: Estimate, count: Estimate, low: float, high: float) -> Estimate:
+def hold_within(estimate: Estimate, count: Estimate, low: float, high: float) -> Estimate:
     """Inside [low, high]; with no noisy rows the middle and all of it.
 
     >>> none = Estimate(*(np.array([0.0]) for _ in range(3)))
-    >>> held(none, none, 2.0, 4.0).value.tolist()
+    >>> hold_within(none, none, 2.0, 4.0).value.tolist()
     [3.0]
     """
     empty = count.value <= 0

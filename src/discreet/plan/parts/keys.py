@@ -52,13 +52,7 @@ class KeyDomain:
 
 
 def domain(key: Key, columns: Mapping[str, Column], *, limit: int) -> KeyDomain:
-    """The values of a key, from the declared bounds of the columns in it.
-
-    >>> from fractions import Fraction
-    >>> from discreet.query.algebra import Literal
-    >>> domain(Key("yes", Literal(True)), {}, limit=10).labels
-    (True,)
-    """
+    """The values of a key, from the declared bounds of the columns in it."""
     if isinstance(key.expression, Field) and columns[key.expression.name].private_keys:
         return KeyDomain(key.name, f'"{key.expression.name}"', (), ())
     value = bounded(key.expression, columns)
@@ -103,11 +97,7 @@ def label(kind: str, labels: tuple[str, ...], step: Fraction, code: int) -> Labe
 
 
 def groups(domains: tuple[KeyDomain, ...], *, limit: int) -> tuple[tuple[int, ...], ...]:
-    """All combinations of codes, in the order of the result; none while keys are private.
-
-    >>> groups((), limit=10)
-    ((),)
-    """
+    """All combinations of codes, in the order of the result; none while keys are private."""
     if any(domain.private for domain in domains):
         return ()
     check_groups(domains, limit=limit)

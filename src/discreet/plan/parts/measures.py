@@ -27,11 +27,7 @@ _MOMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one unit can do to the groups of a question; None stands for any number of groups.
-
-    >>> Contribution(1, 1, 4, Relation.ADD_REMOVE).of(0, 1).l1
-    Fraction(1, 1)
-    """
+    """What one unit can do to the groups of a question; None stands for any number of groups."""
 
     rows_per_unit: int
     groups_per_unit: int
@@ -112,11 +108,7 @@ class Estimator:
 
     @property
     def axis(self) -> LatticeRange:
-        """The lattice and the bounds of the value.
-
-        >>> Estimator(Statistic.AVERAGE, (0, 1), Fraction(1), 5, 0, 10).axis.middle
-        5.0
-        """
+        """The lattice and the bounds of the value."""
         return LatticeRange(self.step, self.centre, self.lower, self.upper)
 
     def influence(self) -> tuple[float, ...]:
@@ -142,11 +134,7 @@ class Chosen:
 
 
 class Measures:
-    """Collects the measures a question needs, each of them once.
-
-    >>> Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset()).found
-    []
-    """
+    """Collects the measures a question needs, each of them once."""
 
     def __init__(
         self,
@@ -160,12 +148,7 @@ class Measures:
         self.found: list[Measure] = []
 
     def estimator(self, aggregate: Aggregate) -> Estimator:
-        """The estimator of an aggregate, adding what it needs.
-
-        >>> measures = Measures({}, Contribution(1, 1, 1, Relation.ADD_REMOVE), frozenset())
-        >>> measures.estimator(Aggregate(Statistic.ROWS, None)).positions
-        (0,)
-        """
+        """The estimator of an aggregate, adding what it needs."""
         statistic = aggregate.statistic
         if statistic is Statistic.ROWS:
             return Estimator(statistic, (self._rows(),))
@@ -204,9 +187,9 @@ class Measures:
         arguments = [aggregate.argument, aggregate.second]
         # In an order of their own, the same for every engine, so that y by x and x by y share sums.
         ordered = sorted(arguments, key=repr)
-        *made, known = together(*(bounded(each, self._columns) for each in ordered))
+        *values, known = together(*(bounded(each, self._columns) for each in ordered))
         same = ordered == arguments
-        y, x = made if same else reversed(made)
+        y, x = values if same else reversed(values)
         if x.kind != "number":
             raise UnsafeQuery(f"{aggregate.statistic} needs a number, not {with_article(x.kind)}.")
         of_y, of_x = (

@@ -16,10 +16,10 @@ from discreet.plan.parts.intervals import (
     Floats,
     at_least,
     box,
-    corrected,
+    correct_for_sample,
     difference,
     finite,
-    held,
+    hold_within,
     square,
 )
 from discreet.plan.sql.bounds import Bounded
@@ -30,8 +30,8 @@ __all__ = [
     "PAIRED",
     "VARYING",
     "error_of_pair",
+    "estimate_pair",
     "influence_of_pair",
-    "paired",
     "together",
 ]
 
@@ -68,38 +68,22 @@ class LatticeRange:
 
     @property
     def middle(self) -> float:
-        """What is taken from every value before it is summed.
-
-        >>> LatticeRange(Fraction(1), 3, 0, 7).middle
-        3.0
-        """
+        """What is taken from every value before it is summed."""
         return float(self.centre * self.step)
 
     @property
     def low(self) -> float:
-        """The least value, less the middle.
-
-        >>> LatticeRange(Fraction(1), 3, 0, 7).low
-        -3.0
-        """
+        """The least value, less the middle."""
         return float((self.lower - self.centre) * self.step)
 
     @property
     def high(self) -> float:
-        """The largest value, less the middle.
-
-        >>> LatticeRange(Fraction(1), 3, 0, 7).high
-        4.0
-        """
+        """The largest value, less the middle."""
         return float((self.upper - self.centre) * self.step)
 
     @property
     def half(self) -> float:
-        """The largest standard deviation: half of the values at each end of the bounds.
-
-        >>> LatticeRange(Fraction(1), 3, 0, 7).half
-        3.5
-        """
+        """The largest standard deviation: half of the values at each end of the bounds."""
         return float((self.upper - self.lower) * self.step) / 2
 
     @property
@@ -179,26 +163,26 @@ def error_of_pair(
     return min(factor * error + change * most, 4 * most)
 
 
-def paired(
+def estimate_pair(
     statistic: Statistic, parts: Sequence[Estimate], y: LatticeRange, x: LatticeRange
 ) -> Estimate:
     """The statistic from the sums that `PAIRED` names; no noisy row gives all the bounds allow.
 
     >>> sums = [Estimate(*(np.array([value]) for _ in range(3))) for value in (2.0, 0.0, 0.0, 2.0)]
     >>> one = LatticeRange(Fraction(1), 0, -1, 1)
-    >>> paired(Statistic.COVARIANCE_POPULATION, sums, one, one).value.tolist()
+    >>> estimate_pair(Statistic.COVARIANCE_POPULATION, sums, one, one).value.tolist()
     [1.0]
     """
     sums = dict(zip(PAIRED[statistic], parts, strict=True))
     # All but the covariance of a population have no meaning for fewer than two rows.
     rows = at_least(1.0 if statistic is Statistic.COVARIANCE_POPULATION else 2.0, sums["n"])
-    mean_y = held(box(np.divide, sums["y"], rows), sums["n"], y.low, y.high)
-    mean_x = held(box(np.divide, sums["x"], rows), sums["n"], x.low, x.high)
+    mean_y = hold_within(box(np.divide, sums["y"], rows), sums["n"], y.low, y.high)
+    mean_x = hold_within(box(np.divide, sums["x"], rows), sums["n"], x.low, x.high)
     covariance = _apart(box(np.divide, sums["xy"], rows), box(np.multiply, mean_y, mean_x))
     most = _largest(y, x)
     if statistic is Statistic.COVARIANCE_SAMPLE:
-        covariance, most = corrected(covariance, rows), 2 * most
-    covariance = held(covariance, sums["n"], -most, most)
+        covariance, most = correct_for_sample(covariance, rows), 2 * most
+    covariance = hold_within(covariance, sums["n"], -most, most)
     if statistic in _COVARIANCES:
         return finite(covariance)
     spread_x = _spread(sums["xx"], sums["n"], rows, mean_x, x)
@@ -208,7 +192,7 @@ def paired(
     slope = _slope(covariance, spread_x, y)
     if statistic is Statistic.SLOPE:
         return finite(slope)
-    mean_x, mean_y = _moved(mean_x, x.middle), _moved(mean_y, y.middle)
+    mean_x, mean_y = _shift(mean_x, x.middle), _shift(mean_y, y.middle)
     return finite(_apart(mean_y, box(np.multiply, slope, mean_x)))
 
 
@@ -229,7 +213,7 @@ def _wider(estimate: Estimate, size: Floats) -> Estimate:
     return Estimate(estimate.value, estimate.low - slack, estimate.high + slack)
 
 
-def _moved(estimate: Estimate, distance: float) -> Estimate:
+def _shift(estimate: Estimate, distance: float) -> Estimate:
     return Estimate(*(end + distance for end in (estimate.value, estimate.low, estimate.high)))
 
 
@@ -242,7 +226,7 @@ def _spread(
     have a variance of at least that of one of them a step away from the others.
     """
     variance = _apart(box(np.divide, squares, rows), square(mean))
-    variance = held(variance, count, 0.0, _largest(axis, axis))
+    variance = hold_within(variance, count, 0.0, _largest(axis, axis))
     least = float(axis.step) * np.sqrt(rows.high - 1) / rows.high
     return Estimate(
         np.sqrt(variance.value),
@@ -251,7 +235,7 @@ def _spread(
     )
 
 
-def _divided(covariance: Estimate, divisor: Estimate, most: Estimate) -> Estimate:
+def _divide(covariance: Estimate, divisor: Estimate, most: Estimate) -> Estimate:
     """A ratio inside its limits; where the noisy divisor is not positive its value is zero."""
     ratio = box(np.divide, covariance, divisor)
     ratio = _wider(ratio, np.maximum(np.abs(ratio.low), np.abs(ratio.high)))
@@ -262,11 +246,11 @@ def _divided(covariance: Estimate, divisor: Estimate, most: Estimate) -> Estimat
 
 def _correlation(covariance: Estimate, spread_y: Estimate, spread_x: Estimate) -> Estimate:
     one = np.ones_like(covariance.value)
-    return _divided(covariance, box(np.multiply, spread_y, spread_x), Estimate(one, one, one))
+    return _divide(covariance, box(np.multiply, spread_y, spread_x), Estimate(one, one, one))
 
 
 def _slope(covariance: Estimate, spread_x: Estimate, y: LatticeRange) -> Estimate:
     """The covariance over the variance of x: at most the spread of y over that of x."""
     half = np.full_like(spread_x.value, y.half * (1 + _ROUNDING))
     most = box(np.divide, Estimate(half, half, half), spread_x)
-    return _divided(covariance, square(spread_x), most)
+    return _divide(covariance, square(spread_x), most)

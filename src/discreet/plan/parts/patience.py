@@ -9,8 +9,7 @@ from math import ceil, prod
 
 from discreet.plan.parts.candidates import CandidateQuery
 from discreet.plan.parts.keys import KeyDomain
-from discreet.query.algebra import Query
-from discreet.query.statement.relations import scans
+from discreet.query.algebra import Query, scans
 from discreet.schema.table import Table
 
 __all__ = ["ENGINE_SECONDS", "GRID_SECONDS", "whole_steps", "working_seconds"]

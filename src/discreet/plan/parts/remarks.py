@@ -68,12 +68,7 @@ groups of one id and leaves out the rest.'
         )
 
     def values(self) -> dict[str, Any]:
-        """The suggestion for JSON.
-
-        >>> Suggestion(option="max_rows_contributed", value=2, unit="id", most=20, share=0.1,
-        ...            before={}, error={"n": 39.0}).values()["error"]
-        {'n': 39.0}
-        """
+        """The suggestion for JSON."""
         return {
             "option": self.option,
             "value": self.value,

@@ -18,7 +18,7 @@ from discreet.mechanisms.selection.top_k import TopK
 from discreet.noise.bits import BitSource
 from discreet.plan.parts.measures import Contribution, Measure
 from discreet.plan.parts.price import choose
-from discreet.query.algebra import Aggregate, Statistic
+from discreet.query.algebra import Aggregate, Field, Query, Statistic
 from discreet.rationals import sqrt_down
 
 __all__ = [
@@ -27,11 +27,12 @@ __all__ = [
     "Selection",
     "ThresholdKeys",
     "TopGroups",
-    "kept_keys",
-    "leading",
+    "choose_keys",
+    "choose_leading",
+    "ordering",
     "ranking",
     "selection_loss",
-    "shown_keys",
+    "show_keys",
 ]
 
 _LEVEL = Fraction(95, 100)
@@ -98,6 +99,20 @@ Selection = ThresholdKeys | OptimalKeys | TopGroups
 """How the groups of an answer are chosen."""
 
 
+def ordering(query: Query) -> Aggregate | None:
+    """The count by which the leading groups are asked for: ORDER BY it DESC LIMIT k, no HAVING."""
+    if query.limit is None or query.having is not None or not query.keys or len(query.order) != 1:
+        return None
+    order = query.order[0]
+    named = {output.name: output.expression for output in query.outputs}
+    ordered = order.expression
+    if isinstance(ordered, Field):
+        ordered = named.get(ordered.name, ordered)
+    if order.direction != "descending" or not isinstance(ordered, Aggregate):
+        return None
+    return ordered if ordered.statistic in (Statistic.ROWS, Statistic.UNITS) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The decision to choose the leading groups first, and the ranking errors that decided it.
@@ -127,12 +142,6 @@ def ranking(
 
     Where the wanted count is among the `others` that are shown, half the price goes to the choice,
     and the counts must not be worse off for it either.
-    >>> from discreet.loss import Relation
-    >>> ten = Contribution(10, 10, 50, Relation.ADD_REMOVE)
-    >>> units = Aggregate(Statistic.UNITS, None)
-    >>> found = ranking(ten, units, [units], count=1, kind=ZCDP, counted="")
-    >>> found is not None and found.choosing < found.noising
-    True
     """
     groups = contribution.groups_in_all
     if groups is None or not count < groups:
@@ -144,37 +153,39 @@ def ranking(
     )
     whole, half = kind.of(1), kind.of(Fraction(1, 2))
     noise = _noise(before, whole if shown else half)
-    made = Ranking(count, groups, counted, before, shown, 0.0, 0.0)
+    undecided = Ranking(count, groups, counted, before, shown, 0.0, 0.0)
     # Two noisy counts change places only if one of them is off by half their distance.
     noising = 2 * noise.error(1 - (1 - _LEVEL) / groups)
-    choosing = leading(made, half).ranking.error(_LEVEL)
+    choosing = choose_leading(undecided, half).ranking.error(_LEVEL)
     worse = shown and _noise(after, half).error(_LEVEL) > noise.error(_LEVEL)
     if choosing > noising or worse:
         return None
-    return replace(made, choosing=choosing, noising=noising)
+    return replace(undecided, choosing=choosing, noising=noising)
 
 
 def _noise(sensitivity: Sensitivity, price: Price) -> Noise:
     return choose(Measure("count", (), sensitivity, Fraction(1)), price)
 
 
-def leading(made: Ranking, price: Price) -> TopGroups:
+def choose_leading(decision: Ranking, price: Price) -> TopGroups:
     """Choose the leading groups for this price. The scale is rounded up.
 
     >>> from discreet.loss import Pure
     >>> one = Ranking(3, 50, "COUNT(*)", Sensitivity.single(1), True, 2.0, 3.0)
-    >>> leading(one, Pure(epsilon=6)).ranking.scale
+    >>> choose_leading(one, Pure(epsilon=6)).ranking.scale
     Fraction(1, 1)
     """
-    unit = TopK(scale=1, count=made.count, candidates=made.groups)
+    unit = TopK(scale=1, count=decision.count, candidates=decision.groups)
     scale = scale_for(
-        price, pure=unit.pure_loss(made.sensitivity), concentrated=unit.loss(made.sensitivity)
+        price,
+        pure=unit.pure_loss(decision.sensitivity),
+        concentrated=unit.loss(decision.sensitivity),
     )
-    ranking = TopK(scale=scale, count=made.count, candidates=made.groups)
-    return TopGroups(ranking, made.counted, made.sensitivity)
+    ranking = TopK(scale=scale, count=decision.count, candidates=decision.groups)
+    return TopGroups(ranking, decision.counted, decision.sensitivity)
 
 
-def shown_keys(
+def show_keys(
     measure: Measure, place: int, noise: Noise, *, counted: str, delta: Fraction | None
 ) -> ThresholdKeys:
     """Show private keys with the noisy count that is asked for anyway."""
@@ -183,7 +194,7 @@ def shown_keys(
     return ThresholdKeys(threshold, place, counted)
 
 
-def kept_keys(
+def choose_keys(
     contribution: Contribution, price: Price, *, counted: str, delta: Fraction | None
 ) -> OptimalKeys:
     """Choose private keys by themselves, for this price. epsilon is rounded down."""

@@ -49,8 +49,8 @@ class Smoothed:
         """The noise with the least expected error on evenly spread rows that costs the price.
 
         >>> from discreet.loss import Pure
-        >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=3, price=Pure(epsilon=2))
-        >>> found.loss(Pure(epsilon=2))
+        >>> median = Smoothed.of_price(fraction=0.5, candidates=9, moved=3, price=Pure(epsilon=2))
+        >>> median.loss(Pure(epsilon=2))
         Pure(epsilon=Fraction(2, 1))
         """
         if candidates < 2:
@@ -66,8 +66,8 @@ class Smoothed:
         """The expected error where rows are spread evenly, in gaps between two of them.
 
         >>> from discreet.loss import Pure
-        >>> found = Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8))
-        >>> round(found.gaps, 2)
+        >>> median = Smoothed.of_price(fraction=0.5, candidates=9, moved=1, price=Pure(epsilon=8))
+        >>> round(median.gaps, 2)
         0.18
         """
         sizes = float(self.noise.sliding), float(self.noise.smoothing)
@@ -95,21 +95,11 @@ class Smoothed:
 
         Privacy: that of the noise [NRS07, Sec. 2]; pure noise enters rho at epsilon^2/2
         [BS16, Prop. 1.4].
-        >>> from discreet.loss import Pure
-        >>> found = Smoothed.of_price(fraction=0.9, candidates=9, moved=1, price=Pure(epsilon=1))
-        >>> found.loss(Pure(epsilon=1))
-        Pure(epsilon=Fraction(1, 1))
         """
         return price.total([self.noise.loss])
 
     def error(self, confidence: Number) -> float:
-        """How many rows the rank may be off, whatever the data: no bound can be promised.
-
-        >>> from discreet.loss import Pure
-        >>> found = Smoothed.of_price(fraction=0.9, candidates=9, moved=1, price=Pure(epsilon=1))
-        >>> found.error(0.95)
-        inf
-        """
+        """How many rows the rank may be off, whatever the data: no bound can be promised."""
         probability(confidence, "confidence")
         return math.inf
 

@@ -30,11 +30,7 @@ class Errors:
     power: float
 
     def of(self, prices: Sequence[float]) -> list[float]:
-        """The error of every statistic at these prices of the parts.
-
-        >>> Errors(({0: 3.0},), power=0.5).of([4.0])
-        [1.5]
-        """
+        """The error of every statistic at these prices of the parts."""
         return [
             sum(size / prices[place] ** self.power for place, size in each.items()) or _LEAST
             for each in self.parts

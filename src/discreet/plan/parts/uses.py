@@ -2,13 +2,12 @@
 Knows expressions, sources and schemas; never data.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import cast
 
-from discreet.plan.parts.aggregates import aggregates_of
 from discreet.query.algebra import (
     Aggregate,
     Compare,
@@ -25,11 +24,11 @@ from discreet.query.algebra import (
     Source,
     Statistic,
 )
-from discreet.query.literals import parts_of
+from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = ["columns_read", "fields_of"]
+__all__ = ["columns_read"]
 
 Read = dict[tuple[str, str], None]  # in the order in which they are read
 
@@ -59,29 +58,14 @@ def columns_read(query: Query, tables: Mapping[str, Table]) -> tuple[tuple[str, 
     """
     read: Read = {}
     names = _names(query.source, tables, read)
-    results = [*(each.expression for each in query.outputs)]
-    results += [each.expression for each in query.order]
-    if query.having is not None:
-        results.append(query.having)
-    values: list[Expression] = [found for each in results for found in aggregates_of(each)]
+    results = (query.outputs, query.order, query.having)
+    values: list[Expression] = list(aggregates_of(results))
     values += [key.expression for key in query.keys]
     if query.where is not None:
         values.append(query.where)
     for each in values:
         _mark(each, names, read)
     return tuple(read)
-
-
-def fields_of(expression: object) -> Iterator[str]:
-    """The names of all columns in an expression.
-
-    >>> list(fields_of(Compare(">", Field("age"), Literal(Fraction(40)))))
-    ['age']
-    """
-    if isinstance(expression, Field):
-        yield expression.name
-    for part in parts_of(expression):
-        yield from fields_of(part)
 
 
 def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
@@ -101,14 +85,14 @@ def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
             return both
         case Rows(inner, where, columns):
             names = _names(inner, tables, read)
-            return _computed(columns, names, where, read)
+            return _trace_columns(columns, names, where, read)
         case PerUnit(inner, where, keys, columns):
             names = _names(inner, tables, read)
-            known = {**names, **_computed(keys, names, None, read)}
-            return _computed(columns, known, where, read)
+            known = {**names, **_trace_columns(keys, names, None, read)}
+            return _trace_columns(columns, known, where, read)
 
 
-def _computed(
+def _trace_columns(
     columns: tuple[tuple[str, Expression], ...],
     names: _Names,
     where: Expression | None,

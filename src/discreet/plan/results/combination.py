@@ -73,11 +73,11 @@ def combination(plan: Plan, expression: Expression) -> Combination | None:
             place = estimator.positions[0]
             return Combination(measures={place: plan.measures[place].step})
         case Arithmetic("*", Literal(Fraction() as factor), part):
-            return _scaled(plan, part, factor)
+            return _scale(plan, part, factor)
         case Arithmetic("*", part, Literal(Fraction() as factor)):
-            return _scaled(plan, part, factor)
+            return _scale(plan, part, factor)
         case Arithmetic("/", part, Literal(Fraction() as divisor)) if divisor:
-            return _scaled(plan, part, 1 / divisor)
+            return _scale(plan, part, 1 / divisor)
         case Arithmetic("+" | "-" as operator, before, after):
             left, right = combination(plan, before), combination(plan, after)
             if left is None or right is None:
@@ -86,6 +86,6 @@ def combination(plan: Plan, expression: Expression) -> Combination | None:
     return None
 
 
-def _scaled(plan: Plan, part: Expression, factor: Fraction) -> Combination | None:
-    found = combination(plan, part)
-    return None if found is None else Combination().plus(found, factor)
+def _scale(plan: Plan, part: Expression, factor: Fraction) -> Combination | None:
+    sums = combination(plan, part)
+    return None if sums is None else Combination().plus(sums, factor)

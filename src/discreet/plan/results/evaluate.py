@@ -19,16 +19,16 @@ from discreet.plan.parts.intervals import (
     Estimate,
     at_least,
     box,
-    corrected,
+    correct_for_sample,
     difference,
     finite,
-    held,
+    hold_within,
     quotient,
     square,
 )
 from discreet.plan.parts.keys import Label
 from discreet.plan.parts.measures import Chosen, Estimator
-from discreet.plan.parts.pairs import paired
+from discreet.plan.parts.pairs import estimate_pair
 from discreet.plan.results.combination import combination
 from discreet.plan.results.released import Released
 from discreet.query.algebra import (
@@ -44,6 +44,7 @@ from discreet.query.algebra import (
     Negation,
     Statistic,
 )
+from discreet.query.expression import aggregates_of
 from discreet.rationals import Number, probability
 
 __all__ = [
@@ -51,9 +52,9 @@ __all__ = [
     "Estimate",
     "buckets",
     "estimates",
-    "kept_rows",
-    "picked",
-    "ranked",
+    "find_picked",
+    "find_ranked",
+    "keep_rows",
     "ranks_off",
     "simple_measure",
     "values_of",
@@ -86,16 +87,16 @@ def simple_measure(plan: Plan, expression: Expression) -> int | None:
     return estimator.positions[0]
 
 
-def picked(plan: Plan, expression: Expression) -> Chosen | None:
+def find_picked(plan: Plan, expression: Expression) -> Chosen | None:
     """The picked value that a column is, if it is one."""
-    found = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
-    return found if isinstance(found, Chosen) else None
+    estimator = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
+    return estimator if isinstance(estimator, Chosen) else None
 
 
-def ranked(plan: Plan, expression: Expression) -> Chosen | None:
+def find_ranked(plan: Plan, expression: Expression) -> Chosen | None:
     """The picked value that a column is, if its error is told in ranks or rows."""
-    found = picked(plan, expression)
-    return None if found is None or plan.ways[found.pick] is QuantileMethod.SMOOTH else found
+    chosen = find_picked(plan, expression)
+    return None if chosen is None or plan.ways[chosen.pick] is QuantileMethod.SMOOTH else chosen
 
 
 def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
@@ -112,14 +113,14 @@ def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
 def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
     """For every quantile that is chosen from buckets, the bucket of each group."""
     plan = released.plan
-    found = {}
+    columns = {}
     for output in plan.query.outputs:
-        chosen = ranked(plan, output.expression)
+        chosen = find_ranked(plan, output.expression)
         if chosen is not None and plan.picks[chosen.pick].width > 1:
             pick, ranks = plan.picks[chosen.pick], plan.choices[chosen.pick].error(confidence)
             places = released.noisy[chosen.position]
-            found[output.name] = [Bucket(*pick.ends(int(each)), ranks) for each in places]
-    return found
+            columns[output.name] = [Bucket(*pick.ends(int(each)), ranks) for each in places]
+    return columns
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:
@@ -157,10 +158,11 @@ def _estimate(
 ) -> Estimate:
     plan, size = released.plan, len(released.groups)
     estimators = dict(plan.estimators)
+    mentioned = frozenset(aggregates_of(expression))
     used = {
         place
         for aggregate, estimator in plan.estimators
-        if isinstance(estimator, Estimator) and _mentions(expression, aggregate)
+        if isinstance(estimator, Estimator) and aggregate in mentioned
         for place in estimator.positions
     }
     each = 1 - (1 - level) / max(1, len(used))
@@ -171,9 +173,9 @@ def _estimate(
         width = plan.noises[place].error(each) * step
         return Estimate(value, value - width, value + width)
 
-    def chosen(found: Chosen) -> Estimate:
-        pick = plan.picks[found.pick]
-        lattice = [pick.lattice(int(candidate)) for candidate in released.noisy[found.position]]
+    def chosen(place: Chosen) -> Estimate:
+        pick = plan.picks[place.pick]
+        lattice = [pick.lattice(int(candidate)) for candidate in released.noisy[place.position]]
         step = float(pick.step)
         return Estimate(
             np.array(lattice, dtype=np.float64) * step,
@@ -183,8 +185,10 @@ def _estimate(
 
     def leaf(part: Expression) -> Estimate:
         if isinstance(part, Aggregate):
-            found = estimators[part]
-            return chosen(found) if isinstance(found, Chosen) else _aggregate(found, measured)
+            estimator = estimators[part]
+            if isinstance(estimator, Chosen):
+                return chosen(estimator)
+            return _aggregate(estimator, measured)
         if isinstance(part, Literal) and isinstance(part.value, Fraction):
             constant = np.full(size, float(part.value))
             return Estimate(constant, constant, constant)
@@ -194,16 +198,16 @@ def _estimate(
         raise UnsafeQuery(f"{type(part).__name__} cannot stand in a result column.")
 
     with np.errstate(all="ignore"):  # what overflows is held at the largest float
-        found = _combined(expression, leaf)
+        column = _combine(expression, leaf)
         summed = combination(plan, expression) if isinstance(expression, Arithmetic) else None
         if summed is None or summed.ratios:
-            return found
+            return column
         width = summed.error(plan, level)
         assert width is not None
         largest, operations = _size(expression, leaf)
         # Wider by what floats may have rounded on the way.
         reach = width + (largest + width) * (_ROUNDED * (operations + 4))
-        return finite(Estimate(found.value, found.value - reach, found.value + reach))
+        return finite(Estimate(column.value, column.value - reach, column.value + reach))
 
 
 def _size(
@@ -219,17 +223,10 @@ def _size(
     return operation(left, right), before + after
 
 
-def _mentions(expression: Expression, aggregate: Aggregate) -> bool:
-    match expression:
-        case Arithmetic(_, left, right):
-            return _mentions(left, aggregate) or _mentions(right, aggregate)
-    return expression == aggregate
-
-
-def _combined(expression: Expression, leaf: Callable[[Expression], Estimate]) -> Estimate:
+def _combine(expression: Expression, leaf: Callable[[Expression], Estimate]) -> Estimate:
     if not isinstance(expression, Arithmetic):
         return leaf(expression)
-    left, right = _combined(expression.left, leaf), _combined(expression.right, leaf)
+    left, right = _combine(expression.left, leaf), _combine(expression.right, leaf)
     if expression.operator == "+":
         result = Estimate(left.value + right.value, left.low + right.low, left.high + right.high)
     elif expression.operator == "-":
@@ -246,7 +243,7 @@ def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Est
     if len(parts) == 1:
         return parts[0]
     if estimator.second is not None:
-        return paired(estimator.statistic, parts, estimator.axis, estimator.second)
+        return estimate_pair(estimator.statistic, parts, estimator.axis, estimator.second)
     step = float(estimator.step)
     low, high = estimator.lower * step, estimator.upper * step
     if estimator.statistic is Statistic.AVERAGE:
@@ -257,11 +254,11 @@ def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Est
     known = at_least(2.0 if sample else 1.0, parts[0])
     variance = _variance(known, parts[1], parts[2])
     if sample:
-        variance = corrected(variance, known)
+        variance = correct_for_sample(variance, known)
     if estimator.statistic in (Statistic.VARIANCE_SAMPLE, Statistic.VARIANCE_POPULATION):
-        return held(variance, parts[0], 0.0, most)
+        return hold_within(variance, parts[0], 0.0, most)
     roots = (np.sqrt(np.maximum(end, 0.0)) for end in (variance.value, variance.low, variance.high))
-    return held(Estimate(*roots), parts[0], 0.0, most**0.5)
+    return hold_within(Estimate(*roots), parts[0], 0.0, most**0.5)
 
 
 def _average(
@@ -270,7 +267,7 @@ def _average(
     """centre + total/count inside the bounds; with no noisy rows the middle and all of them."""
     ratio = box(np.divide, total, at_least(1.0, count))
     moved = Estimate(*(centre + end for end in (ratio.value, ratio.low, ratio.high)))
-    return held(moved, count, low, high)
+    return hold_within(moved, count, low, high)
 
 
 def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
@@ -279,7 +276,7 @@ def _variance(count: Estimate, first: Estimate, second: Estimate) -> Estimate:
     return difference(box(np.divide, second, count), square(mean))
 
 
-def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+def keep_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
     """Which groups the answer shows, and in which order: HAVING, ORDER BY, LIMIT on noisy
     values.
     """
@@ -287,7 +284,7 @@ def kept_rows(released: Released, columns: Mapping[str, NDArray[Any]]) -> NDArra
     plan, size = released.plan, len(released.groups)
 
     def value(expression: Expression) -> NDArray[Any]:
-        chosen = picked(plan, expression)
+        chosen = find_picked(plan, expression)
         if chosen is not None:
             return np.array(values_of(released, chosen))
         match expression:

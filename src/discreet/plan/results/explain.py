@@ -16,20 +16,25 @@ from discreet.mechanisms.selection.nested_quantiles import NestedQuantiles
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.quantiles import Quantiles
 from discreet.plan.model import Plan
-from discreet.plan.parts.aggregates import ordering
-from discreet.plan.parts.candidates import Choice, QuantileMethod
-from discreet.plan.parts.measures import Estimator
+from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
+from discreet.plan.parts.measures import Estimator, Measure
 from discreet.plan.parts.pairs import VARYING, error_of_pair
-from discreet.plan.parts.selection import OptimalKeys, Selection, ThresholdKeys, TopGroups
+from discreet.plan.parts.selection import (
+    OptimalKeys,
+    Selection,
+    ThresholdKeys,
+    TopGroups,
+    ordering,
+)
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
-from discreet.plan.results.evaluate import picked, ranked, ranks_off, simple_measure
+from discreet.plan.results.evaluate import find_picked, find_ranked, ranks_off, simple_measure
 from discreet.plan.results.notes import notes_of
 from discreet.plan.rules.quantile_method import expected_error, forms
 from discreet.query.algebra import Expression, Statistic
 from discreet.rationals import ceil_decimal
 
-__all__ = ["cost_of", "error_of", "explained", "noise_of", "summary_of", "warnings_of"]
+__all__ = ["cost_of", "error_of", "explain_plan", "noise_of", "summary_of", "warnings_of"]
 
 _LEVEL = Fraction(95, 100)
 _SHOWN = 6  # columns in a summary
@@ -51,8 +56,8 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
 
 
 def _half_width(plan: Plan, expression: Expression, count: int | None) -> float | None:
-    if picked(plan, expression) is not None:
-        chosen = ranked(plan, expression)
+    if find_picked(plan, expression) is not None:
+        chosen = find_ranked(plan, expression)
         off = math.inf if chosen is None else ranks_off(plan, chosen, _LEVEL)
         return off if math.isfinite(off) else None
     place = simple_measure(plan, expression)
@@ -67,8 +72,8 @@ def _half_width(plan: Plan, expression: Expression, count: int | None) -> float 
 def _ratios_error(plan: Plan, combined: Combination, count: int) -> float | None:
     """Every measure at a level that adds up to the whole (Bonferroni)."""
     estimators = dict(plan.estimators)
-    made = [(estimators[each], factor) for each, factor in combined.ratios.items()]
-    ratios = [(each, factor) for each, factor in made if isinstance(each, Estimator)]
+    factors = [(estimators[each], factor) for each, factor in combined.ratios.items()]
+    ratios = [(each, factor) for each, factor in factors if isinstance(each, Estimator)]
     used = {*combined.measures, *(place for each, _ in ratios for place in each.positions)}
     level = 1 - (1 - _LEVEL) / len(used)
     errors = [
@@ -185,11 +190,11 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
 
 def _about_groups(plan: Plan) -> list[str]:
     if isinstance(plan.selection, TopGroups) and plan.ranking is not None:
-        found = plan.ranking
+        ranking = plan.ranking
         return [
-            f"The {found.count} leading of {found.groups:,} groups are chosen first: on public "
-            f"facts alone that ranks them {found.noising / found.choosing:.3g} times as well as "
-            "noise on every group."
+            f"The {ranking.count} leading of {ranking.groups:,} groups are chosen first: on public "
+            f"facts alone that ranks them {ranking.noising / ranking.choosing:.3g} times as well "
+            "as noise on every group."
         ]
     most = plan.query.limit
     if plan.selection is None and ordering(plan.query) and most and most < len(plan.groups):
@@ -243,7 +248,7 @@ def _error_words(error: float | None) -> str:
     return f"± {error:,.0f}" if error >= 100 else f"± {error:,.3g}"
 
 
-def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
+def explain_plan(plan: Plan, count: int | None = None) -> dict[str, Any]:
     """Everything public about a plan, ready for JSON."""
     return {
         "table": plan.table.name,
@@ -255,31 +260,29 @@ def explained(plan: Plan, count: int | None = None) -> dict[str, Any]:
         "work_per_unit": plan.work,
         "error": error_of(plan, count),
         "measures": [
-            {
-                "name": measure.name,
-                "sensitivity": {
-                    "l1": float(measure.sensitivity.l1),
-                    "l2": float(measure.sensitivity.l2),
-                },
-                "mechanism": noise_of(noise),
-                "step": float(measure.step),
-            }
-            for measure, noise in zip(plan.measures, plan.noises, strict=True)
-        ]
-        + [
-            {
-                "name": pick.name,
-                "sensitivity": {
-                    "l1": float(pick.sensitivity.l1),
-                    "l2": float(pick.sensitivity.l2),
-                },
-                "mechanism": noise_of(choice),
-                "step": float(pick.step * pick.width),
-            }
-            for pick, choice in zip(plan.picks, plan.choices, strict=True)
+            *(
+                _describe(measure, noise, measure.step)
+                for measure, noise in zip(plan.measures, plan.noises, strict=True)
+            ),
+            *(
+                _describe(pick, choice, pick.step * pick.width)
+                for pick, choice in zip(plan.picks, plan.choices, strict=True)
+            ),
         ],
         "selection": None if plan.selection is None else noise_of(plan.selection),
         "warnings": warnings_of(plan, count),
         "answer_seconds": float(plan.answer_seconds),
         "sql": plan.sql,
+    }
+
+
+def _describe(
+    part: Measure | CandidateQuery, mechanism: Noise | Choice, step: Fraction
+) -> dict[str, Any]:
+    sensitivity = {"l1": float(part.sensitivity.l1), "l2": float(part.sensitivity.l2)}
+    return {
+        "name": part.name,
+        "sensitivity": sensitivity,
+        "mechanism": noise_of(mechanism),
+        "step": float(step),
     }

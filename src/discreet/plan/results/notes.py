@@ -10,12 +10,11 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Plan
-from discreet.plan.parts.aggregates import aggregates_of
 from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
 from discreet.plan.parts.remarks import Note
 from discreet.plan.parts.selection import OptimalKeys, ThresholdKeys
-from discreet.plan.parts.uses import columns_read, fields_of
-from discreet.plan.results.evaluate import picked
+from discreet.plan.parts.uses import columns_read
+from discreet.plan.results.evaluate import find_picked
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import (
     Case,
@@ -33,6 +32,7 @@ from discreet.query.algebra import (
     Source,
     Statistic,
 )
+from discreet.query.expression import aggregates_of, fields_of
 from discreet.query.readers.naming import free_name
 from discreet.query.statement.text import tokens
 from discreet.query.written import conjunction, written
@@ -52,7 +52,7 @@ def notes_of(plan: Plan) -> tuple[Note, ...]:
     """All that an analyst should know with an answer: what is cut, and what its intervals mean."""
     cuts = cuts_of(plan)
     shown = [each.expression for each in plan.query.outputs]
-    measured = [each for each in shown if picked(plan, each) is None]
+    measured = [each for each in shown if find_picked(plan, each) is None]
     about = []
     if cuts and any(not isinstance(each, IntervalEnd) for each in measured):
         about.append(
@@ -69,17 +69,17 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
 
     What is the same of several columns or keys is one note.
     """
-    found = [*_rows(plan), *_groups(plan)]
+    notes = [*_rows(plan), *_groups(plan)]
     known = {table.name: table for table in plan.tables}
     read: dict[str, list[str]] = {}
     for table, name in columns_read(plan.query, known):
         read.setdefault(table, []).append(name)
     where = _condition(plan.query)
-    placed = _placed(plan.query)
+    placed = _find_placed(plan.query)
     for table, names in read.items():
         prefix = f"{table}." if len(known) > 1 else ""
-        found += _bounds(known[table], names, prefix, where, placed)
-    return tuple(dict.fromkeys([*found, *_keys(plan), *_few(plan)]))
+        notes += _bounds(known[table], names, prefix, where, placed)
+    return tuple(dict.fromkeys([*notes, *_keys(plan), *_few(plan)]))
 
 
 def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
@@ -89,29 +89,29 @@ def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
     >>> table_notes(Table("people", columns=(age,)), ("age",))[0].ask
     'SELECT COUNT(*) AS rows_at_a_bound FROM people WHERE age <= 0 OR age >= 110'
     """
-    found = [] if table.unit is None else [_rows_of(table, table.rows_per_unit, "")]
-    return (*found, *_bounds(table, columns, "", "", frozenset()))
+    notes = [] if table.unit is None else [_rows_of(table, table.rows_per_unit, "")]
+    return (*notes, *_bounds(table, columns, "", "", frozenset()))
 
 
 def _condition(query: Query) -> str | None:
     """The statement's condition, for questions about its table; None where that alone is not it."""
     if _plain(query):
         return "" if query.where is None else written(query.where)
-    return None if query.where is not None or _narrowed(query.source) else ""
+    return None if query.where is not None or _is_narrowed(query.source) else ""
 
 
-def _narrowed(source: Source) -> bool:
+def _is_narrowed(source: Source) -> bool:
     """Whether a source has a condition of its own."""
     match source:
         case Scan():
             return False
         case Join(_, left, right):
-            return _narrowed(left) or _narrowed(right)
+            return _is_narrowed(left) or _is_narrowed(right)
         case Rows(inner, where) | PerUnit(inner, where):
-            return where is not None or _narrowed(inner)
+            return where is not None or _is_narrowed(inner)
 
 
-def _asked(what: str, table: str, *conditions: str) -> str:
+def _ask(what: str, table: str, *conditions: str) -> str:
     """A question about the rows of a table; empty where it would be longer than one may be."""
     where = conjunction(*conditions)
     ask = f"SELECT {what} FROM {table}" + (f" WHERE {where}" if where else "")
@@ -144,8 +144,7 @@ def _rows(plan: Plan) -> Iterator[Note]:
 
 def _only_people(query: Query) -> bool:
     """Whether people are counted, all of them: further rows of a person change nothing."""
-    shown = [found for each in query.outputs for found in aggregates_of(each.expression)]
-    people = all(each.statistic is Statistic.UNITS for each in shown)
+    people = all(each.statistic is Statistic.UNITS for each in aggregates_of(query.outputs))
     narrowed = query.where is not None or query.keys or query.having is not None
     return people and not narrowed and _plain(query)
 
@@ -172,7 +171,7 @@ def _rows_of(table: Table, limit: int, where: str | None) -> Note:
     return Note(
         f"{table.name}: at most {rows} of one {table.unit} {'is' if limit == 1 else 'are'} used, "
         "and none without one. Where there are more, counts and sums are too low.",
-        _asked("COUNT(*) AS units_at_the_limit", each, " AND ".join(tests)) if offered else "",
+        _ask("COUNT(*) AS units_at_the_limit", each, " AND ".join(tests)) if offered else "",
     )
 
 
@@ -197,7 +196,7 @@ def _groups(plan: Plan) -> Iterator[Note]:
         units = (
             f"SELECT {unit}, COUNT(*) AS {touched} FROM ({groups}) AS each_group GROUP BY {unit}"
         )
-        ask = _asked("COUNT(*) AS units_beyond", f"({units}) AS each_unit", f"{touched} > {most}")
+        ask = _ask("COUNT(*) AS units_beyond", f"({units}) AS each_unit", f"{touched} > {most}")
     groups = "1 group" if most == 1 else f"{most:,} groups"
     verb = "is" if most == 1 else "are"
     yield Note(f"At most {groups} of one {table.unit} {verb} used, as was asked for.", ask)
@@ -255,12 +254,12 @@ def _at_a_bound(table: Table, columns: Sequence[Column], where: str) -> str:
         return ""
     if len(tests) == 1:
         (test,) = tests.values()
-        return _asked("COUNT(*) AS rows_at_a_bound", sql_name(table.name), where, test)
+        return _ask("COUNT(*) AS rows_at_a_bound", sql_name(table.name), where, test)
     counts = ", ".join(
         f"SUM(CASE WHEN {test} THEN 1 ELSE 0 END) AS {sql_name(f'{name}_at_a_bound')}"
         for name, test in tests.items()
     )
-    return _asked(counts, sql_name(table.name), where)
+    return _ask(counts, sql_name(table.name), where)
 
 
 def _shown(column: Column, code: int) -> str:
@@ -298,7 +297,7 @@ def _keys(plan: Plan) -> Iterator[Note]:
         if _plain(plan.query):
             tests = " OR ".join(written(IsNull(key.expression)) for key in keys)
             name, where = sql_name(plan.table.name), _condition(plan.query) or ""
-            ask = _asked("COUNT(*) AS rows_in_no_group", name, where, tests)
+            ask = _ask("COUNT(*) AS rows_in_no_group", name, where, tests)
         names = _either([key.name for key in keys])
         yield Note(f"Rows whose {names} is {words} are in no group.", ask)
 
@@ -311,17 +310,17 @@ def _lost(plan: Plan, key: Key) -> str:
     """How a row can be without this key; empty if none can."""
     columns = {column.name: column.accepted for column in plan.table.columns}
     expression = key.expression
-    for name in _guarded(expression):
+    for name in _find_guarded(expression):
         columns[name] = _present(columns[name])
-    found = bounded(expression, replace(scope(plan.table, plan.dialect), columns=columns))
+    value = bounded(expression, replace(scope(plan.table, plan.dialect), columns=columns))
     optional = any(columns[each].nullable for each in fields_of(expression))
-    if found.missing == "never" or (found.kind == "boolean" and not optional):
+    if value.missing == "never" or (value.kind == "boolean" and not optional):
         return ""
-    declared = found.kind == "category" and isinstance(expression, Field)
+    declared = value.kind == "category" and isinstance(expression, Field)
     return "missing or not declared" if declared else "missing or unreadable"
 
 
-def _guarded(expression: Expression) -> Iterator[str]:
+def _find_guarded(expression: Expression) -> Iterator[str]:
     """The columns that the first arms of a CASE test for missing: in the others they are not."""
     for test, value in expression.branches if isinstance(expression, Case) else ():
         if not isinstance(test, IsNull) or not isinstance(test.operand, Field):
@@ -331,14 +330,14 @@ def _guarded(expression: Expression) -> Iterator[str]:
         yield test.operand.name
 
 
-def _placed(query: Query) -> frozenset[str]:
+def _find_placed(query: Query) -> frozenset[str]:
     """The columns that stand only in keys with a place for missing values."""
-    found = {name for key in query.keys for name in _guarded(key.expression)}
+    guarded = {name for key in query.keys for name in _find_guarded(key.expression)}
     others = (*(each.expression for each in query.outputs), query.where, query.having)
     used = {name for each in others for name in fields_of(each)}
     for key in query.keys:
-        used |= {*fields_of(key.expression)} - {*_guarded(key.expression)}
-    return frozenset(found - used) if _plain(query) else frozenset()
+        used |= {*fields_of(key.expression)} - {*_find_guarded(key.expression)}
+    return frozenset(guarded - used) if _plain(query) else frozenset()
 
 
 def _present(column: Column) -> Column:
@@ -362,13 +361,15 @@ def _few(plan: Plan) -> Iterator[Note]:
 def _about_picks(plan: Plan) -> tuple[Note, ...]:
     """What the error of a quantile, an extreme or a mode is about; each fact is said once."""
     said = []
-    made = list(zip(plan.ways, plan.picks, plan.choices, strict=True))
-    if any(way is QuantileMethod.SMOOTH for way, _, _ in made):
+    picked_ways = list(zip(plan.ways, plan.picks, plan.choices, strict=True))
+    if any(way is QuantileMethod.SMOOTH for way, _, _ in picked_ways):
         said.append(
             "How far off a quantile with smooth noise is depends on the gaps between the rows "
             "around it, which are secret: no interval but the bounds can be promised."
         )
-    listed = [(pick, choice) for way, pick, choice in made if way is not QuantileMethod.SMOOTH]
+    listed = [
+        (pick, choice) for way, pick, choice in picked_ways if way is not QuantileMethod.SMOOTH
+    ]
     buckets = [_bucket(pick, choice) for pick, choice in listed if pick.width > 1]
     if buckets:
         said.append(

@@ -20,45 +20,45 @@ _LEVEL = Fraction(95, 100)
 _HELPFUL = 0.5  # of the noise; what helps less is not worth what it leaves out
 
 
-def suggestions(made: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
+def suggestions(plan: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
     """The limits that halve the noise of a plan at the same price; none where nothing does.
 
     Each is planned like the question itself; `count` is as in `explain`.
     """
-    if made.table.unit is None or made.counts_for:
+    if plan.table.unit is None or plan.counts_for:
         return ()
-    found: list[Suggestion] = []
-    for option, value, most in _lower(made):
-        other = _planned(made, option, value)
-        if other is None or len(other.measures) != len(made.measures):
+    suggested: list[Suggestion] = []
+    for option, value, most in _lower(plan):
+        other = _replan(plan, option, value)
+        if other is None or len(other.measures) != len(plan.measures):
             continue
-        share = _share(made, other)
+        share = _share(plan, other)
         if not share:  # nothing to gain: the noise is almost surely none as it is
             continue
-        known = any(each.value == value and each.share <= share for each in found)
+        known = any(each.value == value and each.share <= share for each in suggested)
         if share <= _HELPFUL and not known:  # fewer groups leave out less than as many rows
-            found.append(
+            suggested.append(
                 Suggestion(
                     option=option,
                     value=value,
-                    unit=made.table.unit,
+                    unit=plan.table.unit,
                     most=most,
                     share=share,
-                    before=error_of(made, count),
+                    before=error_of(plan, count),
                     error=error_of(other, count),
                 )
             )
-    return tuple(found)
+    return tuple(suggested)
 
 
-def _lower(made: Plan) -> Iterator[tuple[str, int, int]]:
+def _lower(plan: Plan) -> Iterator[tuple[str, int, int]]:
     """Limits below those of a plan: one, and about the middle between one and what there is."""
-    contribution = made.contribution
+    contribution = plan.contribution
     groups = min(
         contribution.groups_per_unit, contribution.groups_in_all or contribution.groups_per_unit
     )
     limits = {"max_rows_contributed": contribution.rows_per_unit}
-    if made.query.keys:
+    if plan.query.keys:
         limits = {"max_groups_contributed": groups, **limits}
     for option, most in limits.items():
         for value in sorted({1, isqrt(most)}):
@@ -66,35 +66,35 @@ def _lower(made: Plan) -> Iterator[tuple[str, int, int]]:
                 yield option, value, most
 
 
-def _planned(made: Plan, option: str, value: int) -> Plan | None:
+def _replan(plan: Plan, option: str, value: int) -> Plan | None:
     """The question with another limit, at the same price."""
-    first, *others = made.tables
+    first, *others = plan.tables
     changed: dict[str, Any] = {option: value}
-    options = replace(made.query.options, **changed)
+    options = replace(plan.query.options, **changed)
     try:
-        return made.views.replan(
+        return plan.views.replan(
             Draft(
-                query=replace(made.query, options=options),
+                query=replace(plan.query, options=options),
                 table=first,
                 others=tuple((table, f'"{table.name}"') for table in others),
-                price=made.prices[0].total(made.prices),
-                delta=made.delta,
-                limit=made.limit,
-                assumed_rows=made.assumed_rows,
-                joined_rows=made.joined_rows,
-                question=made.question,
+                price=plan.prices[0].total(plan.prices),
+                delta=plan.delta,
+                limit=plan.limit,
+                assumed_rows=plan.assumed_rows,
+                joined_rows=plan.joined_rows,
+                question=plan.question,
             )
         )
     except DiscreetError:
         return None
 
 
-def _share(made: Plan, other: Plan) -> float:
+def _share(plan: Plan, other: Plan) -> float:
     """How much of the noise is left, in the column or the choice that gains least."""
-    pairs = [*zip(made.noises, other.noises, strict=True)]
+    pairs = [*zip(plan.noises, other.noises, strict=True)]
     shares = [after.error(_LEVEL) / max(before.error(_LEVEL), 1.0) for before, after in pairs]
     shares += [
         float(after.sensitivity.l1 / before.sensitivity.l1)
-        for before, after in zip(made.picks, other.picks, strict=True)
+        for before, after in zip(plan.picks, other.picks, strict=True)
     ]
     return max(shares, default=1.0)

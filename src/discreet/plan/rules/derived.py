@@ -3,7 +3,7 @@ Knows bounds, never data.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
@@ -11,18 +11,14 @@ from discreet.errors import SchemaError, UnsafeQuery
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import Scope, bounded
 from discreet.query.algebra import Aggregate, Expression, Field, Statistic
+from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import OTHER, Column
 
 __all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
 
 
 def column_of(name: str, value: Bounded) -> Column:
-    """A computed column: its values lie on the lattice of the expression, inside its bounds.
-
-    >>> from discreet.query.algebra import Literal
-    >>> column_of("half", bounded(Literal(Fraction(1, 2)), {})).step
-    Fraction(1, 2)
-    """
+    """A computed column: its values lie on the lattice of the expression, inside its bounds."""
     if value.kind in ("null", "text"):
         raise UnsafeQuery(f"{name} is no value that a subquery can make. Nothing was charged.")
     # A constant for NULL is how a column says that it is never missing.
@@ -67,19 +63,15 @@ class Aggregated:
         rows: int,
         taken: Iterable[str],
     ) -> "Aggregated":
-        """Every aggregate in the expressions; `rows` is how many rows one unit can have.
-
-        >>> Aggregated.of([], Scope({}, None), rows=1, taken=()).columns
-        {}
-        """
-        found: dict[Aggregate, tuple[Column, str]] = {}
+        """Every aggregate in the expressions; `rows` is how many rows one unit can have."""
+        columns: dict[Aggregate, tuple[Column, str]] = {}
         used = {name.casefold() for name in taken}
-        for aggregate in (each for expression in expressions for each in _within(expression)):
-            if aggregate not in found:
+        for aggregate in aggregates_of(tuple(expressions)):
+            if aggregate not in columns:
                 name = _free(used)
                 value = _value(aggregate, scope, rows)
-                found[aggregate] = (column_of(name, value), f"CAST({value.sql} AS BIGINT)")
-        return cls(found)
+                columns[aggregate] = (column_of(name, value), f"CAST({value.sql} AS BIGINT)")
+        return cls(columns)
 
 
 def _free(used: set[str]) -> str:
@@ -90,36 +82,17 @@ def _free(used: set[str]) -> str:
     return f"aggregate_{number}"
 
 
-def _within(part: object) -> list[Aggregate]:
+def without_aggregates(expression: Expression, aggregated: Aggregated) -> Expression:
+    """The expression over the columns that stand for its aggregates."""
+    return cast(Expression, _replace(expression, aggregated))
+
+
+def _replace(part: object, aggregated: Aggregated) -> object:
     if isinstance(part, Aggregate):
-        return [part]
-    return [found for each in _parts(part) for found in _within(each)]
-
-
-def _parts(part: object) -> list[object]:
-    """What an expression consists of: the fields of a node, or the members of a tuple."""
-    if isinstance(part, tuple):
-        return list(part)
-    if not is_dataclass(part):
-        return []
-    return [getattr(part, each.name) for each in fields(part)]
-
-
-def without_aggregates(expression: Expression, found: Aggregated) -> Expression:
-    """The expression over the columns that stand for its aggregates.
-
-    >>> without_aggregates(Field("k"), Aggregated({}))
-    Field(name='k')
-    """
-    return cast(Expression, _replaced(expression, found))
-
-
-def _replaced(part: object, found: Aggregated) -> object:
-    if isinstance(part, Aggregate):
-        return Field(found.columns[part][0].name)
-    if not _within(part):
+        return Field(aggregated.columns[part][0].name)
+    if not any(aggregates_of(part)):
         return part
-    parts = [_replaced(each, found) for each in _parts(part)]
+    parts = [_replace(each, aggregated) for each in parts_of(part)]
     return tuple(parts) if isinstance(part, tuple) else type(part)(*parts)
 
 

@@ -56,10 +56,10 @@ def statement(
     where = ""
     if query.where is not None:
         where = f" WHERE {condition(query.where, scope(table, dialect))}"
-    keys = _named(domains)
+    keys = _name_keys(domains)
     most = query.options.max_groups_contributed
     if most is not None and table.unit is not None and domains and most < table.rows_per_unit:
-        relation, where = _limited(relation, where, domains, most, dialect_of(dialect)), ""
+        relation, where = _limit_groups(relation, where, domains, most, dialect_of(dialect)), ""
         keys, kept = _names(domains), ""
     rows = totals = f" FROM {relation}{where}"
     known = totals_for(query, table) if kept else {}
@@ -73,10 +73,10 @@ def statement(
         listed = ['0 AS "$b"', *keys, '0 AS "$c"', '0 AS "$n"', *sums]
         branches.append(f"SELECT {', '.join(listed)}{totals}{_grouping(2, len(keys))}")
     for place, pick in enumerate(picks, 1):
-        found = histogram_for(query, table, pick) if kept else None
+        histogram = histogram_for(query, table, pick) if kept else None
         sql, count, source = pick.sql, "COUNT(*)", rows
-        if found is not None:
-            sql, count, source = found[1], found[2], f" FROM {found[0]}{where}"
+        if histogram is not None:
+            sql, count, source = histogram[1], histogram[2], f" FROM {histogram[0]}{where}"
         none = [f'0 AS "$s{place}"' for place in range(len(columns))]
         listed = [f'{place} AS "$b"', *keys, f'{sql} AS "$c"', f'{count} AS "$n"', *none]
         branches.append(f"SELECT {', '.join(listed)}{source}{_grouping(2, len(keys) + 1)}")
@@ -93,12 +93,12 @@ def _names(domains: tuple[KeyDomain, ...]) -> list[str]:
     return [f'"$k{place}"' for place in range(len(domains))]
 
 
-def _named(domains: tuple[KeyDomain, ...]) -> list[str]:
+def _name_keys(domains: tuple[KeyDomain, ...]) -> list[str]:
     names = _names(domains)
     return [f"{domain.sql} AS {name}" for domain, name in zip(domains, names, strict=True)]
 
 
-def _limited(
+def _limit_groups(
     relation: str, where: str, domains: tuple[KeyDomain, ...], most: int, dialect: Dialect
 ) -> str:
     """Rows in the first `most` groups of each unit, in an order that only a hash decides."""
@@ -109,7 +109,9 @@ def _limited(
         for name, domain in zip(names, domains, strict=True)
     ]
     order = dialect.hashed('"$unit"', texts, "'|'")
-    rows = dialect.derived(f"SELECT *, {', '.join(_named(domains))} FROM {relation}{where}", "r")
+    rows = dialect.derived(
+        f"SELECT *, {', '.join(_name_keys(domains))} FROM {relation}{where}", "r"
+    )
     return (
         f'(SELECT *, dense_rank() OVER (PARTITION BY "$unit" ORDER BY {order}, '
         f'{", ".join(names)}) AS "$place" FROM {rows}) AS limited'

@@ -6,14 +6,12 @@ from dataclasses import replace
 from math import prod
 
 from discreet.plan.model import Draft
-from discreet.plan.parts.aggregates import aggregates_of, ordering
 from discreet.plan.parts.keys import check_groups, domain
 from discreet.plan.parts.measures import Contribution
-from discreet.plan.parts.selection import (
-    ranking,
-)
+from discreet.plan.parts.selection import ordering, ranking
 from discreet.plan.sql.expressions import condition, scope
 from discreet.query.algebra import Statistic
+from discreet.query.expression import aggregates_of
 
 __all__ = ["bound_contribution", "choose_groups", "resolve"]
 
@@ -50,15 +48,15 @@ def choose_groups(draft: Draft) -> Draft:
     first = draft.price[0] if isinstance(draft.price, tuple) else draft.price
     if wanted is None or draft.private or not draft.query.limit:
         return draft
-    found = ranking(
+    chosen = ranking(
         draft.contribution,
         wanted,
-        [found for each in draft.query.outputs for found in aggregates_of(each.expression)],
+        list(aggregates_of(draft.query.outputs)),
         count=draft.query.limit,
         kind=type(first),
         counted=draft.counted if wanted.statistic is Statistic.UNITS else "COUNT(*)",
     )
-    if found is None:
+    if chosen is None:
         return draft
-    narrowed = replace(draft.contribution, groups_in_all=found.count)
-    return replace(draft, ranking=found, contribution=narrowed)
+    narrowed = replace(draft.contribution, groups_in_all=chosen.count)
+    return replace(draft, ranking=chosen, contribution=narrowed)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
-from discreet.plan.parts.aggregates import aggregates_of
 from discreet.plan.parts.candidates import CandidateQuery, fraction_of, moved_counts, pick
 from discreet.plan.parts.measures import Chosen, Estimator, Measures
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Statistic
+from discreet.query.expression import aggregates_of
 
 __all__ = ["measure"]
 
@@ -23,10 +23,7 @@ def measure(draft: Draft) -> Draft:
     columns = scope(draft.table, draft.dialect)
     query = draft.query
     order = () if draft.ranking is not None and not draft.ranking.shown else query.order
-    places = [*(each.expression for each in query.outputs), *(each.expression for each in order)]
-    if query.having is not None:
-        places.append(query.having)
-    aggregates = list(dict.fromkeys(found for each in places for found in aggregates_of(each)))
+    aggregates = list(dict.fromkeys(aggregates_of((query.outputs, order, query.having))))
     if not aggregates:
         raise UnsafeQuery("the question has no aggregate; ask for COUNT(*), SUM or AVG.")
     summed = frozenset(
@@ -40,16 +37,16 @@ def measure(draft: Draft) -> Draft:
     }
     picks = _picks(draft, aggregates)
     place = len(measures.found)
-    for index, (found, made) in enumerate(picks):
-        for each in found:
-            at = made.fractions.index(fraction_of(each)) if made.fractions else 0
+    for index, (alike, candidates) in enumerate(picks):
+        for each in alike:
+            at = candidates.fractions.index(fraction_of(each)) if candidates.fractions else 0
             estimators[each] = Chosen(each.statistic, index, place + at)
-        place += made.columns
+        place += candidates.columns
     return replace(
         draft,
         measures=tuple(measures.found),
         estimators=tuple((each, estimators[each]) for each in aggregates),
-        picks=tuple(made for _, made in picks),
+        picks=tuple(candidates for _, candidates in picks),
     )
 
 
@@ -66,6 +63,6 @@ def _picks(
     count = draft.contribution.groups_in_all
     moved = moved_counts(draft.contribution)
     return [
-        (tuple(found), pick(tuple(found), columns, groups=count, sensitivity=moved))
-        for found in alike.values()
+        (tuple(group), pick(tuple(group), columns, groups=count, sensitivity=moved))
+        for group in alike.values()
     ]

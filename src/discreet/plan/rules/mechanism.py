@@ -11,13 +11,13 @@ from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.parts.price import choose
 from discreet.plan.parts.selection import (
     Selection,
-    kept_keys,
-    leading,
+    choose_keys,
+    choose_leading,
     selection_loss,
-    shown_keys,
+    show_keys,
 )
 from discreet.plan.parts.split import Errors, least_product
-from discreet.plan.rules.quantile_method import decided
+from discreet.plan.rules.quantile_method import decide_methods
 
 __all__ = ["choose_mechanism", "errors_at_price"]
 
@@ -34,13 +34,13 @@ def errors_at_price(draft: Draft, kind: type[Price]) -> tuple[Errors, int]:
         for place, factor in zip(estimator.positions, estimator.influence(), strict=True):
             shares[place] = shares.get(place, 0.0) + factor * draft.measures[place].size
         parts.append(shares)
-    if draft.ranking is not None or (draft.private and _thresholded(draft) is None):
+    if draft.ranking is not None or (draft.private and _find_thresholded(draft) is None):
         parts.append({count: 1.0})
         count += 1
     return Errors(parts, power=1.0 if kind.currency is Currency.EPSILON else 0.5), count
 
 
-def _thresholded(draft: Draft) -> int | None:
+def _find_thresholded(draft: Draft) -> int | None:
     """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
     single = draft.table.rows_per_unit == 1  # then rows are units
     counted = (draft.counted, "COUNT(*)") if single else (draft.counted,)
@@ -61,7 +61,7 @@ def choose_mechanism(draft: Draft) -> Draft:
         price = tuple(price.share(share) for share in least_product(errors, count))
     measured, picked = len(draft.measures), len(draft.picks)
     noises = tuple(map(choose, draft.measures, price[:measured]))
-    draft = decided(draft, price[measured : measured + picked])
+    draft = decide_methods(draft, price[measured : measured + picked])
     draft = replace(draft, prices=price, noises=noises)
     selection = _selection(draft, price[-1])
     losses: list[Loss] = [
@@ -77,14 +77,14 @@ def choose_mechanism(draft: Draft) -> Draft:
 
 def _selection(draft: Draft, price: Price) -> Selection | None:
     if draft.ranking is not None:
-        return leading(draft.ranking, price)
+        return choose_leading(draft.ranking, price)
     if not draft.private:
         return None
     assert draft.contribution is not None
-    place = _thresholded(draft)
+    place = _find_thresholded(draft)
     if place is None:
-        return kept_keys(draft.contribution, price, counted=draft.counted, delta=draft.delta)
-    return shown_keys(
+        return choose_keys(draft.contribution, price, counted=draft.counted, delta=draft.delta)
+    return show_keys(
         draft.measures[place],
         place,
         draft.noises[place],

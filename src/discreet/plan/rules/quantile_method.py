@@ -21,19 +21,19 @@ from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.sql.expressions import scope
 
-__all__ = ["decided", "expected_error", "forms"]
+__all__ = ["decide_methods", "expected_error", "forms"]
 
 _CLEARLY = 0.8  # smooth noise promises nothing, a finer list less: worth a fifth of the error
 _SMALLEST_SHARE = 1 << 20  # the largest denominator of a fraction that smooth noise knows
 
 
-def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
+def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
     """The draft with a way, a list of candidates and a mechanism for each pick.
 
     Ways that are given are kept where they are proved. Otherwise a choice by rank it is, unless a
     count of rows is supposed and another way errs clearly less on so many evenly spread rows.
     """
-    found: list[tuple[CandidateQuery, Choice]] = []
+    decisions: list[tuple[CandidateQuery, Choice]] = []
     ways: list[QuantileMethod] = []
     given = draft.ways if len(draft.ways) == len(draft.picks) else ()
     for place, price in enumerate(prices):
@@ -48,18 +48,18 @@ def decided(draft: Draft, prices: Sequence[Price]) -> Draft:
             wanted = _preferred(known, draft.assumed_rows)
         wanted = wanted if wanted in known else QuantileMethod.RANKED
         ways.append(wanted)
-        found.append(known[wanted])
+        decisions.append(known[wanted])
     return replace(
         draft,
-        picks=tuple(each for each, _ in found),
-        choices=tuple(choice for _, choice in found),
+        picks=tuple(each for each, _ in decisions),
+        choices=tuple(choice for _, choice in decisions),
         ways=tuple(ways),
         assumed_rows=draft.assumed_rows if set(ways) - {QuantileMethod.RANKED} else None,
     )
 
 
 def forms(
-    made: Draft | Plan, place: int, price: Price
+    draft: Draft | Plan, place: int, price: Price
 ) -> dict[QuantileMethod, tuple[CandidateQuery, Choice]]:
     """The ways that are proved for a pick, each with its candidates and its mechanism.
 
@@ -67,7 +67,7 @@ def forms(
     for numbers, and for questions without groups: there all rows that a unit moves are in one
     table, and their number is what the noise is made for.
     """
-    plain, fine = _lists(made, place)
+    plain, fine = _lists(draft, place)
     known: dict[QuantileMethod, tuple[CandidateQuery, Choice]] = {
         QuantileMethod.RANKED: (plain, chooser(plain, price))
     }
@@ -75,7 +75,7 @@ def forms(
         return known
     if fine.width < plain.width:
         known[QuantileMethod.FINE] = fine, chooser(fine, price)
-    smooth = not made.domains and fine.kind == "number" and fine.candidates > 1
+    smooth = not draft.domains and fine.kind == "number" and fine.candidates > 1
     if smooth and fine.fractions[0].denominator <= _SMALLEST_SHARE:
         noise = Smoothed.of_price(
             fraction=fine.fractions[0],
@@ -87,14 +87,16 @@ def forms(
     return known
 
 
-def _lists(made: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQuery]:
+def _lists(draft: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQuery]:
     """The usual list of candidates and a finer one."""
-    assert made.contribution is not None
+    assert draft.contribution is not None
     alike = tuple(
-        each for each, found in made.estimators if isinstance(found, Chosen) and found.pick == place
+        each
+        for each, estimator in draft.estimators
+        if isinstance(estimator, Chosen) and estimator.pick == place
     )
-    columns, groups = scope(made.table, made.dialect), made.contribution.groups_in_all
-    moved = made.picks[place].sensitivity
+    columns, groups = scope(draft.table, draft.dialect), draft.contribution.groups_in_all
+    moved = draft.picks[place].sensitivity
     plain = pick(alike, columns, groups=groups, sensitivity=moved)
     return plain, pick(alike, columns, groups=groups, sensitivity=moved, finest=MOST_CELLS)
 

@@ -45,7 +45,7 @@ def read(draft: Draft) -> Draft:
             "of a public table. Nothing was charged."
         )
     private = next(each for each in tables if each.kind != "public")
-    made = replace(
+    joined = replace(
         private,
         source=None,
         unit=rows.unit and free_name(rows.unit, (column.name for column in rows.columns)),
@@ -53,4 +53,4 @@ def read(draft: Draft) -> Draft:
         columns=rows.columns,
     )
     relation = dialect_of(draft.dialect).derived(rows.select, "source")
-    return replace(draft, tables=tables, table=made, relation=relation, kept="", work=rows.work)
+    return replace(draft, tables=tables, table=joined, relation=relation, kept="", work=rows.work)

@@ -3,17 +3,18 @@ A question whose keys and conditions use only those reads them: the same integer
 thousand rows instead of all of them. Knows SQL and bounds, never data.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.parts.candidates import CandidateQuery, coarse, width_of
 from discreet.plan.parts.measures import Contribution, Measures
 from discreet.plan.sql.bounds import Bounded
+from discreet.plan.sql.dialects import quote_column
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Field, Query, Statistic
+from discreet.query.expression import fields_of
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
@@ -36,14 +37,14 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
     >>> kept_tables(Table("t", columns=(Column("a", "boolean"),)), '"prepared"')
     {'totals': 'SELECT "a", COUNT(*) AS "$t0" FROM "prepared" GROUP BY ALL'}
     """
-    listed = [_quoted(column) for column in small_keys(table)]
-    listed += [f"{sql} AS {name}" for sql, name in _named(table).items()]
+    listed = [quote_column(column) for column in small_keys(table)]
+    listed += [f"{sql} AS {name}" for sql, name in _name_totals(table).items()]
     kept = {TOTALS: f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"}
     for column in table.columns:
         if column.kind in _SUMMED:
             value = bounded(Field(column.name), scope(table))
             code = coarse(value, width_of(column.lower, column.upper))
-            keys = [_quoted(each) for each in small_keys(table, _bins(column))]
+            keys = [quote_column(each) for each in small_keys(table, _bins(column))]
             listed = [*keys, f'{code} AS "$c"', 'COUNT(*) AS "$n"']
             name = _histogram(table, column)
             kept[name] = f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"
@@ -51,11 +52,7 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
 
 
 def small_keys(table: Table, cells: int = 1) -> tuple[Column, ...]:
-    """The columns by whose values something is kept, in order: while the combinations stay few.
-
-    >>> [each.name for each in small_keys(Table("t", columns=(Column("a", "boolean"),)))]
-    ['a']
-    """
+    """The columns by whose values something is kept, in order: while the combinations stay few."""
     most = _MOST_CELLS if cells == 1 else _MOST_BINS
     chosen = []
     for column in table.columns:
@@ -64,10 +61,6 @@ def small_keys(table: Table, cells: int = 1) -> tuple[Column, ...]:
             chosen.append(column)
             cells *= values
     return tuple(chosen)
-
-
-def _quoted(column: Column) -> str:
-    return f'"{column.name}"'
 
 
 def _bins(column: Column) -> int:
@@ -79,7 +72,7 @@ def _histogram(table: Table, column: Column) -> str:
     return f"histogram_{table.columns.index(column)}"
 
 
-def _named(table: Table) -> dict[str, str]:
+def _name_totals(table: Table) -> dict[str, str]:
     """Every total that is kept, by the aggregate it is."""
     measures = Measures(scope(table), Contribution(1, 1, 1, table.neighbours), frozenset())
     measures.estimator(Aggregate(Statistic.ROWS, None))
@@ -94,9 +87,9 @@ def _named(table: Table) -> dict[str, str]:
 
 def totals_for(query: Query, table: Table) -> Mapping[str, str]:
     """What stands for each aggregate when totals are read; empty if the question needs the rows."""
-    if not _covered(query, small_keys(table)):
+    if not _is_covered(query, small_keys(table)):
         return {}
-    return {sql: f"SUM({name})" for sql, name in _named(table).items()}
+    return {sql: f"SUM({name})" for sql, name in _name_totals(table).items()}
 
 
 def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str, str, str] | None:
@@ -107,7 +100,7 @@ def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str
     column = next((each for each in table.columns if each.name == pick.column), None)
     if column is None or column.kind not in _SUMMED:
         return None
-    if not _covered(query, small_keys(table, _bins(column))):
+    if not _is_covered(query, small_keys(table, _bins(column))):
         return None
     # Widths are powers of two, so candidates of the kept histogram make up those of the pick.
     width = width_of(column.lower, column.upper)
@@ -118,20 +111,8 @@ def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str
     return f'"{_histogram(table, column)}"', coarse(code, pick.width // width), 'SUM("$n")'
 
 
-def _covered(query: Query, keys: tuple[Column, ...]) -> bool:
+def _is_covered(query: Query, keys: tuple[Column, ...]) -> bool:
     parts = [key.expression for key in query.keys]
     if query.where is not None:
         parts.append(query.where)
-    return {column.name for column in keys}.issuperset(_fields(tuple(parts)))
-
-
-def _fields(part: object) -> Iterator[str]:
-    """The columns an expression reads."""
-    if isinstance(part, Field):
-        yield part.name
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _fields(each)
-    elif is_dataclass(part):
-        for each in fields(part):
-            yield from _fields(getattr(part, each.name))
+    return {column.name for column in keys}.issuperset(fields_of(tuple(parts)))

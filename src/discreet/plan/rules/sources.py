@@ -10,7 +10,7 @@ from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.rules.derived import Aggregated, column_of, missing_too, without_aggregates
-from discreet.plan.sql.dialects import Dialect, dialect_of, joined
+from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
 from discreet.query.algebra import (
     Compare,
@@ -69,8 +69,6 @@ def rowset(
     most `joined_rows` rows, or as many as one of its sides has; where it could give more, both
     sides are cut to `most_rows` of each unit first, if the question has such a limit. The rows one
     unit adds to any step are at most `work`.
-    >>> rowset(Scan("t"), {"t": (Table("t"), '"t"')}, "duckdb", joined_rows=1000).rows_per_unit
-    1
     """
     reader = _Reader(tables, dialect_of(dialect), integer_units, joined_rows, most_rows)
     return reader.read(source)
@@ -91,19 +89,13 @@ def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
 
 
 def _names(rows: Rowset) -> list[str]:
-    names = [f'"{column.name}"' for column in rows.columns]
+    names = [quote_column(column) for column in rows.columns]
     return names if rows.unit is None else ['"$unit"', *names]
 
 
 def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
-    texts = [
-        # A text could hold the mark or be empty, so its own hash stands for it.
-        f"coalesce({dialect.hash_of(_quoted(each))}, '')"
-        if each.private_keys
-        else dialect.text(_quoted(each))
-        for each in rows.columns
-    ]
+    texts = [dialect.column_text(each) for each in rows.columns]
     names = _names(rows)
     order = ", ".join([dialect.hashed(partition[0], texts, "'|'"), *names])
     ranked = (
@@ -114,10 +106,6 @@ def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> s
         f"SELECT {', '.join(names)} FROM {dialect.derived(ranked, 'ranked')} "
         f'WHERE "$place" <= {most}'
     )
-
-
-def _quoted(column: Column) -> str:
-    return f'"{column.name}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +153,8 @@ class _Reader:
     def _rows(self, rows: Rows) -> Rowset:
         inner = self.read(rows.source)
         scope = self._scope(inner.columns)
-        made = [self._column(name, expression, scope) for name, expression in rows.columns]
-        listed = [f'{sql} AS "{column.name}"' for column, sql in made]
+        columns = [self._column(name, expression, scope) for name, expression in rows.columns]
+        listed = [f'{sql} AS "{column.name}"' for column, sql in columns]
         if inner.unit is not None:
             listed.insert(0, '"$unit"')
         source = self.dialect.derived(inner.select, "rows")
@@ -174,7 +162,7 @@ class _Reader:
         return replace(
             inner,
             select=f"SELECT {', '.join(listed)} FROM {source}{where}",
-            columns=tuple(column for column, _ in made),
+            columns=tuple(column for column, _ in columns),
         )
 
     def _column(self, name: str, expression: Expression, scope: Scope) -> tuple[Column, str]:
@@ -193,23 +181,26 @@ class _Reader:
         scope = self._scope(inner.columns)
         keys = [self._column(name, expression, scope) for name, expression in per.keys]
         taken = {column.name for column, _ in keys}
-        found = Aggregated.of(
-            [made for _, made in per.columns], scope, rows=inner.rows_per_unit, taken=taken
+        aggregated = Aggregated.of(
+            [columns for _, columns in per.columns], scope, rows=inner.rows_per_unit, taken=taken
         )
         listed = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in keys)]
-        listed += [f'{sql} AS "{column.name}"' for column, sql in found.columns.values()]
+        listed += [f'{sql} AS "{column.name}"' for column, sql in aggregated.columns.values()]
         places = ", ".join(str(place + 1) for place in range(1 + len(keys)))
         source = self.dialect.derived(inner.select, "rows")
         where = self._where(per.where, inner.columns)
         grouped = f"SELECT {', '.join(listed)} FROM {source}{where} GROUP BY {places}"
         outer = self._scope(
-            [*(column for column, _ in keys), *(column for column, _ in found.columns.values())]
+            [
+                *(column for column, _ in keys),
+                *(column for column, _ in aggregated.columns.values()),
+            ]
         )
-        made = [
-            self._column(name, without_aggregates(expression, found), outer)
+        columns = [
+            self._column(name, without_aggregates(expression, aggregated), outer)
             for name, expression in per.columns
         ]
-        shown = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in made)]
+        shown = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in columns)]
         select = f"SELECT {', '.join(shown)} FROM {self.dialect.derived(grouped, 'units')}"
         rows = 1
         if keys:
@@ -217,7 +208,7 @@ class _Reader:
         return replace(
             inner,
             select=select,
-            columns=tuple(column for column, _ in made),
+            columns=tuple(column for column, _ in columns),
             rows_per_unit=rows,
             work=inner.work + rows,
         )
@@ -273,7 +264,7 @@ class _Reader:
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
             columns = (*left.columns, *map(missing_too, right.columns))
-        listed = [_quoted(each) for each in columns]
+        listed = [quote_column(each) for each in columns]
         if left.unit is not None or right.unit is not None:
             listed.insert(0, '"$unit"')
         sides = left.select, self._aside(left, right)
@@ -282,7 +273,7 @@ class _Reader:
         one, other = (self.dialect.derived(*each) for each in zip(sides, "lr", strict=True))
         names, on = ", ".join(listed), self._on(join, left, right)
         if left.public and right.public:
-            return joined(join.kind, names, one, other, on), columns
+            return join_relations(join.kind, names, one, other, on), columns
         if left.public or right.public:
             return self.dialect.looked_up(join.kind, names, one, other, on), columns
         return self.dialect.paired(names, one, other, on), columns
@@ -336,7 +327,7 @@ class _Reader:
         """The right side; its unit gets another name where the left has one."""
         if left.unit is None or right.unit is None:
             return right.select
-        names = ['"$unit" AS "$r"', *(_quoted(each) for each in right.columns)]
+        names = ['"$unit" AS "$r"', *(quote_column(each) for each in right.columns)]
         return f"SELECT {', '.join(names)} FROM {self.dialect.derived(right.select, 'aside')}"
 
     def _on(self, join: Join, left: Rowset, right: Rowset) -> str:

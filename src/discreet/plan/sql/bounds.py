@@ -8,7 +8,7 @@ from fractions import Fraction
 from discreet.errors import UnsafeQuery
 from discreet.plan.sql.dialects import DUCKDB, Dialect
 
-__all__ = ["Bounded", "LARGEST", "cast", "check_length", "floored"]
+__all__ = ["Bounded", "LARGEST", "cast", "check_length", "floor_value"]
 
 LARGEST = 1 << 90
 """No expression reaches this many steps, which leaves a 128-bit sum room for 2**37 rows."""
@@ -48,11 +48,7 @@ class Bounded:
 
     @property
     def reach(self) -> int:
-        """The largest absolute value of k.
-
-        >>> Bounded('"x"', "number", Fraction(1), -7, 3, (), "never").reach
-        7
-        """
+        """The largest absolute value of k."""
         return max(abs(self.lower), abs(self.upper))
 
     @property
@@ -66,11 +62,7 @@ class Bounded:
 
     @property
     def total(self) -> str:
-        """The sum over the rows of a group, in a type where it cannot overflow.
-
-        >>> Bounded('"age"', "number", Fraction(1), 0, 110, (), "never").total
-        'SUM("age")'
-        """
+        """The sum over the rows of a group, in a type where it cannot overflow."""
         return self.dialect.total(self.sql, self.reach)
 
     def times(self, factor: int) -> "Bounded":
@@ -111,10 +103,10 @@ def cast(reach: int, sql: str, dialect: Dialect = DUCKDB) -> str:
     return f"CAST({sql} AS {dialect.integer(reach)})"
 
 
-def floored(value: Bounded) -> Bounded:
+def floor_value(value: Bounded) -> Bounded:
     """The largest whole number at most k * a / b: a division of what cannot be negative.
 
-    >>> floored(Bounded('"x"', "number", Fraction(1, 2), 0, 9, (), "never")).sql
+    >>> floor_value(Bounded('"x"', "number", Fraction(1, 2), 0, 9, (), "never")).sql
     '((CAST("x" AS BIGINT) - 0) // 2 + 0)'
     """
     if value.step.denominator == 1:

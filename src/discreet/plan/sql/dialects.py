@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from discreet.errors import InvalidValue
+from discreet.schema.column import Column
 
 __all__ = [
     "DIALECTS",
@@ -16,27 +17,33 @@ __all__ = [
     "POSTGRESQL",
     "SPARK",
     "dialect_of",
-    "joined",
-    "paired_in_full",
+    "join_in_full",
+    "join_relations",
+    "quote_column",
 ]
 
 _SMALL = 1 << 62
 
 
-def joined(kind: str, columns: str, left: str, right: str, on: str) -> str:
+def quote_column(column: Column) -> str:
+    """The name of a column as every dialect writes it."""
+    return f'"{column.name}"'
+
+
+def join_relations(kind: str, columns: str, left: str, right: str, on: str) -> str:
     """A join of two relations.
 
-    >>> joined("inner", "a, b", "l", "r", "a = b")
+    >>> join_relations("inner", "a, b", "l", "r", "a = b")
     'SELECT a, b FROM l INNER JOIN r ON a = b'
     """
     return f"SELECT {columns} FROM {left} {kind.upper()} JOIN {right} ON {on}"
 
 
-def paired_in_full(columns: str, left: str, right: str, on: str, fence: str = "") -> str:
+def join_in_full(columns: str, left: str, right: str, on: str, fence: str = "") -> str:
     """An inner join that reads both sides to their ends: a full join, filtered afterwards.
 
     `fence` is what keeps an optimizer from seeing that rows without a match are left out again.
-    >>> print(paired_in_full("a, b", "l", "r", "a = b", fence=" OFFSET 0").partition(" FROM ")[2])
+    >>> print(join_in_full("a, b", "l", "r", "a = b", fence=" OFFSET 0").partition(" FROM ")[2])
     (SELECT a, b, "$here", "$there" FROM (SELECT *, 1 AS "$here" FROM l) AS here FULL JOIN \
 (SELECT *, 1 AS "$there" FROM r) AS there ON a = b OFFSET 0) AS met WHERE "$here" = 1 AND \
 "$there" = 1
@@ -59,8 +66,6 @@ class Dialect:
     `looked_up` joins a private and a public relation so that the public one is read whole, even
     where the private one is empty: it takes a kind, columns, both relations and a condition;
     `paired` joins two private ones so that each is read whole where the other is empty.
-    >>> SPARK.wide
-    'DECIMAL(38,0)'
     """
 
     name: str
@@ -88,11 +93,7 @@ class Dialect:
         return "BIGINT" if reach < _SMALL else self.wide
 
     def truth(self, condition: str) -> str:
-        """A condition as 1, 0 or NULL.
-
-        >>> POSTGRESQL.truth("TRUE")
-        'CAST(TRUE AS INTEGER)'
-        """
+        """A condition as 1, 0 or NULL."""
         return f"CAST({condition} AS {self.boolean})"
 
     def total(self, sql: str, reach: int) -> str:
@@ -112,6 +113,12 @@ class Dialect:
         """
         return f"coalesce(CAST({sql} AS {self.string}), '')"
 
+    def column_text(self, column: Column) -> str:
+        """A column's value as text inside of a hash; a missing one is empty."""
+        name = quote_column(column)
+        # A text could hold the mark or be empty, so its own hash stands for it.
+        return f"coalesce({self.hash_of(name)}, '')" if column.private_keys else self.text(name)
+
     def hashed(self, unit: str, texts: list[str], mark: str) -> str:
         """The md5 of a unit and texts joined by a mark: the same order in every engine.
 
@@ -122,7 +129,7 @@ class Dialect:
         return self.hash_of(f" || {mark} || ".join(parts))
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -155,9 +162,9 @@ DUCKDB = Dialect(
     date_start=_duckdb_start,
     sum_type=lambda _: "",  # every sum of integers is HUGEINT
     hash_of=lambda text: f"md5({text})",
-    literal=_quoted,
+    literal=_quote,
     derived=lambda select, _: f"({select})",
-    looked_up=joined,
+    looked_up=join_relations,
     paired=_duckdb_paired,
 )
 """The dialect of DuckDB."""
@@ -210,10 +217,10 @@ POSTGRESQL = Dialect(
     date_start=_postgresql_start,
     sum_type=_postgresql_integer,  # both sums are NUMERIC
     hash_of=lambda text: f'md5({text}) COLLATE "C"',
-    literal=_quoted,
+    literal=_quote,
     derived=lambda select, name: f"({select}) AS {name}",  # a must before version 16
     looked_up=_postgresql_looked_up,
-    paired=partial(paired_in_full, fence=" OFFSET 0"),
+    paired=partial(join_in_full, fence=" OFFSET 0"),
 )
 """The dialect of PostgreSQL."""
 
@@ -262,8 +269,9 @@ SPARK = Dialect(
     hash_of=lambda text: f"md5(CAST({text} AS BINARY))",
     literal=_spark_literal,
     derived=lambda select, name: f"({select}) AS {name}",
-    looked_up=joined,  # the rows of each public key are cut first, for which all of them are read
-    paired=paired_in_full,  # the engine's sessions do without the rule that would undo it
+    # The rows of each public key are cut first, for which all of them are read.
+    looked_up=join_relations,
+    paired=join_in_full,  # the engine's sessions do without the rule that would undo it
 )
 """The dialect of Spark."""
 
@@ -272,11 +280,7 @@ DIALECTS: tuple[Dialect, ...] = (DUCKDB, POSTGRESQL, SPARK)
 
 
 def dialect_of(name: str) -> Dialect:
-    """A dialect by its name.
-
-    >>> dialect_of("spark").integer(2**70)
-    'DECIMAL(38,0)'
-    """
+    """A dialect by its name."""
     for dialect in DIALECTS:
         if dialect.name == name:
             return dialect

@@ -11,7 +11,7 @@ from functools import reduce
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.plan.sql import calendar
-from discreet.plan.sql.bounds import Bounded, cast, check_length, floored
+from discreet.plan.sql.bounds import Bounded, cast, check_length, floor_value
 from discreet.plan.sql.dialects import DUCKDB, Dialect, dialect_of
 from discreet.plan.sql.periods import period
 from discreet.query.algebra import (
@@ -43,11 +43,7 @@ _DAY = Fraction(86_400)
 
 @dataclass(frozen=True, slots=True)
 class Scope(Mapping[str, Column]):
-    """Columns by name, and the dialect in which they are written.
-
-    >>> Scope({"f": Column("f", "boolean")}, DUCKDB)["f"].upper
-    1
-    """
+    """Columns by name, and the dialect in which they are written."""
 
     columns: Mapping[str, Column]
     dialect: Dialect
@@ -93,7 +89,7 @@ def bounded(expression: Expression, columns: Mapping[str, Column]) -> Bounded:
         case Arithmetic(operator, left, right):
             return _arithmetic(operator, bounded(left, columns), bounded(right, columns))
         case Floor(operand):
-            return floored(_number(bounded(operand, columns), "FLOOR"))
+            return floor_value(_number(bounded(operand, columns), "FLOOR"))
         case Extreme(side, parts):
             return _extreme(side, [bounded(part, columns) for part in parts])
         case Bucket():
@@ -152,7 +148,7 @@ def _missing(*parts: Bounded) -> str:
     return "never" if all(part.missing == "never" for part in parts) else "possible"
 
 
-def _aligned(*parts: Bounded) -> tuple[Bounded, ...]:
+def _align(*parts: Bounded) -> tuple[Bounded, ...]:
     """The same values on one common lattice."""
     steps = [part.step for part in parts if part.kind != "null"] or [Fraction(1)]
     common = reduce(_common_step, steps)
@@ -174,13 +170,13 @@ def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
     _number(right, f"'{operator}'")
     missing, dialect = _missing(left, right), left.dialect
     if operator == "/":
-        return _divided(left, right)
+        return _divide(left, right)
     if operator == "*":
         corners = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
         step, low, high = left.step * right.step, min(corners), max(corners)
         product = Bounded("", "number", step, low, high, (), missing, dialect)
         return _operation("*", product, left, right)
-    left, right = _aligned(left, right)
+    left, right = _align(left, right)
     low, high = (
         (left.lower + right.lower, left.upper + right.upper)
         if operator == "+"
@@ -190,7 +186,7 @@ def _arithmetic(operator: str, left: Bounded, right: Bounded) -> Bounded:
     return _operation(operator, total, left, right)
 
 
-def _divided(left: Bounded, right: Bounded) -> Bounded:
+def _divide(left: Bounded, right: Bounded) -> Bounded:
     divisor = right.lower * right.step
     if right.lower != right.upper or divisor == 0 or right.missing != "never":
         raise UnsafeQuery("division on rows is by a non-zero constant only.")
@@ -204,24 +200,24 @@ def _extreme(side: str, values: list[Bounded]) -> Bounded:
     """The least or greatest; the engines' own functions skip NULL, so it is tested for first."""
     for value in values:
         _number(value, side.upper())
-    values = list(_aligned(*values))
+    values = list(_align(*values))
     best = min if side == "least" else max
     low, high = best(v.lower for v in values), best(v.upper for v in values)
     first = values[0]
-    found = Bounded("", "number", first.step, low, high, (), _missing(*values), first.dialect)
+    extreme = Bounded("", "number", first.step, low, high, (), _missing(*values), first.dialect)
     parts = [cast(max(v.reach for v in values), v.sql, v.dialect) for v in values]
     sql = f"{side.upper()}({', '.join(parts)})"
-    if found.missing != "never":
+    if extreme.missing != "never":
         tests = [f"{v.sql} IS NOT NULL" for v in values if v.missing != "never"]
         sql = f"CASE WHEN {' AND '.join(tests)} THEN {sql} END"
-    return replace(found, sql=sql)
+    return replace(extreme, sql=sql)
 
 
 def _bucket(bucket: Bucket, columns: Mapping[str, Column]) -> Bounded:
     value = _number(bounded(bucket.operand, columns), "WIDTH_BUCKET")
     width = (bucket.upper - bucket.lower) / bucket.count
     shifted = _arithmetic("-", value, _literal(Literal(bucket.lower), value.dialect))
-    inner = floored(_divided(shifted, _literal(Literal(width), value.dialect)))
+    inner = floor_value(_divide(shifted, _literal(Literal(width), value.dialect)))
     count = bucket.count
     sql = (
         f"CASE WHEN {inner.sql} < 0 THEN 0 WHEN {inner.sql} >= {count} THEN {count + 1} "
@@ -244,8 +240,8 @@ def _case(case: Case, columns: Mapping[str, Column]) -> Bounded:
         raise UnsafeQuery(f"CASE mixes {' and '.join(sorted(kinds))}; use one type.")
     kind = kinds.pop() if kinds else "null"
     if kind == "category":
-        values = list(_relabelled(values))
-    values = list(_aligned(*values))
+        values = list(_relabel(values))
+    values = list(_align(*values))
     known = [value for value in values if value.kind != "null"] or values
     joined = Bounded(
         "",
@@ -264,7 +260,7 @@ def _case(case: Case, columns: Mapping[str, Column]) -> Bounded:
     return replace(joined, sql=f"CASE{arms} ELSE {otherwise} END")
 
 
-def _relabelled(values: list[Bounded]) -> list[Bounded]:
+def _relabel(values: list[Bounded]) -> list[Bounded]:
     """The same categories with codes into one list of labels."""
     labels = tuple(dict.fromkeys(label for value in values for label in value.labels))
     renamed = []
@@ -330,8 +326,8 @@ def _comparison(operator: str, left: Bounded, right: Bounded) -> str:
     if left.kind == "category":
         if operator not in ("=", "<>"):
             raise UnsafeQuery(f"'{operator}' on categories; use =, <> or IN.")
-        left, right = _relabelled([left, right])
-    left, right = _aligned(left, right)
+        left, right = _relabel([left, right])
+    left, right = _align(left, right)
     return f"({left.sql} {operator} {right.sql})"
 
 

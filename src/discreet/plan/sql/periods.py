@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.plan.sql import calendar
-from discreet.plan.sql.bounds import Bounded, cast, floored
+from discreet.plan.sql.bounds import Bounded, cast, floor_value
 from discreet.query.algebra import DatePart, DateTrunc
 
 __all__ = ["period"]
@@ -27,7 +27,7 @@ def period(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     if name in calendar.CLOCK:
         return _clock(expression, value)
     if value.kind == "datetime":
-        value = replace(_passed(value, _DAY), kind="date")
+        value = replace(_count_periods(value, _DAY), kind="date")
     if value.kind != "date":
         raise UnsafeQuery(
             f"a date is needed here, not {with_article(value.kind)}. Nothing was charged."
@@ -41,9 +41,9 @@ def period(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
     return replace(value, sql=sql, lower=low, upper=high)
 
 
-def _passed(value: Bounded, seconds: int) -> Bounded:
+def _count_periods(value: Bounded, seconds: int) -> Bounded:
     """How many whole periods of so many seconds lie between 1970 and a datetime."""
-    return floored(replace(value, kind="number", step=value.step / seconds))
+    return floor_value(replace(value, kind="number", step=value.step / seconds))
 
 
 def _clock(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
@@ -55,9 +55,9 @@ def _clock(expression: DatePart | DateTrunc, value: Bounded) -> Bounded:
         seconds, _ = calendar.CLOCK[expression.unit]
         if value.step % seconds == 0:  # nothing to cut off
             return value
-        return replace(_passed(value, seconds), kind="datetime", step=Fraction(seconds))
+        return replace(_count_periods(value, seconds), kind="datetime", step=Fraction(seconds))
     seconds, cycle = calendar.CLOCK[expression.part]
-    passed = _passed(value, seconds)
+    passed = _count_periods(value, seconds)
     low, high = passed.lower % cycle, passed.upper % cycle
     start = passed.lower - low  # of a whole turn: the dividend is never negative
     if passed.upper - start >= cycle:

@@ -225,9 +225,9 @@ def _share(node: "Expr | None", whole: "Expr", rows: Counted) -> Fraction:
 
 
 def _quantile(node: "Expr", argument: Typed, share: Fraction) -> Typed:
-    found = _orderable(node, Statistic.QUANTILE, argument)
-    kind = Kind.NUMBER if found.kind.is_number else found.kind
-    return Typed(Aggregate(Statistic.QUANTILE, found.expression, fraction=share), kind)
+    operand = _orderable(node, Statistic.QUANTILE, argument)
+    kind = Kind.NUMBER if operand.kind.is_number else operand.kind
+    return Typed(Aggregate(Statistic.QUANTILE, operand.expression, fraction=share), kind)
 
 
 def _within_group(node: "Expr", rows: Counted) -> Typed:

@@ -18,7 +18,7 @@ from discreet.query.algebra import (
     Member,
     Negation,
 )
-from discreet.query.readers.moments import aligned
+from discreet.query.readers.moments import align
 from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _compare(operator: str, left: Typed, right: Typed, node: "Expr") -> Expression:
-    left, right = aligned(left, right, node)
+    left, right = align(left, right, node)
     if operator not in ("=", "<>") and left.kind in (Kind.TEXT, Kind.OPEN, Kind.BOOLEAN):
         raise UnsafeQuery(
             f"{operator} between values of kind {left.kind}{where_in_text(node)} has no fixed "
@@ -136,16 +136,16 @@ def _in(node: "Expr", scope: Scope) -> Typed:
     operand = scope.read(node.this)
     values: list[Literal] = []
     for each in listed:
-        left, right = aligned(operand, scope.read(each), each)
+        left, right = align(operand, scope.read(each), each)
         if not isinstance(right.expression, Literal) or left.is_constant:
             raise UnsafeQuery(
                 f"IN compares a column with constants{where_in_text(each)}. Use = and OR."
             )
         values.append(right.expression)
-    return Typed(Member(operand.expression, _ordered(values)), Kind.BOOLEAN)
+    return Typed(Member(operand.expression, _order(values)), Kind.BOOLEAN)
 
 
-def _ordered(values: list[Literal]) -> tuple[Literal, ...]:
+def _order(values: list[Literal]) -> tuple[Literal, ...]:
     # One kind and never NULL, so they have an order.
     return tuple(sorted(dict.fromkeys(values), key=lambda literal: cast(Any, literal.value)))
 
@@ -199,11 +199,11 @@ def _like(node: "Expr", scope: Scope) -> Typed:
             "in single quotes."
         )
     if type(node).__name__ == "ILike":
-        found = [key for key in operand.keys if matches(key.casefold(), text.casefold())]
+        keys = [key for key in operand.keys if matches(key.casefold(), text.casefold())]
     else:
-        found = [key for key in operand.keys if matches(key, text)]
+        keys = [key for key in operand.keys if matches(key, text)]
     # No key fits: then the pattern is itself no key, and equals nothing.
-    values = _ordered([Literal(key) for key in found or [text]])
+    values = _order([Literal(key) for key in keys or [text]])
     member = Member(operand.expression, values)
     return Typed(_negate(member) if node.args.get("negate") else member, Kind.BOOLEAN)
 

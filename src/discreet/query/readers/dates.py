@@ -82,7 +82,7 @@ def _extract(node: "Expr", scope: Scope) -> Typed:
     return _part(str(node.this.this), node.expression, scope)
 
 
-def _named(node: "Expr", scope: Scope) -> Typed:
+def _read_named(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "expressions")
     arguments = node.args.get("expressions") or []
     if str(node.this).upper() not in ("DATE_PART", "DATEPART"):
@@ -106,7 +106,7 @@ def _truncate(node: "Expr", scope: Scope) -> Typed:
 
 DATES: Mapping[str, Reader] = MappingProxyType(
     {
-        "Anonymous": _named,
+        "Anonymous": _read_named,
         "DateTrunc": _truncate,
         "Extract": _extract,
         **dict.fromkeys(_FUNCTIONS, _function),

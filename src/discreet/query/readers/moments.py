@@ -13,7 +13,7 @@ from discreet.query.readers.typed import Kind, Typed, where_in_text
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["aligned", "as_moment", "iso_date", "iso_datetime"]
+__all__ = ["align", "as_moment", "iso_date", "iso_datetime"]
 
 _MOMENT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?)?", re.ASCII
@@ -28,11 +28,11 @@ def iso_date(text: str, node: "Expr") -> Typed:
     Traceback (most recent call last):
     discreet.errors.UnsafeQuery: '2024-02-30' is not a date (line 1). Write it as '2024-01-31'.
     """
-    found = _MOMENT.fullmatch(text)
+    match = _MOMENT.fullmatch(text)
     try:
-        if found is None or found[4] is not None:
+        if match is None or match[4] is not None:
             raise ValueError
-        return Typed(Literal(date(*(int(part) for part in found.groups()[:3]))), Kind.DATE)
+        return Typed(Literal(date(*(int(part) for part in match.groups()[:3]))), Kind.DATE)
     except ValueError:
         raise UnsafeQuery(
             f"{text[:60]!r} is not a date{where_in_text(node)}. Write it as '2024-01-31'."
@@ -46,12 +46,12 @@ def iso_datetime(text: str, node: "Expr") -> Typed:
     >>> iso_datetime("2024-01-31 12:30", sqlglot.parse_one("1")).expression.value
     datetime.datetime(2024, 1, 31, 12, 30)
     """
-    found = _MOMENT.fullmatch(text)
+    match = _MOMENT.fullmatch(text)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-        micro = int((found[7] or "").ljust(6, "0"))
+        year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
+        micro = int((match[7] or "").ljust(6, "0"))
         value = datetime(year, month, day, hour, minute, second, micro)
         return Typed(Literal(value), Kind.DATETIME)
     except ValueError:
@@ -77,13 +77,13 @@ def as_moment(typed: Typed, kind: Kind, node: "Expr") -> Typed:
     return typed
 
 
-def aligned(left: Typed, right: Typed, node: "Expr") -> tuple[Typed, Typed]:
+def align(left: Typed, right: Typed, node: "Expr") -> tuple[Typed, Typed]:
     """Both sides of a comparison, of one kind; ISO text beside a date is read as a date.
 
     >>> import sqlglot
     >>> from discreet.query.algebra import Field
     >>> day, text = Typed(Field("day"), Kind.DATE), Typed(Literal("2024-01-31"), Kind.TEXT)
-    >>> aligned(day, text, sqlglot.parse_one("1"))[1].kind
+    >>> align(day, text, sqlglot.parse_one("1"))[1].kind
     <Kind.DATE: 'date'>
     """
     if Kind.NULL in (left.kind, right.kind):

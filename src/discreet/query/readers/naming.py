@@ -30,11 +30,7 @@ _STATISTICS = {Statistic.ROWS: "count", Statistic.UNITS: "count_units"}
 
 
 def check_alias(name: str) -> str:
-    """The alias, if it can head a column.
-
-    >>> check_alias("n")
-    'n'
-    """
+    """The alias, if it can head a column."""
     if not name.strip() or len(name) > _LONGEST or not name.isprintable():
         raise UnsafeQuery(
             f"the alias {name[:60]!r} cannot name a column: use 1 to {_LONGEST} printable "

@@ -47,11 +47,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An expression, its kind and, for a category column, its declared keys.
-
-    >>> Typed(Literal(True), Kind.BOOLEAN).is_constant
-    True
-    """
+    """An expression, its kind and, for a category column, its declared keys."""
 
     expression: Expression
     kind: Kind
@@ -119,11 +115,7 @@ def refuse(node: "Expr", hint: str = "") -> UnsafeQuery:
 
 
 def missing() -> UnsafeQuery:
-    """The refusal of an expression that is not there, as in FLOOR().
-
-    >>> print(missing())
-    an expression is missing. Check commas and parentheses.
-    """
+    """The refusal of an expression that is not there, as in FLOOR()."""
     return UnsafeQuery("an expression is missing. Check commas and parentheses.")
 
 

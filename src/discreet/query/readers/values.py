@@ -19,7 +19,7 @@ from discreet.query.algebra import (
     Floor,
     Literal,
 )
-from discreet.query.readers.moments import aligned, as_moment
+from discreet.query.readers.moments import align, as_moment
 from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _bucket(node: "Expr", scope: Scope) -> Typed:
 def _condition(node: "Expr", subject: Typed | None, scope: Scope) -> Expression:
     test = scope.read(node)
     if subject is not None:
-        left, right = aligned(subject, test, node)
+        left, right = align(subject, test, node)
         return Compare("=", left.expression, right.expression)
     if test.kind != Kind.BOOLEAN:
         raise UnsafeQuery(
@@ -230,9 +230,9 @@ def _common(results: list[Typed], node: "Expr") -> Kind:
         return Kind.NUMBER
     if len(kinds) == 1:
         return kinds.pop()
-    found = " and ".join(sorted(kinds)) or "only NULL"
+    listed = " and ".join(sorted(kinds)) or "only NULL"
     raise UnsafeQuery(
-        f"the results of a CASE must be of one kind; here they are {found}{where_in_text(node)}."
+        f"the results of a CASE must be of one kind; here they are {listed}{where_in_text(node)}."
     )
 
 

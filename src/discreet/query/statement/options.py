@@ -26,11 +26,11 @@ _NAMES = (
 _SHAPE = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) ... FROM a table."
 
 
-def _kinds(found: list["Token"], start: int, count: int) -> list[str]:
-    return [token.token_type.name for token in found[start : start + count]]
+def _kinds(words: list["Token"], start: int, count: int) -> list[str]:
+    return [token.token_type.name for token in words[start : start + count]]
 
 
-def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
+def cut(words: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     """The tokens without the clause, and those between its parentheses.
 
     >>> from discreet.query.statement.text import tokens
@@ -38,10 +38,10 @@ def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     >>> [[each.text for each in part] for part in cut(tokens(text))]
     [['SELECT', 'a'], ['epsilon', '=', '1']]
     """
-    start = _main(found)
-    head, rest = found[: start + 1], found[start + 1 :]
+    start = _main(words)
+    head, rest = words[: start + 1], words[start + 1 :]
     if _kinds(rest, 0, 1) != ["WITH"]:
-        return found, []
+        return words, []
     name = rest[1].text.upper() if len(rest) > 1 else ""
     if name != "DIFFERENTIAL_PRIVACY":
         raise UnsafeQuery(f"SELECT WITH {name[:60]} is not supported. {_SHAPE}")
@@ -59,10 +59,10 @@ def cut(found: list["Token"]) -> tuple[list["Token"], list["Token"]]:
     )
 
 
-def _main(found: list["Token"]) -> int:
+def _main(words: list["Token"]) -> int:
     """The place of the SELECT that stands in no parentheses."""
     depth = 0
-    for place, token in enumerate(found):
+    for place, token in enumerate(words):
         kind = token.token_type.name
         depth += (kind == "L_PAREN") - (kind == "R_PAREN")
         if kind == "SELECT" and depth == 0:
@@ -166,11 +166,11 @@ def with_limits(
     limits = {name: _limit(name, value) for name, value in given.items() if value is not None}
     if not limits:
         return text
-    found = tokens(text)
-    start = _main(found)
-    if _kinds(found, start, 1) != ["SELECT"]:
+    words = tokens(text)
+    start = _main(words)
+    if _kinds(words, start, 1) != ["SELECT"]:
         return text  # no question, and refused as such
-    inside = cut(found)[1]
+    inside = cut(words)[1]
     known = _settings(inside) if inside else {}
     for name, most in limits.items():
         if name in known and _number(name, known[name]) != most:
@@ -179,17 +179,17 @@ def with_limits(
                 "Give it once. Nothing was run or charged."
             )
     listed = ", ".join(f"{name}={most}" for name, most in limits.items() if name not in known)
-    return _with_listed(text, found[start:], listed, inside) if listed else text
+    return _with_listed(text, words[start:], listed, inside) if listed else text
 
 
-def _with_listed(text: str, found: list["Token"], listed: str, inside: list["Token"]) -> str:
-    """The text with these options at the begin of its clause; `found` begins with its SELECT."""
-    if _kinds(found, 1, 1) != ["WITH"]:
-        place, new = found[0], f" WITH DIFFERENTIAL_PRIVACY OPTIONS({listed})"
-    elif found[3:4] and found[3].text.upper() == "OPTIONS":
-        place, new = found[4], f"{listed}, " if inside else listed
+def _with_listed(text: str, words: list["Token"], listed: str, inside: list["Token"]) -> str:
+    """The text with these options at the begin of its clause; `words` begins with its SELECT."""
+    if _kinds(words, 1, 1) != ["WITH"]:
+        place, new = words[0], f" WITH DIFFERENTIAL_PRIVACY OPTIONS({listed})"
+    elif words[3:4] and words[3].text.upper() == "OPTIONS":
+        place, new = words[4], f"{listed}, " if inside else listed
     else:
-        place, new = found[2], f" OPTIONS({listed})"
+        place, new = words[2], f" OPTIONS({listed})"
     return f"{text[: place.end + 1]}{new}{text[place.end + 1 :]}"
 
 

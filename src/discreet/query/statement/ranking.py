@@ -23,7 +23,7 @@ from discreet.query.statement.scopes import Results
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["limit", "ordered", "ordinal", "shortened"]
+__all__ = ["limit", "ordinal", "read_order", "shorten"]
 
 _MOST_ROWS = 10**9
 
@@ -45,39 +45,35 @@ def ordinal(node: "Expr", size: int) -> int | None:
     )
 
 
-def shortened(expression: Expression, names: Mapping[Expression, str]) -> Expression:
+def shorten(expression: Expression, names: Mapping[Expression, str]) -> Expression:
     """The same with every part that is an output written as its name.
 
     >>> from discreet.query.algebra import Aggregate, Statistic
     >>> rows = Aggregate(Statistic.ROWS, None)
-    >>> shortened(rows, {rows: "n"})
+    >>> shorten(rows, {rows: "n"})
     Field(name='n')
     """
     if expression in names:
         return Field(names[expression])
     match expression:
         case Arithmetic(operator, left, right) | Compare(operator, left, right):
-            return type(expression)(operator, shortened(left, names), shortened(right, names))
+            return type(expression)(operator, shorten(left, names), shorten(right, names))
         case Junction(operator, parts):
-            return Junction(operator, tuple(shortened(part, names) for part in parts))
+            return Junction(operator, tuple(shorten(part, names) for part in parts))
         case Negation(operand):
-            return Negation(shortened(operand, names))
+            return Negation(shorten(operand, names))
         case Member(operand, values):
-            return Member(shortened(operand, names), values)
+            return Member(shorten(operand, names), values)
     return expression
 
 
-def ordered(
+def read_order(
     order: "Expr | None",
     columns: tuple[str, ...],
     results: Results,
     names: Mapping[Expression, str],
 ) -> tuple[Order, ...]:
-    """The ORDER BY terms over the noisy result.
-
-    >>> ordered(None, (), Results.__new__(Results), {})
-    ()
-    """
+    """The ORDER BY terms over the noisy result."""
     if order is None:
         return ()
     only(order, "expressions")
@@ -91,7 +87,7 @@ def ordered(
         if place is not None:
             expression = Field(columns[place])
         else:
-            expression = shortened(results.read(node.this).expression, names)
+            expression = shorten(results.read(node.this).expression, names)
         if isinstance(expression, Literal):
             raise UnsafeQuery(
                 f"ORDER BY a constant{where_in_text(node)} orders nothing. Leave it out."

@@ -2,13 +2,13 @@
 Knows names and kinds; what a name may be used for is decided where it is read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Field, Join, PerUnit, Rows, Scan, Source
+from discreet.query.algebra import Field, Join, PerUnit, Rows, Scan, Source, scans
 from discreet.query.readers.naming import free_name
 from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
 from discreet.schema.column import OTHER, Column, nearest
@@ -18,7 +18,7 @@ from discreet.schema.table import Table
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Relation", "Visible", "described", "renamed", "scans"]
+__all__ = ["Relation", "Visible", "describe", "rename_taken"]
 
 _LONGEST = 56  # a number may follow, and some engines keep 63 characters of a name
 _KINDS = MappingProxyType(
@@ -47,11 +47,7 @@ class Visible:
 
     @property
     def spelt(self) -> str:
-        """How an analyst writes it without doubt.
-
-        >>> Visible("v", "age", None).spelt
-        'v.age'
-        """
+        """How an analyst writes it without doubt."""
         name = sql_name(self.name)
         return f"{sql_name(self.table)}.{name}" if self.table else name
 
@@ -79,11 +75,7 @@ class Relation:
 
     @staticmethod
     def of(table: Table, alias: str) -> "Relation":
-        """The rows of a registered table under an alias.
-
-        >>> Relation.of(Table("codes", kind="public"), "c").population is None
-        True
-        """
+        """The rows of a registered table under an alias."""
         shown = [] if table.unit is None else [Visible(alias, table.unit, None)]
         shown += [Visible(alias, each.name, _typed(each)) for each in table.columns]
         population = None if table.kind == "public" else table.population
@@ -91,20 +83,12 @@ class Relation:
 
     @property
     def units(self) -> tuple[Visible, ...]:
-        """The columns that hold the unit.
-
-        >>> Relation.of(Table("t", unit="id"), "t").units[0].name
-        'id'
-        """
+        """The columns that hold the unit."""
         return tuple(each for each in self.columns if each.typed is None)
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """The analyst's name of every column, by its name in the source.
-
-        >>> Relation.of(Table("t", columns=(Column("a", "boolean"),)), "t").spellings["a"]
-        'a'
-        """
+        """The analyst's name of every column, by its name in the source."""
         return {name: each.name for each in self.columns if (name := _field(each))}
 
     def called(self, alias: str) -> "Relation":
@@ -123,7 +107,7 @@ class Relation:
         >>> Relation.of(Table("t", unit="id"), "v").find(sqlglot.parse_one("V.Id")).name
         'id'
         """
-        name, table = _written(node)
+        name, table = _read_name(node)
         known = dict.fromkeys(each.table for each in self.columns)
         if table and table.casefold() not in {each.casefold() for each in known}:
             own = sql_name(name[:60])
@@ -132,28 +116,24 @@ class Relation:
                 f"{table[:60]!r}{where_in_text(node)} is not the table asked about. "
                 f"Write {listed or own}."
             )
-        found = self.named(name, table)
-        if len(found) > 1:
-            listed = " or ".join(each.spelt for each in found)
+        matches = self.named(name, table)
+        if len(matches) > 1:
+            listed = " or ".join(each.spelt for each in matches)
             raise UnsafeQuery(
                 f"{name!r}{where_in_text(node)} is in several tables. Write {listed}."
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
         columns = [each.name for each in self.columns]
         keys = {key for each in self.columns if each.typed is not None for key in each.typed.keys}
         hint = f"Text stands in single quotes: '{name}'." if name in keys else ""
         raise UnsafeQuery(
-            f"{described(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
+            f"{describe(self.source)} has no column {name[:60]!r}{where_in_text(node)}. "
             f"{hint or nearest(name[:60], columns, spelt=sql_name)}"
         )
 
     def named(self, name: str, table: str = "") -> list[Visible]:
-        """The columns of that name, in that table if one is given.
-
-        >>> Relation.of(Table("t", unit="id"), "t").named("age")
-        []
-        """
+        """The columns of that name, in that table if one is given."""
         reach = ("bare", "qualified") if table else ("bare",)
         return [
             each
@@ -169,7 +149,7 @@ def _field(column: Visible) -> str:
     return expression.name if isinstance(expression, Field) else ""
 
 
-def _written(node: "Expr") -> tuple[str, str]:
+def _read_name(node: "Expr") -> tuple[str, str]:
     only(node, "this", "table")
     if type(node.this).__name__ != "Identifier":
         raise refuse(node.this)
@@ -177,26 +157,10 @@ def _written(node: "Expr") -> tuple[str, str]:
     return str(node.this.this), "" if table is None else str(table.this)
 
 
-def scans(source: Source) -> Iterator[str]:
-    """The tables that a source reads, as often as it reads them.
-
-    >>> list(scans(Join("inner", Scan("a"), Scan("a"), ())))
-    ['a', 'a']
-    """
-    match source:
-        case Scan(table):
-            yield table
-        case Join(_, left, right):
-            yield from scans(left)
-            yield from scans(right)
-        case Rows(inner) | PerUnit(inner):
-            yield from scans(inner)
-
-
-def described(source: Source) -> str:
+def describe(source: Source) -> str:
     """What to call a source in a message.
 
-    >>> described(Scan("visits")), described(Join("inner", Scan("a"), Scan("b"), ()))
+    >>> describe(Scan("visits")), describe(Join("inner", Scan("a"), Scan("b"), ()))
     ('visits', 'the join')
     """
     match source:
@@ -207,11 +171,11 @@ def described(source: Source) -> str:
     return "the subquery"
 
 
-def renamed(right: Relation, taken: Iterable[str]) -> Relation:
+def rename_taken(right: Relation, taken: Iterable[str]) -> Relation:
     """The same with new names in the source for columns whose names are taken.
 
     >>> age = Column("age", "integer", upper=110)
-    >>> renamed(Relation.of(Table("t", columns=(age,)), "v"), ["AGE"]).source
+    >>> rename_taken(Relation.of(Table("t", columns=(age,)), "v"), ["AGE"]).source
     Scan(table='t', names=(('age', 't_age'),))
     """
     used = {each.casefold() for each in taken}
@@ -225,11 +189,11 @@ def renamed(right: Relation, taken: Iterable[str]) -> Relation:
     for name in clashing:
         names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
         kept.append(names[name])
-    columns = tuple(_moved(each, names) for each in right.columns)
+    columns = tuple(_move(each, names) for each in right.columns)
     return replace(right, source=_with_names(right.source, names), columns=columns)
 
 
-def _moved(column: Visible, names: Mapping[str, str]) -> Visible:
+def _move(column: Visible, names: Mapping[str, str]) -> Visible:
     if column.typed is None:
         return column
     name = _field(column)

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Aggregate, Expression, Statistic
+from discreet.query.algebra import Aggregate, Expression, Statistic, scans
 from discreet.query.readers.aggregates import aggregate, is_aggregate
 from discreet.query.readers.conditions import CONDITIONS
 from discreet.query.readers.dates import DATES
 from discreet.query.readers.naming import default_name
 from discreet.query.readers.typed import Kind, Reader, Typed, missing, refuse, where_in_text
 from discreet.query.readers.values import VALUES
-from discreet.query.statement.relations import Relation, scans
+from discreet.query.statement.relations import Relation
 from discreet.schema.names import sql_name
 
 if TYPE_CHECKING:
@@ -79,13 +79,7 @@ class Rows:
         return "row"
 
     def read(self, node: "Expr | None") -> Typed:
-        """Translate a node that stands on rows.
-
-        >>> import sqlglot
-        >>> from discreet.schema import Table
-        >>> Rows(Relation.of(Table("t"), "t")).read(sqlglot.parse_one("1 + 1")).expression
-        Literal(value=Fraction(2, 1))
-        """
+        """Translate a node that stands on rows."""
         if node is None:
             raise missing()
         name = type(node).__name__
@@ -122,25 +116,18 @@ class Rows:
         )
 
     def _column(self, node: "Expr") -> Typed:
-        found = self.relation.find(node)
-        if found.typed is None:
+        column = self.relation.find(node)
+        if column.typed is None:
             raise UnsafeQuery(
-                f"{found.name!r}{where_in_text(node)} tells people apart: it stands only in "
-                f"COUNT(DISTINCT {sql_name(found.name)}), in joins and in subqueries."
+                f"{column.name!r}{where_in_text(node)} tells people apart: it stands only in "
+                f"COUNT(DISTINCT {sql_name(column.name)}), in joins and in subqueries."
             )
-        return found.typed
+        return column.typed
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Expressions over keys (by their names in the result), aggregates and aliases.
-
-    >>> import sqlglot
-    >>> from discreet.schema import Table
-    >>> results = Results(Rows(Relation.of(Table("t"), "t")))
-    >>> results.read(sqlglot.parse_one("COUNT(*)")).kind
-    <Kind.INTEGER: 'integer'>
-    """
+    """Expressions over keys (by their names in the result), aggregates and aliases."""
 
     rows: Rows
     keys: Mapping[Expression, Typed] = field(default_factory=dict)
@@ -188,9 +175,9 @@ class Results:
         name = bare_name(node)
         if name.casefold() in self.names:
             return self.names[name.casefold()]
-        found = self.rows.read(node)
-        name = default_name(found.expression, self.rows.relation.spellings)
-        statistic = "AVG" if found.kind.is_number else "COUNT"
+        typed = self.rows.read(node)
+        name = default_name(typed.expression, self.rows.relation.spellings)
+        statistic = "AVG" if typed.kind.is_number else "COUNT"
         raise UnsafeQuery(
             f"{name!r}{where_in_text(node)} is neither grouped nor aggregated. "
             f"Add it to GROUP BY, or write {statistic}({sql_name(name)}), for instance."
@@ -199,14 +186,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows.
-
-    >>> import sqlglot
-    >>> from discreet.schema import Table
-    >>> unit = Unit(Rows(Relation.of(Table("t", unit="id"), "t")), {})
-    >>> unit.read(sqlglot.parse_one("COUNT(*)")).kind
-    <Kind.INTEGER: 'integer'>
-    """
+    """Expressions over the rows of one unit: keys of the subquery, and aggregates over its rows."""
 
     rows: Rows
     keys: Mapping[Expression, Typed]
@@ -245,12 +225,12 @@ class Unit:
         raise refuse(node)
 
     def _aggregate(self, node: "Expr") -> Typed:
-        found = aggregate(node, self.rows)
-        assert isinstance(found.expression, Aggregate)
-        statistic = found.expression.statistic
+        typed = aggregate(node, self.rows)
+        assert isinstance(typed.expression, Aggregate)
+        statistic = typed.expression.statistic
         if statistic in _OF_A_UNIT:
             whole = statistic is Statistic.SUM and self.rows.read(node.this).kind == Kind.INTEGER
-            return replace(found, kind=Kind.INTEGER) if whole else found
+            return replace(typed, kind=Kind.INTEGER) if whole else typed
         advice = _INSTEAD.get(statistic, "Only COUNT, SUM, MIN and MAX are computed for each unit.")
         raise UnsafeQuery(
             f"{statistic.upper()} in a subquery{where_in_text(node)} is not supported. {advice}"

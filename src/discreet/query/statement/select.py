@@ -27,7 +27,7 @@ from discreet.schema.names import sql_name
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Item", "Made", "condition", "items", "keyed", "meant", "outputs", "scope"]
+__all__ = ["Item", "Made", "condition", "items", "outputs", "read_keys", "resolve_term", "scope"]
 
 _MOST_COLUMNS = 100
 _ENDS = {"DP_INTERVAL_LOW": "low", "DP_INTERVAL_HIGH": "high"}
@@ -55,13 +55,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A noisy column with what is known of its values.
-
-    >>> from discreet.query.algebra import Statistic
-    >>> count = Aggregate(Statistic.ROWS, None)
-    >>> Made(Output("n", count), Typed(count, Kind.INTEGER)).output.name
-    'n'
-    """
+    """A noisy column with what is known of its values."""
 
     output: Output
     typed: Typed
@@ -107,12 +101,12 @@ def condition(clause: "Expr | None", place: Scope) -> Expression | None:
     return None if typed.expression == Literal(True) else typed.expression
 
 
-def meant(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
+def resolve_term(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
     """What a term of GROUP BY stands for: an entry of the SELECT list, or itself.
 
     >>> import sqlglot
     >>> select = sqlglot.parse_one("SELECT 3 AS a FROM t GROUP BY 1")
-    >>> meant(select.args["group"].expressions[0], items(select.expressions), None).name
+    >>> resolve_term(select.args["group"].expressions[0], items(select.expressions), None).name
     '3'
     """
     place = ordinal(node, len(listed))
@@ -135,42 +129,32 @@ def meant(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
 
 
 def _same(column: "Expr", other: "Expr", rows: Rows) -> bool:
-    found = rows.relation.find(column)
+    meant_column = rows.relation.find(column)
     if type(other).__name__ == "Column":
-        return found == rows.relation.find(other)
-    if found.typed is None or any(is_aggregate(each) for each in other.walk()):
+        return meant_column == rows.relation.find(other)
+    if meant_column.typed is None or any(is_aggregate(each) for each in other.walk()):
         return False
-    return found.typed == rows.read(other)
+    return meant_column.typed == rows.read(other)
 
 
-def keyed(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
-    """The GROUP BY expressions, each once.
-
-    >>> keyed(None, (), Rows.__new__(Rows))
-    ()
-    """
+def read_keys(group: "Expr | None", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
+    """The GROUP BY expressions, each once."""
     if group is None:
         return ()
     only(group, "expressions")
-    found: dict[Expression, Typed] = {}
+    keys: dict[Expression, Typed] = {}
     for node in group.expressions:
-        typed = rows.read(meant(node, listed, rows))
+        typed = rows.read(resolve_term(node, listed, rows))
         if typed.is_constant:
             raise UnsafeQuery(
                 f"GROUP BY a constant{where_in_text(node)} makes one group. Leave it out."
             )
-        found.setdefault(typed.expression, typed)
-    return tuple(found.values())
+        keys.setdefault(typed.expression, typed)
+    return tuple(keys.values())
 
 
 def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Results:
-    """What expressions after grouping can refer to: every key, under its name in the result.
-
-    >>> from discreet.query.statement.relations import Relation
-    >>> from discreet.schema import Table
-    >>> dict(scope((), (), Rows(Relation.of(Table("t"), "t"))).keys)
-    {}
-    """
+    """What expressions after grouping can refer to: every key, under its name in the result."""
     spelt = rows.relation.spellings
     plain = Results(rows, {typed.expression: typed for typed in keys})
     names: dict[Expression, str] = {}
@@ -222,18 +206,18 @@ def _output(item: Item, results: Results) -> Typed:
     return typed
 
 
-def _interval(item: Item, side: str, made: dict[str, Made]) -> IntervalEnd:
+def _interval(item: Item, side: str, noisy: dict[str, Made]) -> IntervalEnd:
     only(item.node, "this", "expressions")
     arguments = item.node.expressions
     name = bare_name(arguments[0]) if len(arguments) == 1 else ""
     what = f"{str(item.node.this).upper()}{where_in_text(item.node)}"
-    if name.casefold() not in made:
-        names = [each.output.name for each in made.values()]
+    if name.casefold() not in noisy:
+        names = [each.output.name for each in noisy.values()]
         raise UnsafeQuery(
             f"{what} takes the alias of an aggregate in the SELECT list. "
             f"{nearest(name[:60], names, spelt=sql_name)}"
         )
-    output = made[name.casefold()].output
+    output = noisy[name.casefold()].output
     if in_ranks(output.expression):
         raise UnsafeQuery(
             f"{what}: a quantile, MIN, MAX or MODE has no interval of values, since its error is "
@@ -256,13 +240,13 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
         str(default_name(key.expression)) for key in results.keys.values()
     ]
     spelt = results.rows.relation.spellings
-    made: dict[int, Made] = {}
+    noisy: dict[int, Made] = {}
     columns: dict[int, str] = {}
 
     def add(item: Item, typed: Typed) -> None:
         name = item.alias or free_name(default_name(typed.expression, spelt), taken)
         taken.append(name)
-        made[id(item)] = Made(Output(name, typed.expression), typed)
+        noisy[id(item)] = Made(Output(name, typed.expression), typed)
         columns[id(item)] = name
 
     for each in [each for each in listed if not each.interval]:
@@ -271,14 +255,14 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
             add(each, _output(each, results))
         else:
             columns[id(each)] = default_name(key.expression)
-    found = {each.output.name.casefold(): each for each in made.values()}
+    by_name = {each.output.name.casefold(): each for each in noisy.values()}
     for each in [each for each in listed if each.interval]:
-        add(each, Typed(_interval(each, each.interval or "", found), Kind.NUMBER))
-    if not made:
+        add(each, Typed(_interval(each, each.interval or "", by_name), Kind.NUMBER))
+    if not noisy:
         raise UnsafeQuery(
             "the question asks for no aggregate. Add COUNT(*), SUM or AVG to the SELECT list."
         )
     order = [id(each) for each in listed]
-    return tuple(made[each] for each in order if each in made), tuple(
+    return tuple(noisy[each] for each in order if each in noisy), tuple(
         columns[each] for each in order
     )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import Field, Join
+from discreet.query.algebra import Field, Join, scans
 from discreet.query.readers.typed import only, refuse, where_in_text
-from discreet.query.statement.relations import Relation, Visible, described, renamed, scans
+from discreet.query.statement.relations import Relation, Visible, describe, rename_taken
 from discreet.schema.column import nearest
 from discreet.schema.names import sql_name
 from discreet.schema.table import Table
@@ -49,15 +49,15 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
             f"the question names no table{where_in_text(select)}. Add FROM and a table."
         )
     only(clause, "this")
-    found = _one(clause.this, known, subquery)
+    relation = _one(clause.this, known, subquery)
     for node in select.args.get("joins") or []:
-        found = _join(found, node, known, subquery)
-        if len(list(scans(found.source))) > _MOST_SCANS:
+        relation = _join(relation, node, known, subquery)
+        if len(list(scans(relation.source))) > _MOST_SCANS:
             raise UnsafeQuery(
                 f"the question reads more than {_MOST_SCANS} tables{where_in_text(node)}, "
                 "subqueries counted as often as they are used. Join fewer."
             )
-    return found
+    return relation
 
 
 def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
@@ -107,23 +107,23 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
             "Write JOIN ... ON, or LEFT JOIN with a public table."
         )
     right = _one(node.this, known, subquery)
-    _told_apart(left, right, node)
+    _tell_apart(left, right, node)
     taken = [*left.spellings, *(each.name for each in left.units)]
-    right = renamed(right, taken)
+    right = rename_taken(right, taken)
     pairs = _pairs(left, right, node)
     if side and right.population is not None:
         raise UnsafeQuery(
             f"LEFT JOIN{where_in_text(node)} takes only a public table on its right: whether a "
             "person has a row there is private. Write JOIN."
         )
-    on = _checked(left, right, pairs, node)
+    on = _check_pairs(left, right, pairs, node)
     source = Join("left" if side else "inner", left.source, right.source, on)
     private = left if left.population is not None else right
     columns = (*left.columns, *_shown(left, right, node))
     return Relation(source, columns, private.population, private.unit)
 
 
-def _told_apart(left: Relation, right: Relation, node: "Expr") -> None:
+def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
     tables = {each.table.casefold() for each in left.columns}
     twin = [each.table for each in right.columns if each.table.casefold() in tables]
     if twin and twin[0]:
@@ -148,31 +148,31 @@ def _shown(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
 def _pairs(left: Relation, right: Relation, node: "Expr") -> list[tuple[Visible, Visible]]:
     using, condition = node.args.get("using"), node.args.get("on")
     if using:
-        return [_used(left, right, each) for each in using]
+        return [_use_column(left, right, each) for each in using]
     if condition is None:
         raise UnsafeQuery(f"a comma in FROM{where_in_text(node)} {_NO_ON}.")
     both = Relation(left.source, (*left.columns, *right.columns), None, None)
-    return [_equated(both, left, right, each) for each in _equalities(condition)]
+    return [_equate(both, left, right, each) for each in _equalities(condition)]
 
 
-def _used(left: Relation, right: Relation, node: "Expr") -> tuple[Visible, Visible]:
+def _use_column(left: Relation, right: Relation, node: "Expr") -> tuple[Visible, Visible]:
     if type(node).__name__ != "Identifier":
         raise refuse(node, "Write USING (column).")
     name = str(node.this)
-    found = left.named(name), right.named(name)
-    for relation, columns in zip((left, right), found, strict=True):
+    sides = left.named(name), right.named(name)
+    for relation, columns in zip((left, right), sides, strict=True):
         if len(columns) != 1:
             listed = "is in several tables" if columns else "is not there"
             raise UnsafeQuery(
-                f"USING ({name[:60]}){where_in_text(node)}: in {described(relation.source)} the "
+                f"USING ({name[:60]}){where_in_text(node)}: in {describe(relation.source)} the "
                 f"column {listed}. Write ON a.x = b.x."
             )
-    return found[0][0], found[1][0]
+    return sides[0][0], sides[1][0]
 
 
 def _equalities(condition: "Expr") -> list["Expr"]:
     # Chains are left-deep and as long as the text allows: no recursion here.
-    found: list[Expr] = []
+    equalities: list[Expr] = []
     waiting = [condition]
     while waiting:
         node = waiting.pop()
@@ -185,20 +185,20 @@ def _equalities(condition: "Expr") -> list["Expr"]:
             waiting += [node.expression, node.this]
         elif name == "EQ" and {_class(node.this), _class(node.expression)} == {"Column"}:
             only(node, "this", "expression")
-            found.append(node)
+            equalities.append(node)
         else:
             raise UnsafeQuery(
                 f"ON{where_in_text(node)} takes equalities of plain columns, joined by AND: "
                 "ON a.x = b.x AND a.y = b.y. Put other conditions into WHERE."
             )
-    return found
+    return equalities
 
 
 def _class(node: "Expr | None") -> str:
     return type(node).__name__
 
 
-def _equated(
+def _equate(
     both: Relation, left: Relation, right: Relation, node: "Expr"
 ) -> tuple[Visible, Visible]:
     first, second = both.find(node.this), both.find(node.expression)
@@ -212,7 +212,7 @@ def _equated(
     return first, second
 
 
-def _checked(
+def _check_pairs(
     left: Relation, right: Relation, pairs: list[tuple[Visible, Visible]], node: "Expr"
 ) -> tuple[tuple[str, str], ...]:
     on: dict[tuple[str, str], None] = {}

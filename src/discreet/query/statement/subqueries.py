@@ -14,7 +14,7 @@ from discreet.query.readers.naming import default_name, free_name
 from discreet.query.readers.typed import Kind, Typed, only, refuse, where_in_text
 from discreet.query.statement.relations import Relation, Visible
 from discreet.query.statement.scopes import Rows, Unit
-from discreet.query.statement.select import Item, condition, items, meant, scope
+from discreet.query.statement.select import Item, condition, items, resolve_term, scope
 from discreet.query.statement.sources import Known, from_clause
 from discreet.schema.names import any_name, sql_name
 from discreet.schema.table import Table
@@ -49,14 +49,14 @@ class _Shown:
                 f"a subquery shows two columns called {name[:60]!r}{where_in_text(node)}. "
                 "Name the columns, and give one of them an alias."
             )
-        name = _checked(name, node)
+        name = _check_name(name, node)
         if typed is not None:
             self.made.append((name, typed.expression))
             typed = replace(typed, expression=Field(name))
         self.columns.append(Visible("", name, typed))
 
 
-def _checked(name: str, node: "Expr") -> str:
+def _check_name(name: str, node: "Expr") -> str:
     try:
         return any_name(name, "a name")
     except SchemaError:
@@ -67,14 +67,10 @@ def _checked(name: str, node: "Expr") -> str:
 
 
 def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping[str, Relation]:
-    """The subqueries of a WITH clause by name; later ones may use earlier ones.
-
-    >>> common_tables(None, {})
-    {}
-    """
-    found: dict[str, Relation] = {}
+    """The subqueries of a WITH clause by name; later ones may use earlier ones."""
+    queries: dict[str, Relation] = {}
     if clause is None:
-        return found
+        return queries
     if type(clause).__name__ != "With":
         raise refuse(clause)
     only(clause, "expressions")
@@ -86,15 +82,15 @@ def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping
         alias = node.args["alias"]
         only(alias, "this")
         name = str(alias.this.this)
-        if name.casefold() in found or name.casefold() in registered:
+        if name.casefold() in queries or name.casefold() in registered:
             raise UnsafeQuery(
                 f"{name[:60]!r}{where_in_text(alias)} is already the name of a table. "
                 "Choose another."
             )
         if type(node.this).__name__ != "Select":
             raise refuse(node.this, "Write WITH name AS (SELECT ...).")
-        found[name.casefold()] = subquery(node.this, Known(tables, dict(found)))
-    return found
+        queries[name.casefold()] = subquery(node.this, Known(tables, dict(queries)))
+    return queries
 
 
 def subquery(select: "Expr", known: Known) -> Relation:
@@ -117,11 +113,11 @@ def subquery(select: "Expr", known: Known) -> Relation:
     where = condition(select.args.get("where"), rows)
     group = select.args.get("group")
     if group is None:
-        return _filtered(listed, rows, where)
+        return _filter_rows(listed, rows, where)
     return _per_unit(listed, rows, where, group)
 
 
-def _filtered(listed: tuple[Item, ...], rows: Rows, where: Expression | None) -> Relation:
+def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None) -> Relation:
     relation, shown = rows.relation, _Shown()
     unnamed: list[tuple[Item, Typed]] = []
     for item in listed:
@@ -131,10 +127,10 @@ def _filtered(listed: tuple[Item, ...], rows: Rows, where: Expression | None) ->
                 shown.add(each.name, each.typed, item.node)
             continue
         if type(item.node).__name__ == "Column":
-            found = relation.find(item.node)
-            shown.add(item.alias or found.name, found.typed, item.node)
+            column = relation.find(item.node)
+            shown.add(item.alias or column.name, column.typed, item.node)
             continue
-        typed = _computed(item, rows)
+        typed = _compute(item, rows)
         if item.alias is None:
             unnamed.append((item, typed))
         else:
@@ -160,17 +156,17 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
         return None
     only(node)
     reach = ("bare", "qualified") if table else ("bare",)
-    found = [
+    columns = [
         each
         for each in relation.columns
         if each.reach in reach and (not table or each.table.casefold() == table.casefold())
     ]
-    if item.alias or not found:
+    if item.alias or not columns:
         raise refuse(node, "Name the columns.")
-    return found
+    return columns
 
 
-def _computed(item: Item, rows: Rows) -> Typed:
+def _compute(item: Item, rows: Rows) -> Typed:
     if any(is_aggregate(each) for each in item.node.walk()):
         raise UnsafeQuery(
             f"an aggregate in a subquery without GROUP BY{where_in_text(item.node)} mixes people "
@@ -234,14 +230,14 @@ def _label(key: Typed) -> str:
 
 def _keys(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, ...]:
     only(group, "expressions")
-    nodes = [meant(node, listed, rows) for node in group.expressions]
+    nodes = [resolve_term(node, listed, rows) for node in group.expressions]
     further = [node for node in nodes if not _is_unit(node, rows.relation)]
     if len(further) == len(nodes):
         raise _without_unit(rows.relation, group)
-    return tuple(dict.fromkeys(_grouped(node, rows) for node in further))
+    return tuple(dict.fromkeys(_read_key(node, rows) for node in further))
 
 
-def _grouped(node: "Expr", rows: Rows) -> Typed:
+def _read_key(node: "Expr", rows: Rows) -> Typed:
     typed = rows.read(node)
     if typed.is_constant:
         raise UnsafeQuery(f"GROUP BY a constant{where_in_text(node)}. Leave it out.")

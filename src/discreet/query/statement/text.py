@@ -96,10 +96,10 @@ def _number(token: "Token") -> None:
         )
 
 
-def _nesting(found: list["Token"]) -> None:
+def _nesting(words: list["Token"]) -> None:
     depth = 0
     prefixes = 0
-    for token in found:
+    for token in words:
         kind = token.token_type.name
         if kind in ("L_PAREN", "CASE"):
             depth += 1
@@ -113,10 +113,10 @@ def _nesting(found: list["Token"]) -> None:
             )
 
 
-def _joins(found: list["Token"]) -> None:
+def _joins(words: list["Token"]) -> None:
     # sqlglot's time doubles with every JOIN that waits for its ON, so none waits for another.
     waiting: list[Token | None] = [None]
-    for token in [*found, None]:
+    for token in [*words, None]:
         kind = "END_OF_TEXT" if token is None else token.token_type.name
         open_join = waiting[-1]
         if open_join is not None and kind in ("END_OF_TEXT", "JOIN", "R_PAREN"):
@@ -132,34 +132,34 @@ def _joins(found: list["Token"]) -> None:
             waiting[-1] = token if kind == "JOIN" else None
 
 
-def _truncation(found: list["Token"], place: int) -> None:
+def _truncation(words: list["Token"], place: int) -> None:
     # sqlglot reads DATE_TRUNC(d, MONTH) as truncation of "month" to the unit "d".
-    following = [token.token_type.name for token in found[place + 1 : place + 4]]
+    following = [token.token_type.name for token in words[place + 1 : place + 4]]
     if following[1:] != ["STRING", "COMMA"]:
         raise UnsafeQuery(
-            f"DATE_TRUNC (line {found[place].line}) takes the unit as text first. "
+            f"DATE_TRUNC (line {words[place].line}) takes the unit as text first. "
             "Write DATE_TRUNC('month', column)."
         )
 
 
-def _call(found: list["Token"], place: int) -> None:
-    token = found[place]
+def _call(words: list["Token"], place: int) -> None:
+    token = words[place]
     name = token.text.upper()
-    if found[place + 1 : place + 2] == [] or found[place + 1].token_type.name != "L_PAREN":
+    if words[place + 1 : place + 2] == [] or words[place + 1].token_type.name != "L_PAREN":
         return
     if token.token_type.name not in _BEFORE_PARENTHESIS:
         hint = FUNCTION_HINTS.get(name, TOKEN_HINTS.get(token.token_type.name, _TYPES))
         raise UnsafeQuery(f"{name[:60]}( (line {token.line}) is not supported here. {hint}")
-    if name == "GROUP" and place > 0 and found[place - 1].text.upper() == "WITHIN":
+    if name == "GROUP" and place > 0 and words[place - 1].text.upper() == "WITHIN":
         return
     if token.token_type.name == "VAR" and name not in _FUNCTIONS:
         hint = FUNCTION_HINTS.get(name) or nearest(name[:60], _FUNCTIONS)
         raise UnsafeQuery(f"{name[:60]}() (line {token.line}) is not supported here. {hint}")
     if name == "DATE_TRUNC":
-        _truncation(found, place)
+        _truncation(words, place)
 
 
-def _glued(before: "Token", token: "Token") -> None:
+def _check_glued(before: "Token", token: "Token") -> None:
     kinds = before.token_type.name, token.token_type.name
     if kinds[0] == "NUMBER" and kinds[1] not in _AFTER_NUMBER and token.start == before.end + 1:
         raise UnsafeQuery(
@@ -167,10 +167,10 @@ def _glued(before: "Token", token: "Token") -> None:
         )
 
 
-def _placed(found: list["Token"], place: int) -> None:
+def _check_place(words: list["Token"], place: int) -> None:
     token, before = (
-        found[place],
-        [each.token_type.name for each in found[max(0, place - 2) : place]],
+        words[place],
+        [each.token_type.name for each in words[max(0, place - 2) : place]],
     )
     if token.token_type.name == "WITH":
         raise UnsafeQuery(
@@ -178,7 +178,7 @@ def _placed(found: list["Token"], place: int) -> None:
         )
     subquery = before[-1] == "L_PAREN" and before[0] in ("FROM", "JOIN", "ALIAS")
     main = (
-        before[-1] == "R_PAREN" and found[0].token_type.name == "WITH" and _is_outside(found, place)
+        before[-1] == "R_PAREN" and words[0].token_type.name == "WITH" and _is_outside(words, place)
     )
     if subquery or main:
         return
@@ -188,8 +188,8 @@ def _placed(found: list["Token"], place: int) -> None:
     raise UnsafeQuery(f"a second SELECT (line {token.line}) is not supported here. {advice}")
 
 
-def _is_outside(found: list["Token"], place: int) -> bool:
-    kinds = [token.token_type.name for token in found[:place]]
+def _is_outside(words: list["Token"], place: int) -> bool:
+    kinds = [token.token_type.name for token in words[:place]]
     return kinds.count("L_PAREN") == kinds.count("R_PAREN")
 
 
@@ -200,38 +200,38 @@ def _other_hint(text: str) -> str:
     return f'{listed} A name that is a word of SQL stands in double quotes: "{text[:60]}".'
 
 
-def _in_cast(found: list["Token"], place: int) -> bool:
+def _in_cast(words: list["Token"], place: int) -> bool:
     """Whether the innermost parenthesis around a token is that of CAST(... AS type)."""
     depth = 0
     for inside in range(place - 1, 0, -1):
-        kind = found[inside].token_type.name
+        kind = words[inside].token_type.name
         if kind == "R_PAREN":
             depth += 1
         elif kind == "L_PAREN" and depth:
             depth -= 1
         elif kind == "L_PAREN":
-            return "CAST" in found[inside - 1].text.upper()
+            return "CAST" in words[inside - 1].text.upper()
     return False
 
 
-def _alias(found: list["Token"], place: int, names: frozenset[str]) -> None:
+def _alias(words: list["Token"], place: int, names: frozenset[str]) -> None:
     """Refuse a word of SQL that stands where a result gets its name."""
-    kinds = [token.token_type.name for token in found[place - 1 : place + 2]]
-    token, ends = found[place], kinds[2:] in (["FROM"], ["COMMA"], [])
+    kinds = [token.token_type.name for token in words[place - 1 : place + 2]]
+    token, ends = words[place], kinds[2:] in (["FROM"], ["COMMA"], [])
     bare = kinds[0] == "R_PAREN" and ends and len(kinds) > 2
     if not token.text.isidentifier() or not (kinds[0] == "ALIAS" or bare):
         return
     allowed = kinds[1] in _ALLOWED or token.text.casefold() in names
     if allowed and not (ends and kinds[1] in (_AS_BARE_ALIAS if bare else _AS_ALIAS)):
         return
-    if not _in_cast(found, place):
+    if not _in_cast(words, place):
         raise UnsafeQuery(
             f"{token.text[:60]} (line {token.line}) is a word of SQL; as a name it stands in "
             f'double quotes. Write AS "{token.text[:60]}".'
         )
 
 
-def _allowed(token: "Token", names: frozenset[str]) -> None:
+def _check_allowed(token: "Token", names: frozenset[str]) -> None:
     kind = token.token_type.name
     if kind in _ALLOWED or token.text.casefold() in names:
         return
@@ -239,7 +239,7 @@ def _allowed(token: "Token", names: frozenset[str]) -> None:
     raise UnsafeQuery(f"{token.text[:60]} (line {token.line}) is not supported here. {hint}")
 
 
-def allow(found: list["Token"], names: Iterable[str]) -> None:
+def allow(words: list["Token"], names: Iterable[str]) -> None:
     """Refuse tokens that are neither on the allow-list nor one of the names.
 
     >>> allow(tokens("SELECT a FROM t CROSS JOIN u"), ())
@@ -248,41 +248,41 @@ def allow(found: list["Token"], names: Iterable[str]) -> None:
 different people. Write JOIN ... ON a.unit = b.unit.
     """
     known = frozenset(name.casefold() for name in names)
-    for place, token in enumerate(found):
+    for place, token in enumerate(words):
         if place > 0:
-            _glued(found[place - 1], token)
-            _alias(found, place, known)
+            _check_glued(words[place - 1], token)
+            _alias(words, place, known)
         if token.token_type.name in ("SELECT", "WITH") and place > 0:
-            _placed(found, place)
+            _check_place(words, place)
         if token.token_type.name == "NUMBER":
             _number(token)
-        _allowed(token, known)
-        _call(found, place)
-    _joins(found)
+        _check_allowed(token, known)
+        _call(words, place)
+    _joins(words)
 
 
-def _single(found: list["Token"]) -> list["Token"]:
-    while found and found[-1].token_type.name == "SEMICOLON":
-        found = found[:-1]
-    if not found:
+def _single(words: list["Token"]) -> list["Token"]:
+    while words and words[-1].token_type.name == "SEMICOLON":
+        words = words[:-1]
+    if not words:
         raise UnsafeQuery("the question is empty. Write SELECT ... FROM a table.")
-    first = found[0]
+    first = words[0]
     if first.token_type.name not in ("SELECT", "WITH"):
         raise UnsafeQuery(
             f"a question starts with SELECT or WITH, not with {first.text[:60]}. "
             "Nothing but SELECT is answered."
         )
-    for token in found:
+    for token in words:
         if token.token_type.name == "SEMICOLON":
             raise UnsafeQuery(
                 f"a second statement (line {token.line}). Ask one question at a time."
             )
-    selects = [token.token_type.name for token in found].count("SELECT")
+    selects = [token.token_type.name for token in words].count("SELECT")
     if selects > _MOST_SELECTS:
         raise UnsafeQuery(
             f"the question has {selects} SELECTs; the limit is {_MOST_SELECTS}. Ask a simpler one."
         )
-    return found
+    return words
 
 
 def tokens(text: str) -> list["Token"]:
@@ -292,12 +292,12 @@ def tokens(text: str) -> list["Token"]:
     ['SELECT', 'COUNT', '(', '*', ')']
     """
     _size(text)
-    found = _tokenize(text)
-    if len(found) > _MOST_TOKENS:
+    words = _tokenize(text)
+    if len(words) > _MOST_TOKENS:
         raise UnsafeQuery(
-            f"the question has {len(found)} words and signs; the limit is {_MOST_TOKENS}. "
+            f"the question has {len(words)} words and signs; the limit is {_MOST_TOKENS}. "
             "Ask a shorter one."
         )
-    found = _single(found)
-    _nesting(found)
-    return found
+    words = _single(words)
+    _nesting(words)
+    return words

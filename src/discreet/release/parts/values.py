@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.loss import Loss, Price
 from discreet.noise.bits import BitSource
-from discreet.plan.parts.aggregates import aggregates_of
 from discreet.plan.parts.candidates import CandidateQuery
 from discreet.plan.parts.measures import Chosen, at_least_one_step
 from discreet.plan.pipeline import Plan
-from discreet.plan.results.evaluate import buckets, estimates, picked, ranks_off, values_of
+from discreet.plan.results.evaluate import buckets, estimates, find_picked, ranks_off, values_of
 from discreet.plan.results.explain import error_of, noise_of
 from discreet.plan.results.released import Released
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Options, Statistic
+from discreet.query.expression import aggregates_of
 from discreet.release.frame import Axis, Cells, Frame
 from discreet.release.sheets import Preview, Sheet
 from discreet.release.texts import Texts
@@ -204,7 +204,7 @@ class StatisticsPart:
         first = ""
         for name, found in estimates(released).items():
             output = next(each for each in self.plan.query.outputs if each.name == name)
-            chosen = picked(self.plan, output.expression)
+            chosen = find_picked(self.plan, output.expression)
             if chosen is not None:
                 columns[name] = values_of(released, chosen)
                 columns |= _ranks(released, name, chosen)

@@ -11,7 +11,7 @@ from discreet.schema.format import Format
 __all__ = [
     "DATES",
     "MISSING",
-    "fitting",
+    "fit_patterns",
     "is_eight_digits",
     "is_iso_day",
     "is_iso_moment",
@@ -74,8 +74,8 @@ def most(cells: Sequence[str], form: "re.Pattern[str]") -> bool:
     >>> most(["1", "2", "x"], re.compile("[0-9]")), most([], re.compile(""))
     (False, False)
     """
-    found = sum(form.fullmatch(cell) is not None for cell in cells)
-    return bool(cells) and found >= _ENOUGH * len(cells)
+    count = sum(form.fullmatch(cell) is not None for cell in cells)
+    return bool(cells) and count >= _ENOUGH * len(cells)
 
 
 def is_whole(cell: str) -> bool:
@@ -134,8 +134,8 @@ def is_typed(cells: Sequence[str]) -> bool:
         or mixed_numbers(cells)
         or is_iso_day(cells)
         or is_iso_moment(cells)
-        or fitting(cells, DATES) is not None
-        or fitting(cells, moments()) is not None
+        or fit_patterns(cells, DATES) is not None
+        or fit_patterns(cells, moments()) is not None
         or is_truth(cells)
     )
 
@@ -146,15 +146,11 @@ def mixed_numbers(cells: Sequence[str]) -> bool:
     >>> mixed_numbers(["1,5", "2.000"]), mixed_numbers(["31.12.2024"])
     (True, False)
     """
-    return most(cells, _ANY_NUMBER) and not fitting(cells, DATES)
+    return most(cells, _ANY_NUMBER) and not fit_patterns(cells, DATES)
 
 
 def moments() -> list[str]:
-    """Patterns of times that are tried, in this order.
-
-    >>> "%d.%m.%Y %H:%M" in moments()
-    True
-    """
+    """Patterns of times that are tried, in this order."""
     return [f"{day}{gap}{time}" for day in DATES for gap in (" ", "T") for time in _TIMES]
 
 
@@ -167,10 +163,10 @@ def _moment(cell: str, patterns: Iterable[str]) -> datetime | None:
     return None
 
 
-def fitting(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
+def fit_patterns(cells: Sequence[str], patterns: Iterable[str]) -> list[str] | None:
     """The patterns that read most of the cells, those that read as many as any; None if none does.
 
-    >>> fitting(["31.12.2024"], DATES), fitting(["north"], DATES)
+    >>> fit_patterns(["31.12.2024"], DATES), fit_patterns(["north"], DATES)
     (['%d.%m.%Y'], None)
     """
     sample = cells[:_TRIED]

@@ -17,7 +17,7 @@ from discreet.schema.format import Format
 from discreet.schema.guess.cells import (
     DATES,
     MISSING,
-    fitting,
+    fit_patterns,
     is_eight_digits,
     is_iso_day,
     is_iso_moment,
@@ -115,8 +115,8 @@ def _multiline(text: str, delimiter: str, quote: str) -> bool:
     if quote not in text:
         return False
     whole = text[: text.rfind("\n") + 1] if "\n" in text else text
-    found = csv.reader(io.StringIO(whole), delimiter=delimiter, quotechar=quote)
-    rows = [row for row in found if row][:-1]  # the sample may end inside of the last
+    records = csv.reader(io.StringIO(whole), delimiter=delimiter, quotechar=quote)
+    rows = [row for row in records if row][:-1]  # the sample may end inside of the last
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     below = list(dropwhile(lambda row: len(row) < width, rows))  # titles
     return any("\n" in cell for row in below for cell in row) and all(
@@ -192,16 +192,16 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
     known = (*MISSING, *declared.get("missing", ()))
     for name, given in cells.items():
         left[name] = [cell for cell in given if cell.strip() not in known]
-        if is_typed(_stripped(left[name])):
+        if is_typed(_strip(left[name])):
             missing |= dict.fromkeys(cell.strip() for cell in given if cell.strip() in MISSING)
         else:
             left[name] = given
-    texts = {name: _stripped(given) for name, given in left.items()}
+    texts = {name: _strip(given) for name, given in left.items()}
     days, times, doubts = _patterns(texts)
     dotted = any(pattern.startswith("%d.%m.") for pattern in days)
     usual = "," if dotted and marks.delimiter not in ("", ",") else "."
     decimal, thousands = number_marks(texts.values(), usual)
-    made = replace(
+    guessed = replace(
         marks,
         decimal=decimal,
         thousands=thousands,
@@ -209,29 +209,29 @@ columns=0), columns=(('day', 'DATE'), ('paid', 'DOUBLE')), doubts=())
         datetime=times,
         missing=tuple(word for word in missing if not _is_code(word)),
     )
-    made = replace(made, **declared)
-    if made.multiline:
+    guessed = replace(guessed, **declared)
+    if guessed.multiline:
         doubts.append(
             "some cells hold ends of lines, so multiline = true is proposed: then one quote that "
             "is never closed changes how the lines after it are read, which no guarantee covers. "
             "Write such texts on one line in the source, if you can"
         )
     doubts += [f"{word} may be a code for missing" for word in missing if _is_code(word)]
-    columns = tuple((name, _type(left[name], made)) for name in names)
+    columns = tuple((name, _type(left[name], guessed)) for name in names)
     numbers = [text for name, kind in columns if kind in _NUMBERS for text in texts[name]]
     for name, kind in columns:
-        said = _unread(left[name], kind, made) if kind != "VARCHAR" else _looks(texts[name])
+        said = _unread(left[name], kind, guessed) if kind != "VARCHAR" else _looks(texts[name])
         if kind in _NUMBERS:
-            said += _both_ways(texts[name], numbers, made)
+            said += _both_ways(texts[name], numbers, guessed)
         doubts += [f"{name}: {doubt}" for doubt in said]
-    return Guess(made, columns, tuple(doubts))
+    return Guess(guessed, columns, tuple(doubts))
 
 
 def _cells(rows: Iterable[Sequence[str]], place: int) -> list[str]:
     return [row[place] for row in rows if place < len(row) and row[place].strip()]
 
 
-def _stripped(cells: Iterable[str]) -> list[str]:
+def _strip(cells: Iterable[str]) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
@@ -246,7 +246,7 @@ def _share(cells: Sequence[str], kind: str, given: Format) -> Fraction:
 
 
 def _type(cells: Sequence[str], given: Format) -> str:
-    texts = _stripped(cells)
+    texts = _strip(cells)
     if any(map(_CODE.fullmatch, texts)) and not is_eight_digits(texts):
         return "VARCHAR"  # a number would lose the zeros of a code
     if is_truth(cells):
@@ -339,30 +339,30 @@ def _looks(texts: Sequence[str]) -> list[str]:
 
 def _is_open(fit: Sequence[str]) -> bool:
     """Whether days and months could stand in either order."""
-    return any(_swapped(pattern) != pattern and _swapped(pattern) in fit for pattern in fit)
+    return any(_swap(pattern) != pattern and _swap(pattern) in fit for pattern in fit)
 
 
-def _swapped(pattern: str) -> str:
+def _swap(pattern: str) -> str:
     other = {"%d": "%m", "%m": "%d"}
-    return re.sub("%[dm]", lambda found: other[found[0]], pattern)
+    return re.sub("%[dm]", lambda match: other[match[0]], pattern)
 
 
-def _chosen(fits: Sequence[_Fit]) -> list[str]:
+def _choose(fits: Sequence[_Fit]) -> list[str]:
     """Put one pattern of each column among those that were found; and what may be wrong with it."""
     doubts: list[str] = []
     # Where days and months can be told apart comes first: other columns are most likely alike.
-    for name, fit, found in sorted(fits, key=lambda each: _is_open(each[1])):
-        pattern = next((each for each in fit if each in found), fit[0])
-        settled = pattern in found
-        swapped = _swapped(pattern)
-        if swapped != pattern and swapped in found:
+    for name, fit, chosen in sorted(fits, key=lambda each: _is_open(each[1])):
+        pattern = next((each for each in fit if each in chosen), fit[0])
+        settled = pattern in chosen
+        swapped = _swap(pattern)
+        if swapped != pattern and swapped in chosen:
             doubts.append(
                 f"{name}: days and months stand in another order than in another column, and one "
                 f"[format] holds for all: {swapped!r} reads this column wrongly. Write its days as "
                 "2024-12-31 in the source, or leave the column out"
             )
             continue
-        found.setdefault(pattern)
+        chosen.setdefault(pattern)
         if _is_open(fit) and not settled:
             doubts.append(
                 f"{name}: days and months cannot be told apart in the first rows; "
@@ -387,11 +387,11 @@ def _patterns(
             continue
         if sum(map(is_whole, cells)) >= _ENOUGH * len(cells) and not is_eight_digits(cells):
             continue
-        for patterns, found in ((DATES, days), (moments(), times)):
-            fit = fitting(cells, patterns)
+        for patterns, chosen in ((DATES, days), (moments(), times)):
+            fit = fit_patterns(cells, patterns)
             if fit is not None:
-                fits.append((name, fit, found))
-    doubts = _chosen(fits)
+                fits.append((name, fit, chosen))
+    doubts = _choose(fits)
     # A column of times may be declared as days; and where some columns have a pattern and others
     # are as usual, the usual ones are listed too.
     days |= times
@@ -399,7 +399,7 @@ def _patterns(
         days.setdefault("%Y-%m-%d")
     for cells in columns.values() if times else ():
         if is_iso_moment(cells):
-            usual = dict.fromkeys(fitting(cells, _ISO_PATTERNS) or ("%Y-%m-%d %H:%M:%S",))
+            usual = dict.fromkeys(fit_patterns(cells, _ISO_PATTERNS) or ("%Y-%m-%d %H:%M:%S",))
             times |= usual
             days |= usual
     return tuple(days), tuple(times), doubts

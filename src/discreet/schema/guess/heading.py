@@ -26,8 +26,6 @@ class Heading:
     the custodian should check, and how many cells most of its lines have.
 
     Made from rows, so for the custodian to check.
-    >>> Heading().first_line, Heading().header
-    (1, True)
     """
 
     first_line: int = 1
@@ -55,9 +53,9 @@ def guess_heading(rows: Sequence[_Row]) -> Heading:
     False
     """
     start = _titles(rows)
-    found = guess_header(rows[start:])
+    heading = guess_header(rows[start:])
     if not start or start >= len(rows):
-        return found
+        return heading
     first = rows[start][0]
     above = (
         "line 1 is a title and is" if first == 2 else f"lines 1 to {first - 1} are titles and are"
@@ -66,7 +64,7 @@ def guess_heading(rows: Sequence[_Row]) -> Heading:
         f"{above} left out (first_line = {first} in [format]); if the table begins on another "
         "line, write its number there (`discreet init` takes --first-line)"
     )
-    return replace(found, first_line=first, doubts=(doubt, *found.doubts))
+    return replace(heading, first_line=first, doubts=(doubt, *heading.doubts))
 
 
 def guess_header(rows: Sequence[_Row]) -> Heading:

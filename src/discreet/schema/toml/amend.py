@@ -36,14 +36,14 @@ def with_bounds(text: str, column: str, lower: Fraction, upper: Fraction) -> str
             continue
         changed = line
         for end, value in ends.items():
-            changed = _replaced(changed, end, value)
+            changed = _replace(changed, end, value)
         amended = "".join([*lines[:place], changed, *lines[place + 1 :]])
         if _document(amended) == wanted:
             return amended
     return None
 
 
-def _replaced(line: str, end: str, value: str) -> str:
+def _replace(line: str, end: str, value: str) -> str:
     # Whatever this hits by mistake, in a text or a comment, is not read back as meant.
     return re.sub(rf"(?<![\w-])({end}\s*=\s*)[^\s,}}#]+", rf"\g<1>{value}", line, count=1)
 

@@ -15,7 +15,7 @@ from discreet.schema.column import (
     KINDS,
     OTHER,
     Column,
-    described,
+    check_description,
     nearest,
 )
 from discreet.schema.names import any_name
@@ -92,7 +92,7 @@ def read_column(table: str, name: str, entry: object) -> Column:
         rules["nan"] = _nan(where, column, entry["nan"])
     if "infinity" in entry:
         rules["infinity"] = _infinity(where, entry["infinity"])
-    rules["description"] = described(entry.get("description", ""), f"{where}: description")
+    rules["description"] = check_description(entry.get("description", ""), f"{where}: description")
     return replace(column, **rules)
 
 

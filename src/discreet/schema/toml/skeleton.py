@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from discreet.errors import SchemaError
 from discreet.schema.column import nearest
 from discreet.schema.format import PLAIN, Format
-from discreet.schema.names import population_name, proposed_names, sql_name, text_literal, toml_key
+from discreet.schema.names import population_name, propose_names, sql_name, text_literal, toml_key
 from discreet.schema.toml.read import FILL_IN
 from discreet.schema.toml.write import format_lines, table_name
 
@@ -83,7 +83,7 @@ def skeleton(
     names = [column for column, _ in columns]
     if unit is not None and unit not in names:
         raise SchemaError(f"{source} has no column {unit!r}. {nearest(unit, names)}")
-    called = dict(zip(names, proposed_names(names), strict=True))
+    called = dict(zip(names, propose_names(names), strict=True))
     entries = [_entry(called[column], column, kind) for column, kind in columns if column != unit]
     title = table_name(name)
     who = _NO_UNIT if unit is None else _UNIT.format(unit=_unit(called, unit), mark=FILL_IN)
@@ -122,7 +122,7 @@ def _format(given: Format) -> list[str]:
 
 
 def _entry(name: str, column: str, type_name: str) -> str:
-    declared = _declared(type_name.upper().strip())
+    declared = _declare(type_name.upper().strip())
     # An ENUM's type name lists its values, which may be the data's own.
     shown = text_literal(type_name.split("(")[0] if "ENUM" in type_name.upper() else type_name)[
         1:-1
@@ -143,7 +143,7 @@ def _entry(name: str, column: str, type_name: str) -> str:
     return f"{toml_key(name)} = {{ {declared} }}  # {shown}{note}"
 
 
-def _declared(type_name: str) -> str | None:
+def _declare(type_name: str) -> str | None:
     bounds = f"lower = {FILL_IN}, upper = {FILL_IN}"
     if re.fullmatch(_INTEGERS, type_name):
         return f'type = "integer", {bounds}'

@@ -38,22 +38,22 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
     @gated(analyst)
     def query(desk: ServerContext, form: QueryForm, who: Identity) -> Any:
         if not form.wait:
-            made = jobs.start(desk, who, form)
-            return JSONResponse(made, 202, {"Location": f"/api/v1/jobs/{made['job']}"})
+            started = jobs.start(desk, who, form)
+            return JSONResponse(started, 202, {"Location": f"/api/v1/jobs/{started['job']}"})
         return _asked(desk, who, form)
 
     async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
-        found = jobs.find(who.name, name)
-        if found is None:
+        status = jobs.find(who.name, name)
+        if status is None:
             raise Problem("not-found")
-        if found["state"] != "done":
-            return found
+        if status["state"] != "done":
+            return status
         desk = desk_of(request)
 
         def shown() -> dict[str, Any]:
-            return desk.shown(who, desk.recalled(who, found["answer"]))
+            return desk.shown(who, desk.recalled(who, status["answer"]))
 
-        return {**found, "answer": await desk.gate.run(who.name, shown)}
+        return {**status, "answer": await desk.gate.run(who.name, shown)}
 
     routes.add_api_route(  # first, since most requests are for it
         "/queries",
@@ -88,16 +88,16 @@ def _asked(desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any
 
 @gated(signed_in)
 def _tables(desk: ServerContext, who: Identity) -> list[dict[str, Any]]:
-    found = _described(desk, who)
-    return [dict(each) for each in found.values()]
+    tables = _described(desk, who)
+    return [dict(each) for each in tables.values()]
 
 
 @gated(signed_in)
 def _table(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-    found = _described(desk, who)
-    if name not in found:
+    tables = _described(desk, who)
+    if name not in tables:
         raise Problem("not-found")
-    return dict(found[name])
+    return dict(tables[name])
 
 
 def _described(desk: ServerContext, who: Identity) -> Tables:
@@ -107,19 +107,19 @@ def _described(desk: ServerContext, who: Identity) -> Tables:
 
 @gated(analyst)
 def _explain(desk: ServerContext, form: QuestionForm, who: Identity) -> dict[str, Any]:
-    made = desk.session(who).explain(form.sql, **prices_of(form))
-    accounts = _accounts(desk, who, made)
+    plan = desk.session(who).explain(form.sql, **prices_of(form))
+    accounts = _accounts(desk, who, plan)
     return {
-        **desk.explained(made, form.count),
-        "admitted": refusal_of(made.cost, *accounts) is None,
+        **desk.explained(plan, form.count),
+        "admitted": refusal_of(plan.cost, *accounts) is None,
         "remaining": {each.holder.value: account_values(each)["remaining"] for each in accounts},
     }
 
 
-def _accounts(desk: ServerContext, who: Identity, made: Plan) -> tuple[Account, Account]:
+def _accounts(desk: ServerContext, who: Identity, plan: Plan) -> tuple[Account, Account]:
     ledger = desk.curator.ledger
     return (
-        ledger.account(Holder.POPULATION, made.table.population),
+        ledger.account(Holder.POPULATION, plan.table.population),
         ledger.account(Holder.ANALYST, who.name),
     )
 
@@ -135,18 +135,18 @@ def _budget(desk: ServerContext, who: Identity) -> dict[str, Any]:
 def _answers(
     desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    found = desk.answers(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in found]
-    return with_next(response, "/api/v1/answers", found, numbers, limit)
+    answers = desk.answers(who, after=after, limit=limit + 1)
+    numbers = [each["number"] for each in answers]
+    return with_next(response, "/api/v1/answers", answers, numbers, limit)
 
 
 @gated(analyst)
 def _history(
     desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
-    found = desk.history(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in found]
-    return with_next(response, "/api/v1/history", found, numbers, limit)
+    charges = desk.history(who, after=after, limit=limit + 1)
+    numbers = [each["number"] for each in charges]
+    return with_next(response, "/api/v1/history", charges, numbers, limit)
 
 
 @gated(analyst)

@@ -79,8 +79,8 @@ def schema_of(desk: ServerContext, form: TableForm) -> dict[str, Any]:
 @gated(custodian)
 def _add(desk: ServerContext, form: TableForm) -> dict[str, Any]:
     schema = schema_of(desk, form)
-    made = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
-    return {**table_values(made), "report": _report(desk, made.name)}
+    table = desk.curator.add_in_place(schema) if form.in_place else desk.curator.add(schema)
+    return {**table_values(table), "report": _report(desk, table.name)}
 
 
 @gated(custodian)
@@ -200,9 +200,9 @@ def _ledger(
     desk: ServerContext, response: Response, after: After = 0, limit: Limit = PAGE
 ) -> dict[str, Any]:
     ledger = desk.curator.ledger
-    found = ledger.entries_after(after, limit=limit + 1)
-    numbers = [each.sequence for each in found]
-    part = with_next(response, "/api/v1/custodian/ledger", found, numbers, limit)
+    entries = ledger.entries_after(after, limit=limit + 1)
+    numbers = [each.sequence for each in entries]
+    part = with_next(response, "/api/v1/custodian/ledger", entries, numbers, limit)
     return {
         "accounts": [account_values(each) for each in ledger.accounts()],
         "entries": [entry_values(each) for each in part],
@@ -211,8 +211,8 @@ def _ledger(
 
 @gated(custodian)
 def _verify(desk: ServerContext) -> dict[str, Any]:
-    found = desk.curator.ledger.verify()
-    return {"sound": found.sound, **asdict(found)}
+    verification = desk.curator.ledger.verify()
+    return {"sound": verification.sound, **asdict(verification)}
 
 
 @gated(custodian)
@@ -220,6 +220,6 @@ def _audit(_desk: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
     from discreet.audit.report import examined_values
 
-    found = find(form.mechanism, mechanism_subjects())
-    audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in found]
+    subjects = find(form.mechanism, mechanism_subjects())
+    audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in subjects]
     return {"audits": audits}

@@ -50,29 +50,29 @@ class Jobs:
         bits = system.bits(96).to_bytes(12, "little")
         name = base64.urlsafe_b64encode(bits).decode()
         key = form.key or f"job-{name}"
-        made: dict[str, Any] = {"job": name, "key": key, **_WAITING}
+        status: dict[str, Any] = {"job": name, "key": key, **_WAITING}
         with self._lock:
             self._make_room(who.name)
-            self._jobs[who.name, name] = made
+            self._jobs[who.name, name] = status
 
         def work() -> None:
-            made.update(_RUNNING_NOW)
+            status.update(_RUNNING_NOW)
             try:
                 answer = session.sql(form.sql, key=key, **prices_of(form))
             except DiscreetError as refusal:
-                made.update(state="failed", progress=1.0, detail=desk.told(refusal))
+                status.update(state="failed", progress=1.0, detail=desk.told(refusal))
                 return
             desk.count("answers", "free" if answer.free else "charged")
-            made.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")
+            status.update(state="done", progress=1.0, answer=answer.receipt.id, detail="")
 
         def failed(future: Future[None]) -> None:
             if future.cancelled():  # it waited when the server was stopped
-                made.update(_DROPPED)
+                status.update(_DROPPED)
             elif future.exception() is not None:
-                made.update(_BROKEN)
+                status.update(_BROKEN)
 
         self._workers.submit(who.name, work).add_done_callback(failed)
-        return dict(made)
+        return dict(status)
 
     def _make_room(self, account: str) -> None:
         """Forget the oldest jobs that are over; refuse where too many are not."""
@@ -92,8 +92,8 @@ class Jobs:
     def find(self, account: str, name: str) -> dict[str, Any] | None:
         """A job of this account, as it stands."""
         with self._lock:
-            found = self._jobs.get((account, name))
-            return None if found is None else dict(found)
+            status = self._jobs.get((account, name))
+            return None if status is None else dict(status)
 
     def close(self) -> None:
         """Finish what runs, drop what waits: a key lets it be asked again."""

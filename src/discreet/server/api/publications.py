@@ -66,9 +66,9 @@ def _planned(desk: ServerContext, who: Identity, form: ReleaseForm) -> ReleasePl
 
 @gated(analyst)
 def _preview(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, Any]:
-    made = _planned(desk, who, form)
+    plan = _planned(desk, who, form)
     account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-    return {"cost": cost_text(made.cost, account.conversion_delta), "facts": made.facts()}
+    return {"cost": cost_text(plan.cost, account.conversion_delta), "facts": plan.facts()}
 
 
 @gated(analyst)
@@ -83,10 +83,10 @@ def _make(desk: ServerContext, form: ReleaseForm, who: Identity) -> dict[str, An
     return _read_manifest(body)
 
 
-def _packed(made: Published) -> bytes:
+def _packed(published: Published) -> bytes:
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as name:
-        folder = made.write(File(name) / "release")
+        folder = published.write(File(name) / "release")
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(folder.rglob("*")):
                 if file.is_file():
@@ -110,8 +110,8 @@ def _keep(desk: ServerContext, who: Identity, name: str, body: bytes) -> None:
 
 def _read_manifest(body: bytes) -> dict[str, Any]:
     with zipfile.ZipFile(io.BytesIO(body)) as archive:
-        found: dict[str, Any] = json.loads(archive.read(MANIFEST))
-    return found
+        manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+    return manifest
 
 
 def _kept(desk: ServerContext, who: Identity, name: str) -> bytes:

@@ -72,10 +72,10 @@ class SynopsisCache:
     def find(self, account: str, name: str) -> Synopsis | None:
         """A synopsis that was asked lately."""
         with self._lock:
-            found = self._kept.get((account, name))
-            if found is not None:
+            synopsis = self._kept.get((account, name))
+            if synopsis is not None:
                 self._kept.move_to_end((account, name))
-            return found
+            return synopsis
 
     def keep(self, account: str, synopsis: Synopsis) -> Synopsis:
         """Keep a synopsis, and forget the one that was not asked for longest."""
@@ -97,9 +97,9 @@ def begun(
 ) -> list[str]:
     """The names of a part of an analyst's services of a kind, with a link to the next part."""
     states = desk.curator.vault.states
-    found = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
-    numbers = [each.number for each in found]
-    part = with_next(response, f"/api/v1/{_PATHS[kind]}", found, numbers, limit)
+    states_begun = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
+    numbers = [each.number for each in states_begun]
+    part = with_next(response, f"/api/v1/{_PATHS[kind]}", states_begun, numbers, limit)
     return [each.name for each in part]
 
 
@@ -114,8 +114,8 @@ def names_route(kind: str) -> Callable[..., Any]:
         after: After = 0,
         limit: Limit = PAGE,
     ) -> list[dict[str, Any]]:
-        found = begun(desk, who, kind, response, after=after, limit=limit)
-        return [{"name": name} for name in found]
+        part = begun(desk, who, kind, response, after=after, limit=limit)
+        return [{"name": name} for name in part]
 
     return names
 
@@ -127,16 +127,16 @@ def asked_synopsis(
 
     As `Synopsis.query`; the answer leaves on the grid of time.
     """
-    found = _cached(desk, cache, who, name)
-    told = found.query(sql)
+    synopsis = _cached(desk, cache, who, name)
+    told = synopsis.query(sql)
     return {
         "question": sql,
         "value": told.value,
         "share": told.share,
         "half_width": told.half_width,
         "source": told.source,
-        "rounds_left": found.rounds_left,
-        "notes": note_values(found.snapshot.notes),
+        "rounds_left": synopsis.rounds_left,
+        "notes": note_values(synopsis.snapshot.notes),
     }
 
 
@@ -150,8 +150,8 @@ def described_synopsis(
 def _cached(desk: ServerContext, cache: SynopsisCache, who: Identity, name: str) -> Synopsis:
     session = desk.session(who)
     session.states.newest(name)  # refused after an adoption
-    found = cache.find(who.name, name)
-    return cache.keep(who.name, _resumed(desk, session, name)) if found is None else found
+    synopsis = cache.find(who.name, name)
+    return cache.keep(who.name, _resumed(desk, session, name)) if synopsis is None else synopsis
 
 
 def service_routes(cache: SynopsisCache) -> APIRouter:
@@ -173,8 +173,8 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
     @gated(analyst)
     def open_synopsis(desk: ServerContext, form: SynopsisForm, who: Identity) -> dict[str, Any]:
         words = form.model_dump(exclude={"columns"})
-        made = Synopsis.open(desk.session(who), form.columns, **words)
-        return _about(cache.keep(who.name, made))
+        synopsis = Synopsis.open(desk.session(who), form.columns, **words)
+        return _about(cache.keep(who.name, synopsis))
 
     @gated(analyst)
     def answer(
@@ -184,9 +184,9 @@ def service_routes(cache: SynopsisCache) -> APIRouter:
 
     @gated(analyst)
     def finish(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]:
-        made = _resumed(desk, desk.session(who), name)
-        made.finish()
-        return _about(cache.keep(who.name, made))
+        synopsis = _resumed(desk, desk.session(who), name)
+        synopsis.finish()
+        return _about(cache.keep(who.name, synopsis))
 
     routes.add_api_route("/synopses", names_route("synopsis"), methods=["GET"])
     routes.add_api_route("/synopses", open_synopsis, methods=["POST"], status_code=201)
@@ -233,10 +233,10 @@ def _open_monitor(desk: ServerContext, form: MonitorForm, who: Identity) -> dict
     session = desk.session(who)
     words = form.model_dump(exclude={"name", "sql"})
     design = Monitor.explain(session, form.sql, **words)
-    made = Monitor.open(session, form.sql, name=form.name, **words)
+    monitor = Monitor.open(session, form.sql, name=form.name, **words)
     account = desk.curator.ledger.account(Holder.ANALYST, who.name)
     return {
-        **_watched(made),
+        **_watched(monitor),
         "cost": cost_text(design.cost, account.conversion_delta),
         "error": design.error(checks=_CHECKS),
         "error_checks": _CHECKS,
@@ -342,10 +342,10 @@ def _synopsis(desk: ServerContext, name: _Name, who: Identity) -> dict[str, Any]
 
 @gated(analyst)
 def _file(desk: ServerContext, name: _Name, who: Identity) -> Response:
-    made = _resumed(desk, desk.session(who), name)
+    synopsis = _resumed(desk, desk.session(who), name)
     with tempfile.TemporaryDirectory() as folder:
         place = File(folder) / "synopsis.npz"
-        made.save(place)
+        synopsis.save(place)
         body = place.read_bytes()
     headers = attachment(f"{name}.npz")
     return Response(body, media_type="application/octet-stream", headers=headers)

@@ -89,7 +89,7 @@ async def _ask(here: Analyst, sql: str = "") -> Response:
 
 async def _question(here: Here, form: Form, refusal: str = "") -> Response:
     tables = await here.run(lambda: list(here.desk.curator.tables.values()))
-    found = {} if not form.text("sql") else await here.run(lambda: preview_of(here, form))
+    preview = {} if not form.text("sql") else await here.run(lambda: preview_of(here, form))
     return await here.page(
         "ask.html",
         title="Ask",
@@ -100,7 +100,7 @@ async def _question(here: Here, form: Form, refusal: str = "") -> Response:
         count=form.text("count"),
         slider=_slider(form.text("epsilon")),
         examples=examples_of(tables),
-        **{"preview": None, "preview_refusal": "", **found},
+        **{"preview": None, "preview_refusal": "", **preview},
     )
 
 
@@ -124,64 +124,64 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
     try:
         epsilon, count = _numbers(form)
         session = here.desk.curator.session(here.who.name)
-        made = session.explain(form.text("sql"), epsilon=epsilon, count=count)
-        return {"preview": _previewed(here, session, made, epsilon, count)}
+        plan = session.explain(form.text("sql"), epsilon=epsilon, count=count)
+        return {"preview": _previewed(here, session, plan, epsilon, count)}
     except DiscreetError as refusal:
         return {"preview": None, "preview_refusal": here.desk.told(refusal)}
 
 
 def _previewed(
-    here: Here, session: Session, made: Plan, epsilon: Fraction, count: int | None
+    here: Here, session: Session, plan: Plan, epsilon: Fraction, count: int | None
 ) -> dict[str, Any]:
     ledger = here.desk.curator.ledger
-    population = ledger.account(Holder.POPULATION, made.table.population)
+    population = ledger.account(Holder.POPULATION, plan.table.population)
     analyst = ledger.account(Holder.ANALYST, here.who.name)
-    errors = error_of(made, count)
+    errors = error_of(plan, count)
     shown = next((name for name, error in errors.items() if error), None)
-    drawn = "" if shown is None else _curve(session, made, shown, epsilon, count)
+    drawn = "" if shown is None else _curve(session, plan, shown, epsilon, count)
     return {
-        "cost": cost_text(made.cost, analyst.conversion_delta),
-        "admitted": refusal_of(made.cost, population, analyst) is None,
-        "left": _left(made, analyst, population),
+        "cost": cost_text(plan.cost, analyst.conversion_delta),
+        "admitted": refusal_of(plan.cost, population, analyst) is None,
+        "left": _left(plan, analyst, population),
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": [
             respelt(each, _FIELDS)
             for each in (
-                *warnings_of(made, count),
-                *(one.words for one in suggestions(made, count)),
+                *warnings_of(plan, count),
+                *(one.words for one in suggestions(plan, count)),
             )
         ],
-        "seconds": f"{float(here.desk.curator.visible_after(made)):g}",
+        "seconds": f"{float(here.desk.curator.visible_after(plan)):g}",
     }
 
 
-def _curve(session: Session, made: Plan, shown: str, epsilon: Fraction, count: int | None) -> str:
+def _curve(session: Session, plan: Plan, shown: str, epsilon: Fraction, count: int | None) -> str:
     points = []
     for factor in _FACTORS:
         try:
-            other = session.explain(made.question, epsilon=epsilon * Fraction(factor), count=count)
+            other = session.explain(plan.question, epsilon=epsilon * Fraction(factor), count=count)
         except DiscreetError:  # below the least price: it is not on the curve
             continue
         points.append((float(epsilon) * factor, error_of(other, count)[shown] or 0.0))
-    chosen = float(epsilon), error_of(made, count)[shown] or 0.0
+    chosen = float(epsilon), error_of(plan, count)[shown] or 0.0
     title = f"Error of {shown} against epsilon; now {chosen[1]:.4g} at {chosen[0]:g}"
     return curve(title, points, chosen)
 
 
-def _left(made: Plan, *accounts: Account) -> str:
+def _left(plan: Plan, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
-        left, (cost, _) = account.remaining, price(made.cost, account.currency)
+        left, (cost, _) = account.remaining, price(plan.cost, account.currency)
         counts.append(int((left.epsilon if left.rho is None else left.rho) / cost))
     return f"{min(counts):,}"
 
 
 async def _preview(request: Request, here: Analyst) -> Response:
     form = await form_of(request, here)
-    found = await here.run(lambda: preview_of(here, form))
-    values = {"preview": None, "preview_refusal": "", **found}
+    preview = await here.run(lambda: preview_of(here, form))
+    values = {"preview": None, "preview_refusal": "", **preview}
     return HTMLResponse(page("preview.html", **values))
 
 
@@ -222,9 +222,9 @@ async def _history(here: Analyst, before: str = "") -> Response:
             for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
-    found = await here.run(listed)
-    charges = found[:PAGE]
-    older = charges[-1]["number"] if len(found) > PAGE else None
+    newest = await here.run(listed)
+    charges = newest[:PAGE]
+    older = charges[-1]["number"] if len(newest) > PAGE else None
     account = await here.run(lambda: _account(here))
     return await here.page(
         "history.html",
@@ -281,13 +281,13 @@ def _chart(answer: Answer) -> str:
         chart = answer.chart()
     except InvalidValue:  # nothing is a number
         return ""
-    found = [
+    values = [
         Bar(each["group"], each["value"], float(each["low"]), float(each["high"]))
         for each in chart["data"]["values"]
     ]
-    if not all(math.isfinite(end) for each in found for end in (each.low, each.high)):
+    if not all(math.isfinite(end) for each in values for end in (each.low, each.high)):
         return ""
-    return bars(chart["title"]["text"], found)
+    return bars(chart["title"]["text"], values)
 
 
 async def _export(receipt: str, form: str, here: Analyst) -> Response:
@@ -298,5 +298,5 @@ async def _export(receipt: str, form: str, here: Analyst) -> Response:
         return csv_of(answer)
     if form == "notebook":
         return notebook_of(answer)
-    made: Response = await here.run(lambda: picture_of(answer, form))
-    return made
+    picture: Response = await here.run(lambda: picture_of(answer, form))
+    return picture

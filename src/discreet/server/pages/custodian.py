@@ -70,12 +70,12 @@ async def _overview(here: Custodian, after: str = "") -> Response:
         holder, _, name = after.partition(":")
         if holder not in list(Holder):
             holder, name = Holder.POPULATION, ""
-        found = ledger.accounts_after(holder, name, limit=PAGE + 1) if standing["sound"] else ()
+        part = ledger.accounts_after(holder, name, limit=PAGE + 1) if standing["sound"] else ()
         accounts = [
             {"holder": each.holder.value, "name": each.name, "left": f"Left: {left_text(each)}."}
-            for each in found[:PAGE]
+            for each in part[:PAGE]
         ]
-        last = found[PAGE - 1] if len(found) > PAGE else None
+        last = part[PAGE - 1] if len(part) > PAGE else None
         tables = [table_values(each) for each in here.desk.curator.tables.values()]
         failures = here.desk.curator.vault.causes.newest(limit=_FAILURES)
         return {
@@ -214,13 +214,13 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
 
     def read() -> dict[str, Any]:
         ledger = here.desk.curator.ledger
-        found = ledger.entries_before(first, limit=PAGE + 1)
-        part = found[:PAGE]
+        entries = ledger.entries_before(first, limit=PAGE + 1)
+        part = entries[:PAGE]
         return {
             **_standing(here),
             "burns": [_burn(here, each) for each in _named_in(here, part)],
             "rows": [_row(each) for each in part],
-            "older": part[-1].sequence if len(found) > PAGE else None,
+            "older": part[-1].sequence if len(entries) > PAGE else None,
             "newer": first is not None,
         }
 
@@ -234,8 +234,8 @@ def _named_in(here: Here, entries: Sequence[Entry]) -> list[Account]:
     half = _CHARTS // 2
     names = [*list(populations)[:half], *list(analysts)[:half]]
     ledger = here.desk.curator.ledger
-    found = [ledger.find(holder, name) for holder, name in names if name is not None]
-    return [each for each in found if each is not None]
+    accounts = [ledger.find(holder, name) for holder, name in names if name is not None]
+    return [each for each in accounts if each is not None]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -313,11 +313,11 @@ def _attack(name: str) -> tuple[str, tuple[str, ...]]:
 
     if name not in _QUICK:
         raise InvalidValue(f"{name!r:.80} takes long; run discreet attack {name!r:.40}.")
-    found = study(name, Setting(people=_PEOPLE), lambda _: None)
-    lines = [found.words]
-    for each in found.to_dict()["outcomes"]:
+    result = study(name, Setting(people=_PEOPLE), lambda _: None)
+    lines = [result.words]
+    for each in result.to_dict()["outcomes"]:
         lines.append(", ".join(f"{key}: {_short(value)}" for key, value in each.items()))
-    return found.title, (*lines, found.lesson)
+    return result.title, (*lines, result.lesson)
 
 
 def _short(value: Any) -> str:

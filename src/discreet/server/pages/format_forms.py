@@ -39,16 +39,16 @@ def fields_of(given: Format) -> dict[str, Any]:
     >>> fields_of(Format(delimiter="\\t", thousands=" "))["delimiter"]
     'tab'
     """
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: next(word for word, sign in words.items() if sign == getattr(given, name))
         for name, words in _SELECTS.items()
     }
     words = {sign: word for word, sign in _DELIMITERS.items() if word in ("tab", "space")}
-    made["delimiter"] = words.get(given.delimiter, given.delimiter)
-    made |= {name: "\n".join(getattr(given, name)) for name in _LISTS}
-    made |= {name: getattr(given, name) for name in _FLAGS}
+    fields["delimiter"] = words.get(given.delimiter, given.delimiter)
+    fields |= {name: "\n".join(getattr(given, name)) for name in _LISTS}
+    fields |= {name: getattr(given, name) for name in _FLAGS}
     columns = str(given.columns) if given.columns else ""
-    return made | {"first_line": str(given.first_line), "columns": columns}
+    return fields | {"first_line": str(given.first_line), "columns": columns}
 
 
 def typed_fields(form: Form, given: Format) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def typed_fields(form: Form, given: Format) -> dict[str, Any]:
     >>> typed_fields(Form({"format-given": "1", "format-first_line": "x"}), PLAIN)["first_line"]
     'x'
     """
-    made = fields_of(given)
+    fields = fields_of(given)
     if _GIVEN not in form.fields:
-        return made
-    typed: dict[str, Any] = {name: form.text(f"format-{name}") for name in made}
+        return fields
+    typed: dict[str, Any] = {name: form.text(f"format-{name}") for name in fields}
     return typed | {name: f"format-{name}" in form.fields for name in _FLAGS}
 
 

@@ -81,16 +81,16 @@ def files_of(settings: Settings) -> list[str]:
     >>> files_of(Settings())
     []
     """
-    found: list[str] = []
+    files: list[str] = []
     for root in settings.roots:
         for folder, folders, names in os.walk(root):
             folders[:] = sorted(each for each in folders if not each.startswith("."))
             if vault_around(Path(folder)) is not None:
                 folders[:], names = [], []  # nothing in a vault is a source
             for name in sorted(names):
-                if name.endswith(_ENDINGS) and len(found) < _MOST_FILES:
-                    found.append(str((Path(folder) / name).relative_to(root)))
-    return found
+                if name.endswith(_ENDINGS) and len(files) < _MOST_FILES:
+                    files.append(str((Path(folder) / name).relative_to(root)))
+    return files
 
 
 async def _pick(here: Custodian) -> Response:
@@ -179,11 +179,13 @@ def _look(settings: Settings, source: str, form: Form) -> _Look:
     declared = declared_of(form)
     sheets = () if "#" in source else sheets_of(source_files(place))
     sheet = form.text("sheet") or (sheets[0] if sheets else "")
-    found = preview(_place(settings, source, sheet), declared)
-    columns = found.guess.columns[:_MOST_COLUMNS]
-    cells = tuple(", ".join(shown_cells(found, at, shape)) for at in range(len(columns)))
-    guess = found.guess
-    return _Look(source, columns, cells, guess.format, found.is_text, guess.doubts, sheets, sheet)
+    previewed = preview(_place(settings, source, sheet), declared)
+    columns = previewed.guess.columns[:_MOST_COLUMNS]
+    cells = tuple(", ".join(shown_cells(previewed, at, shape)) for at in range(len(columns)))
+    guess = previewed.guess
+    return _Look(
+        source, columns, cells, guess.format, previewed.is_text, guess.doubts, sheets, sheet
+    )
 
 
 def _typed(form: Form, source: str) -> _Look:
@@ -343,7 +345,7 @@ def dry_run(table: Table) -> list[tuple[str, str]]:
     >>> dry_run(made)[0][0]
     'SELECT COUNT(*) AS n FROM t'
     """
-    found = []
+    problems = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "made_up.csv"
         _write_made_up(table, file)
@@ -352,8 +354,8 @@ def dry_run(table: Table) -> list[tuple[str, str]]:
             curator.grant("dry-run", epsilon=10, delta=table.budget.delta if table.budget else 0)
             session = curator.session("dry-run")
             for question in examples_of([table])[:3]:
-                found.append((question, _tried(session, question)))
-    return found
+                problems.append((question, _tried(session, question)))
+    return problems
 
 
 def _tried(session: Session, question: str) -> str:

@@ -62,13 +62,16 @@ async def _services(here: Analyst, before: str = "") -> Response:
 
     def listed() -> dict[str, Any]:
         states = here.desk.curator.vault.states
-        found = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
-        names = {kind: [each.name for each in found[:PAGE] if each.kind == kind] for kind in _KINDS}
+        states_begun = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
+        names = {
+            kind: [each.name for each in states_begun[:PAGE] if each.kind == kind]
+            for kind in _KINDS
+        }
         return {
             "monitors": [_listed_monitor(here, each) for each in names["monitor"]],
             "synopses": names["synopsis"],
             "counters": names["counter"],
-            "older": found[PAGE - 1].number if len(found) > PAGE else None,
+            "older": states_begun[PAGE - 1].number if len(states_begun) > PAGE else None,
             "newer": first is not None,
         }
 
@@ -77,14 +80,14 @@ async def _services(here: Analyst, before: str = "") -> Response:
 
 def _listed_monitor(here: Here, name: str) -> dict[str, Any]:
     try:
-        found = _values(here, name)
+        values = _values(here, name)
     except DiscreetError:
         return {"name": name, "question": "", "left": _NO_FIGURES, "last": ""}
-    last = found["last"]
+    last = values["last"]
     return {
         "name": name,
-        "question": found["question"],
-        "left": f"{found['alarms_left']} of {found['alarms_of_a_run']}",
+        "question": values["question"],
+        "left": f"{values['alarms_left']} of {values['alarms_of_a_run']}",
         "last": "not checked yet" if last is None else last["said"],
     }
 
@@ -99,17 +102,17 @@ async def _monitor(name: str, here: Analyst) -> Response:
 
 
 async def _shown_monitor(here: Here, name: str, refusal: str = "") -> Response:
-    found = await here.run(lambda: _values(here, name))
+    values = await here.run(lambda: _values(here, name))
     return await here.page(
         "monitor.html",
         title=f"Monitor {name}",
         status=422 if refusal else 200,
         refusal=refusal,
         name=name,
-        monitor=found,
-        price=" ".join(f"{word} {price}" for word, price in found["price"].items()),
-        alarms=[_check_row(each) for each in reversed(found["alarms"])],
-        last=None if found["last"] is None else _check_row(found["last"]),
+        monitor=values,
+        price=" ".join(f"{word} {price}" for word, price in values["price"].items()),
+        alarms=[_check_row(each) for each in reversed(values["alarms"])],
+        last=None if values["last"] is None else _check_row(values["last"]),
     )
 
 
@@ -141,14 +144,14 @@ async def _shown_synopsis(
     told: dict[str, Any] | None = None,
     refusal: str = "",
 ) -> Response:
-    found = await here.run(lambda: described_synopsis(here.desk, cache, here.who, name))
+    facts = await here.run(lambda: described_synopsis(here.desk, cache, here.who, name))
     return await here.page(
         "synopsis.html",
         title=f"Synopsis {name}",
         status=422 if refusal else 200,
         refusal=refusal,
         name=name,
-        synopsis=found,
-        sql=sql or f"SELECT COUNT(*) FROM {sql_name(found['table'])} WHERE ",
+        synopsis=facts,
+        sql=sql or f"SELECT COUNT(*) FROM {sql_name(facts['table'])} WHERE ",
         told=told,
     )

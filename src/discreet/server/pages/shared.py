@@ -177,8 +177,8 @@ async def _sign_in(request: Request) -> Response:
             return _login_page(desk, "Too many wrong tokens; wait a minute.", 429)
         desk.guesses.count(address)
         return _login_page(desk, "That token is not valid. Check it, or ask your custodian.", 401)
-    made = RedirectResponse("/", 303)
-    made.set_cookie(
+    redirect = RedirectResponse("/", 303)
+    redirect.set_cookie(
         COOKIE,
         desk.logins.cookie(identity),
         max_age=desk.settings.login_hours * 3600,
@@ -186,7 +186,7 @@ async def _sign_in(request: Request) -> Response:
         samesite="strict",
         secure=desk.settings.secure_cookies,
     )
-    return made
+    return redirect
 
 
 async def _sign_out(request: Request) -> Response:
@@ -195,19 +195,17 @@ async def _sign_out(request: Request) -> Response:
     if login is not None:
         await form_of(request, Here(desk_of(request), login))
         await run_in_threadpool(desk_of(request).logins.end, request.cookies[COOKIE])
-    made = RedirectResponse("/login", 303)
+    redirect = RedirectResponse("/login", 303)
     if COOKIE in request.cookies:  # another site's form comes without it, and must not remove it
-        made.delete_cookie(COOKIE, httponly=True, samesite="strict")
-    return made
+        redirect.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return redirect
 
 
 async def _static(name: str) -> Response:
-    found = static_file(name)
-    if found is None:
+    file = static_file(name)
+    if file is None:
         raise Problem("not-found")
-    return Response(
-        found[0], media_type=found[1], headers={"Cache-Control": "public, max-age=3600"}
-    )
+    return Response(file[0], media_type=file[1], headers={"Cache-Control": "public, max-age=3600"})
 
 
 def problem_page(request: Request, problem: Problem) -> Response:

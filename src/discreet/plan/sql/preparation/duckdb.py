@@ -5,7 +5,7 @@ operation that can fail on a row. Never sees data.
 import re
 
 from discreet.plan.sql.dialects import DUCKDB
-from discreet.plan.sql.preparation.form import Reader, Reading, scaled, unit_refusal
+from discreet.plan.sql.preparation.form import Reader, Reading, scale_exactly, unit_refusal
 from discreet.plan.sql.preparation.times import day_of, moment_of
 from discreet.schema.column import Column
 
@@ -140,16 +140,16 @@ def _inside(column: Column, steps: str, known: str) -> Reading:
 def _exact(column: Column, value: str, kind: str) -> Reading | None:
     """Integers and decimals, without a float in between."""
     if _is_integer(kind):
-        return scaled(column, f"CAST({value} AS HUGEINT)", 0, DUCKDB)
-    found = _DECIMAL.fullmatch(kind)
-    if found is None:
+        return scale_exactly(column, f"CAST({value} AS HUGEINT)", 0, DUCKDB)
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal is None:
         return None
-    width, digits = map(int, found.groups())
+    width, digits = map(int, decimal.groups())
     if width + digits + 1 > _DIGITS:
         return None
     product = f"CAST({value} AS DECIMAL({_DIGITS},{digits})) * "
     product += f"CAST({10**digits} AS DECIMAL({digits + 1},0))"
-    return scaled(column, f"CAST({product} AS HUGEINT)", digits, DUCKDB)
+    return scale_exactly(column, f"CAST({product} AS HUGEINT)", digits, DUCKDB)
 
 
 def _is_integer(kind: str) -> bool:

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 
 from discreet.errors import SchemaError
 from discreet.plan.sql.dialects import Dialect
+from discreet.plan.sql.preparation.words import FALSE, TRUE
 from discreet.schema.column import AS_NULL, Column
 
 __all__ = [
     "EXACT_LIMIT",
     "Reader",
     "Reading",
-    "clamped",
+    "apply_rules",
+    "clamp",
+    "exclude_nan",
     "half_even",
-    "ruled",
-    "scaled",
+    "kind_refusal",
+    "match_keys",
+    "match_truth",
+    "scale_exactly",
+    "text_refusal",
     "unit_refusal",
 ]
 
@@ -47,9 +53,6 @@ class Reader:
     UUID or such a text, one for all values that the type itself calls equal, or a refusal;
     `widths` are integer types with the power of two they end at; `first_rows` keeps the first
     `rows_per_unit` rows of each unit: it takes the rows, the columns, the order and the number.
-    >>> from discreet.plan.sql.preparation.spark import SPARK_READER
-    >>> SPARK_READER.dialect.name
-    'spark'
     """
 
     dialect: Dialect
@@ -79,10 +82,50 @@ was added, run or charged.
     )
 
 
-def ruled(column: Column, reading: Reading) -> str:
+def kind_refusal(column: Column, kind: str) -> SchemaError:
+    """The error for a type that is not read as the column's kind."""
+    return SchemaError(
+        f"{column.name}: the source has the type {kind.lower()}, which is not read as a "
+        f"{column.kind}. Cast it in a view, and name the view as the source."
+    )
+
+
+def text_refusal(what: str, kind: str, target: str) -> SchemaError:
+    """The error for a type whose text depends on the engine; `target` is what to cast it to."""
+    return SchemaError(
+        f"{what}: the source has the type {kind.lower()}, whose text is not the same in all "
+        f"engines. Cast it to {target} in a view, and name the view as the source."
+    )
+
+
+def match_keys(column: Column, text: str, dialect: Dialect) -> Reading:
+    """The code of a text among the declared keys.
+
+    >>> from discreet.plan.sql.dialects import SPARK
+    >>> match_keys(Column("a", "category", upper=0, keys=("x",)), "t", SPARK).code
+    "CASE t WHEN 'x' THEN 0 END"
+    """
+    arms = " ".join(
+        f"WHEN {dialect.literal(key)} THEN {code}" for code, key in enumerate(column.keys)
+    )
+    return Reading(f"CASE {text} {arms} END")
+
+
+def match_truth(word: str) -> Reading:
+    """The code of a text in lower case that is a word for true or false."""
+    return Reading(f"CASE WHEN {word} IN {TRUE} THEN 1 WHEN {word} IN {FALSE} THEN 0 END")
+
+
+def exclude_nan(reading: Reading, nan: str, infinite: str) -> Reading:
+    """The reading of what is not NaN, where NaN would pass for a large number."""
+    code = f"CASE WHEN NOT {nan} THEN {reading.code} END"
+    return Reading(code, nan, infinite, reading.below, f"{reading.above} AND NOT {nan}")
+
+
+def apply_rules(column: Column, reading: Reading) -> str:
     """The integer of a value after the column's rules for NULL, NaN and infinities.
 
-    >>> ruled(Column("a", "integer", null=0), Reading('"a"'))
+    >>> apply_rules(Column("a", "integer", null=0), Reading('"a"'))
     'coalesce("a", 0)'
     """
     code = reading.code
@@ -97,10 +140,10 @@ def ruled(column: Column, reading: Reading) -> str:
     return f"CASE{arms} ELSE {code} END" if arms else code
 
 
-def clamped(column: Column, value: str, low: str, high: str, inside: str) -> Reading:
+def clamp(column: Column, value: str, low: str, high: str, inside: str) -> Reading:
     """A value between two limits of its own type, and `inside` for what lies between them.
 
-    >>> clamped(Column("a", "integer", upper=9), '"a"', "0", "9", '"a"').code
+    >>> clamp(Column("a", "integer", upper=9), '"a"', "0", "9", '"a"').code
     'CASE WHEN "a" <= 0 THEN 0 WHEN "a" >= 9 THEN 9 ELSE "a" END'
     """
     code = (
@@ -110,14 +153,14 @@ def clamped(column: Column, value: str, low: str, high: str, inside: str) -> Rea
     return Reading(code, below=f"{value} < {low}", above=f"{value} > {high}")
 
 
-def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading | None:
+def scale_exactly(column: Column, value: str, digits: int, dialect: Dialect) -> Reading | None:
     """The exact reading of an integer that counts 10**-digits; None where it would not fit.
 
     Ties go to the even neighbour. The limits are integers, so comparing with them is exact.
     >>> from discreet.plan.sql.dialects import DUCKDB
     >>> from fractions import Fraction
     >>> cents = Column("a", "number", step=Fraction(1, 100), upper=900)
-    >>> scaled(cents, "u", 2, DUCKDB).code
+    >>> scale_exactly(cents, "u", 2, DUCKDB).code
     'CASE WHEN u <= 0 THEN 0 WHEN u >= 900 THEN 900 ELSE u END'
     """
     ratio = 1 / (column.step * 10**digits)
@@ -131,7 +174,7 @@ def scaled(column: Column, value: str, digits: int, dialect: Dialect) -> Reading
     inside = product
     if divisor != 1:
         inside = half_even(f"({product} - {column.lower * divisor})", divisor, column, dialect)
-    return clamped(column, value, str(low), str(high), inside)
+    return clamp(column, value, str(low), str(high), inside)
 
 
 def half_even(above_lower: str, divisor: int, column: Column, dialect: Dialect) -> str:

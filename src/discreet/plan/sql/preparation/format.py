@@ -8,7 +8,7 @@ from discreet.plan.sql.preparation.times import patterned_day, patterned_moment
 from discreet.schema.format import Format
 from discreet.schema.table import Table
 
-__all__ = ["check_format", "formatted", "present"]
+__all__ = ["apply_format", "check_format", "present"]
 
 _SPACES = " \u00a0\u2009\u202f"  # which a thousands mark that is a space may be
 _APOSTROPHES = "'\u2019"
@@ -44,10 +44,10 @@ def present(given: Format, value: str, kind: str) -> str:
     return f"CASE WHEN trim({value}) NOT IN ({words}) THEN {value} END"
 
 
-def formatted(given: Format, column_kind: str, value: str, kind: str) -> tuple[str, str]:
+def apply_format(given: Format, column_kind: str, value: str, kind: str) -> tuple[str, str]:
     """A text as a number or a moment that its column's kind can be read from, and its type.
 
-    >>> formatted(Format(date=("%d.%m.%Y",)), "date", '"day"', "VARCHAR")[1]
+    >>> apply_format(Format(date=("%d.%m.%Y",)), "date", '"day"', "VARCHAR")[1]
     'DATE'
     """
     if kind != _TEXT:

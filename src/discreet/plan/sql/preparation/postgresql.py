@@ -2,10 +2,20 @@
 floats can fail: every operation stands behind a test that makes it total. Never sees data.
 """
 
-from discreet.errors import SchemaError
 from discreet.plan.sql.dialects import POSTGRESQL
-from discreet.plan.sql.preparation.form import Reader, Reading, clamped, half_even, unit_refusal
-from discreet.plan.sql.preparation.words import DAY, FALSE, NUMBER, TRUE, ranked_rows
+from discreet.plan.sql.preparation.form import (
+    Reader,
+    Reading,
+    clamp,
+    exclude_nan,
+    half_even,
+    kind_refusal,
+    match_keys,
+    match_truth,
+    text_refusal,
+    unit_refusal,
+)
+from discreet.plan.sql.preparation.words import DAY, NUMBER, ranked_rows
 from discreet.schema.column import Column
 
 __all__ = ["POSTGRESQL_READER"]
@@ -41,10 +51,7 @@ def _bytes(value: str) -> str:
 
 def _text(value: str, kind: str, what: str) -> str:
     if not _is_text(kind) and kind not in _PLAIN:
-        raise SchemaError(
-            f"{what}: the source has the type {kind.lower()}, whose text is not the same in all "
-            "engines. Cast it to text in a view, and name the view as the source."
-        )
+        raise text_refusal(what, kind, "text")
     return _bytes(value)
 
 
@@ -60,28 +67,17 @@ def _unit(value: str, kind: str, what: str) -> str:
 
 
 def _category(column: Column, value: str, kind: str) -> Reading:
-    arms = " ".join(
-        f"WHEN {POSTGRESQL.literal(key)} THEN {code}" for code, key in enumerate(column.keys)
-    )
-    return Reading(f"CASE {_text(value, kind, column.name)} {arms} END")
+    return match_keys(column, _text(value, kind, column.name), POSTGRESQL)
 
 
 def _boolean(column: Column, value: str, kind: str) -> Reading:
     if kind == "BOOLEAN":
         return Reading(f"CAST({value} AS INTEGER)")
     if _is_text(kind):
-        word = f"lower({_bytes(value)})"
-        return Reading(f"CASE WHEN {word} IN {TRUE} THEN 1 WHEN {word} IN {FALSE} THEN 0 END")
+        return match_truth(f"lower({_bytes(value)})")
     if kind not in (*_INTEGERS, *_FLOATS) and _plain(kind) != "NUMERIC":
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     return Reading(f"CASE WHEN {value} = 0 THEN 0 WHEN {value} IS NOT NULL THEN 1 END")
-
-
-def _unreadable(column: Column, kind: str) -> SchemaError:
-    return SchemaError(
-        f"{column.name}: the source has the type {kind.lower()}, which is not read as a "
-        f"{column.kind}. Cast it in a view, and name the view as the source."
-    )
 
 
 def _date(column: Column, value: str, kind: str) -> Reading:
@@ -96,15 +92,15 @@ def _date(column: Column, value: str, kind: str) -> Reading:
         form = POSTGRESQL.literal(f"^({DAY})$")
         day = f"CASE WHEN {words} ~ {form} THEN CAST(left({words}, 10) AS DATE) END"
     else:
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     low, high = (f"DATE '{column.decode(k)}'" for k in (column.lower, column.upper))
-    reading = clamped(column, day, low, high, f"({day} - DATE '1970-01-01')")
+    reading = clamp(column, day, low, high, f"({day} - DATE '1970-01-01')")
     return Reading(reading.code, None, f"NOT isfinite({day})", reading.below, reading.above)
 
 
 def _datetime(column: Column, value: str, kind: str) -> Reading:
     if kind not in ("DATE", _STAMP, _ZONED):
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     moment = value if kind == _STAMP else f"CAST({value} AS TIMESTAMP)"
     if kind == _ZONED:
         moment = f"({value} AT TIME ZONE 'UTC')"
@@ -112,20 +108,20 @@ def _datetime(column: Column, value: str, kind: str) -> Reading:
     step = int(column.step) * 10**6
     passed = f"(EXTRACT(EPOCH FROM {moment}) * 1000000 - {column.lower * step})"
     quotient = POSTGRESQL.quotient(passed, step, column.upper - column.lower)
-    reading = clamped(column, moment, low, high, f"{column.lower} + {quotient}")
+    reading = clamp(column, moment, low, high, f"{column.lower} + {quotient}")
     return Reading(reading.code, None, f"NOT isfinite({moment})", reading.below, reading.above)
 
 
 def _number(column: Column, value: str, kind: str) -> Reading:
     if kind in _INTEGERS and column.step == 1:
-        return clamped(column, value, str(column.lower), str(column.upper), value)
+        return clamp(column, value, str(column.lower), str(column.upper), value)
     if kind in _INTEGERS or _plain(kind) == "NUMERIC":
         return _numeric(column, value)
     if kind in _FLOATS:
         return _float(column, value if kind == "DOUBLE PRECISION" else _as_float(value))
     if _is_text(kind):
         return _float(column, _float_in(_bytes(value)))
-    raise _unreadable(column, kind)
+    raise kind_refusal(column, kind)
 
 
 def _numeric(column: Column, value: str) -> Reading:
@@ -136,14 +132,9 @@ def _numeric(column: Column, value: str) -> Reading:
     product = f"({number} * {step.denominator})"
     low, high = column.lower * step.numerator, column.upper * step.numerator
     inside = half_even(f"({product} - {low})", step.numerator, column, POSTGRESQL)
-    reading = clamped(column, product, str(low), str(high), inside)
+    reading = clamp(column, product, str(low), str(high), inside)
     infinite = f"{number} IN (CAST('Infinity' AS NUMERIC), CAST('-Infinity' AS NUMERIC))"
-    return _without_nan(reading, nan, infinite)
-
-
-def _without_nan(reading: Reading, nan: str, infinite: str) -> Reading:
-    code = f"CASE WHEN NOT {nan} THEN {reading.code} END"
-    return Reading(code, nan, infinite, reading.below, f"{reading.above} AND NOT {nan}")
+    return exclude_nan(reading, nan, infinite)
 
 
 def _as_float(value: str) -> str:

@@ -68,12 +68,14 @@ def faults_of(table: Table, types: Mapping[str, str], dialect: str = "duckdb") -
     []
     """
     source = Raw.of(table, types, dialect)
-    found: list[Fault] = []
+    faults: list[Fault] = []
     if table.unit is not None:
-        found.append(Fault(table.unit, "no unit", "TRUE", f"{source.value(table.unit)[0]} IS NULL"))
+        faults.append(
+            Fault(table.unit, "no unit", "TRUE", f"{source.value(table.unit)[0]} IS NULL")
+        )
     if table.unit is not None and source.text_unit:
         there = f"{source.value(table.unit)[0]} IS NOT NULL"
-        found.append(Fault(table.unit, "long", there, f"length({source.unit}) > {LONGEST_TEXT}"))
+        faults.append(Fault(table.unit, "long", there, f"length({source.unit}) > {LONGEST_TEXT}"))
     for column in table.columns:
         value, kind = source.value(column.name)
         there = f"{value} IS NOT NULL"
@@ -81,16 +83,16 @@ def faults_of(table: Table, types: Mapping[str, str], dialect: str = "duckdb") -
             there += f" AND trim({value}) <> ''"
         reading = source.reading(column)
         if column.private_keys:
-            found.append(
+            faults.append(
                 Fault(column.name, "long", there, f"length({reading.code}) > {LONGEST_TEXT}")
             )
         elif column.kind == "category":
             if not column.other:
                 fault = f"{there} AND ({reading.code}) IS NULL"
-                found.append(Fault(column.name, "undeclared", there, fault))
+                faults.append(Fault(column.name, "undeclared", there, fault))
         else:
-            found += _misread(source, column, there)
-    return found
+            faults += _misread(source, column, there)
+    return faults
 
 
 def _misread(source: Raw, column: Column, there: str) -> Iterator[Fault]:
@@ -126,8 +128,6 @@ def lines_of_faults(faults: Sequence[Fault], relation: str) -> str:
     places, each a file's number times FILE_STEP plus a line, or NULL.
 
     Exact; for the custodian alone.
-    >>> lines_of_faults([Fault("a", "long", "x", "y")], "source").count("y0[")
-    3
     """
     key = f'CAST("$file" AS BIGINT) * {FILE_STEP} + CAST("$line" AS BIGINT)'
     lists = ", ".join(

@@ -4,10 +4,20 @@ fails: every one of them stands behind a test or a try_cast. Never sees data.
 
 import re
 
-from discreet.errors import SchemaError
 from discreet.plan.sql.dialects import SPARK
-from discreet.plan.sql.preparation.form import Reader, Reading, clamped, scaled, unit_refusal
-from discreet.plan.sql.preparation.words import DAY, FALSE, NUMBER, TRUE, ranked_rows
+from discreet.plan.sql.preparation.form import (
+    Reader,
+    Reading,
+    clamp,
+    exclude_nan,
+    kind_refusal,
+    match_keys,
+    match_truth,
+    scale_exactly,
+    text_refusal,
+    unit_refusal,
+)
+from discreet.plan.sql.preparation.words import DAY, NUMBER, ranked_rows
 from discreet.schema.column import Column
 
 __all__ = ["SPARK_READER"]
@@ -42,10 +52,7 @@ def _bytes(value: str, kind: str) -> str:
 
 def _text(value: str, kind: str, what: str) -> str:
     if not _is_text(kind) and kind not in _PLAIN:
-        raise SchemaError(
-            f"{what}: the source has the type {kind.lower()}, whose text is not the same in all "
-            "engines. Cast it to a string in a view, and name the view as the source."
-        )
+        raise text_refusal(what, kind, "a string")
     return _bytes(value, kind)
 
 
@@ -59,28 +66,17 @@ def _unit(value: str, kind: str, what: str) -> str:
 
 
 def _category(column: Column, value: str, kind: str) -> Reading:
-    arms = " ".join(
-        f"WHEN {SPARK.literal(key)} THEN {code}" for code, key in enumerate(column.keys)
-    )
-    return Reading(f"CASE {_text(value, kind, column.name)} {arms} END")
+    return match_keys(column, _text(value, kind, column.name), SPARK)
 
 
 def _boolean(column: Column, value: str, kind: str) -> Reading:
     if kind == "BOOLEAN":
         return Reading(f"CAST({value} AS INT)")
     if _is_text(kind):
-        word = f"lower({_bytes(value, kind)})"
-        return Reading(f"CASE WHEN {word} IN {TRUE} THEN 1 WHEN {word} IN {FALSE} THEN 0 END")
+        return match_truth(f"lower({_bytes(value, kind)})")
     if kind not in (*_INTEGERS, *_FLOATS) and not _DECIMAL.fullmatch(kind):
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     return Reading(f"CASE WHEN {value} = 0 THEN 0 WHEN {value} IS NOT NULL THEN 1 END")
-
-
-def _unreadable(column: Column, kind: str) -> SchemaError:
-    return SchemaError(
-        f"{column.name}: the source has the type {kind.lower()}, which is not read as a "
-        f"{column.kind}. Cast it in a view, and name the view as the source."
-    )
 
 
 def _date(column: Column, value: str, kind: str) -> Reading:
@@ -93,25 +89,25 @@ def _date(column: Column, value: str, kind: str) -> Reading:
         form = SPARK.literal(rf"\A({DAY})\z")  # a $ would match before the last end of a line
         day = f"CASE WHEN regexp_like({words}, {form}) THEN try_cast(left({words}, 10) AS DATE) END"
     else:
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     low, high = (f"DATE '{column.decode(k)}'" for k in (column.lower, column.upper))
-    return clamped(column, day, low, high, f"unix_date({day})")
+    return clamp(column, day, low, high, f"unix_date({day})")
 
 
 def _datetime(column: Column, value: str, kind: str) -> Reading:
     if kind not in ("DATE", *_STAMPS):
-        raise _unreadable(column, kind)
+        raise kind_refusal(column, kind)
     moment = value if kind == "TIMESTAMP" else f"CAST({value} AS TIMESTAMP)"
     step = int(column.step) * 10**6
     passed = f"unix_micros({moment})"
     low, high = column.lower * step, column.upper * step
     quotient = SPARK.quotient(f"({passed} - {low})", step, column.upper - column.lower)
-    return clamped(column, passed, str(low), str(high), f"{column.lower} + {quotient}")
+    return clamp(column, passed, str(low), str(high), f"{column.lower} + {quotient}")
 
 
 def _number(column: Column, value: str, kind: str) -> Reading:
     if kind in _INTEGERS and column.step == 1:
-        return clamped(column, value, str(column.lower), str(column.upper), value)
+        return clamp(column, value, str(column.lower), str(column.upper), value)
     exact = _exact(column, value, kind)
     if exact is not None:
         return exact
@@ -119,21 +115,21 @@ def _number(column: Column, value: str, kind: str) -> Reading:
         return _float(column, value if kind == "DOUBLE" else f"CAST({value} AS DOUBLE)")
     if _is_text(kind):
         return _float(column, _float_in(_bytes(value, kind)))
-    raise _unreadable(column, kind)
+    raise kind_refusal(column, kind)
 
 
 def _exact(column: Column, value: str, kind: str) -> Reading | None:
     """Integers and decimals, without a float in between."""
     if kind in _INTEGERS:
-        return scaled(column, f"CAST({value} AS DECIMAL(38,0))", 0, SPARK)
-    found = _DECIMAL.fullmatch(kind)
-    if found is None:
+        return scale_exactly(column, f"CAST({value} AS DECIMAL(38,0))", 0, SPARK)
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal is None:
         return None
-    width, digits = map(int, found.groups())
+    width, digits = map(int, decimal.groups())
     if width + digits + 2 > _DIGITS:
         return None
     ten = f"CAST({10**digits} AS DECIMAL({digits + 1},0))"
-    return scaled(column, f"CAST({value} * {ten} AS DECIMAL(38,0))", digits, SPARK)
+    return scale_exactly(column, f"CAST({value} * {ten} AS DECIMAL(38,0))", digits, SPARK)
 
 
 def _float(column: Column, number: str) -> Reading:
@@ -143,12 +139,11 @@ def _float(column: Column, number: str) -> Reading:
         top, bottom = (f"CAST({part} AS DOUBLE)" for part in (step.denominator, step.numerator))
         steps = f"({number} * {top} / {bottom})"
     nan = f"isnan({number})"
-    reading = clamped(
+    reading = clamp(
         column, steps, str(column.lower), str(column.upper), f"CAST(rint({steps}) AS BIGINT)"
     )
     infinite = f"{number} IN (CAST('Infinity' AS DOUBLE), CAST('-Infinity' AS DOUBLE))"
-    code = f"CASE WHEN NOT {nan} THEN {reading.code} END"
-    return Reading(code, nan, infinite, reading.below, f"{reading.above} AND NOT {nan}")
+    return exclude_nan(reading, nan, infinite)
 
 
 def _float_in(text: str) -> str:

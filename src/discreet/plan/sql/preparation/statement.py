@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from discreet.errors import SchemaError
+from discreet.plan.sql.dialects import quote_column
 from discreet.plan.sql.preparation.duckdb import DUCKDB_READER
-from discreet.plan.sql.preparation.form import Reader, Reading, ruled
-from discreet.plan.sql.preparation.format import check_format, formatted, present
+from discreet.plan.sql.preparation.form import Reader, Reading, apply_rules
+from discreet.plan.sql.preparation.format import apply_format, check_format, present
 from discreet.plan.sql.preparation.postgresql import POSTGRESQL_READER
 from discreet.plan.sql.preparation.spark import SPARK_READER
 from discreet.schema.column import AS_NULL, Column, nearest
-from discreet.schema.names import folded
+from discreet.schema.names import fold
 from discreet.schema.table import Table
 
 __all__ = [
@@ -64,11 +65,7 @@ class Raw:
         return cls(table, types, _READERS[dialect], names)
 
     def value(self, name: str) -> tuple[str, str]:
-        """A column of the source as SQL, NULL where it is a word for missing; and its type.
-
-        >>> Raw.of(Table("t", unit="id"), {"ID": "BIGINT"}, "duckdb").value("id")
-        ('"ID"', 'BIGINT')
-        """
+        """A column of the source as SQL, NULL where it is a word for missing; and its type."""
         spelt = self.names[name]
         kind = self.types[spelt].upper()
         return present(self.table.format, '"' + spelt.replace('"', '""') + '"', kind), kind
@@ -86,13 +83,8 @@ class Raw:
         return self.reader.readings[column.kind](column, *self.formatted(column))
 
     def formatted(self, column: Column) -> tuple[str, str]:
-        """A column of the source as SQL, texts by the table's format; and its type then.
-
-        >>> table = Table("t", columns=(Column("age", "integer", upper=9),))
-        >>> Raw.of(table, {"age": "VARCHAR"}, "duckdb").formatted(table.columns[0])
-        ('"age"', 'VARCHAR')
-        """
-        return formatted(self.table.format, column.kind, *self.value(column.name))
+        """A column of the source as SQL, texts by the table's format; and its type then."""
+        return apply_format(self.table.format, column.kind, *self.value(column.name))
 
     def code(self, column: Column) -> str:
         """One column as a narrow integer or NULL, or a text; never fails, whatever the value.
@@ -108,7 +100,7 @@ class Raw:
             reading = replace(reading, code=f"coalesce({reading.code}, {len(column.keys)})")
         largest = max(abs(column.lower), abs(column.upper))
         width = next(name for limit, name in self.reader.widths if largest < limit)
-        return f"CAST({ruled(column, reading)} AS {width})"
+        return f"CAST({apply_rules(column, reading)} AS {width})"
 
     @property
     def unit(self) -> str:
@@ -141,12 +133,12 @@ def source_column(called: str, types: Mapping[str, str], table: str) -> str:
     """
     if called in types:
         return called
-    found = [name for name in types if folded(name.strip()) == folded(called.strip())]
-    if len(found) != 1:
-        problem = f"has several columns like {called!r}" if found else f"has no column {called!r}"
-        advice = "Write source_name as the source does." if found else nearest(called, types)
+    matches = [name for name in types if fold(name.strip()) == fold(called.strip())]
+    if len(matches) != 1:
+        problem = f"has several columns like {called!r}" if matches else f"has no column {called!r}"
+        advice = "Write source_name as the source does." if matches else nearest(called, types)
         raise SchemaError(f"{table}: the source {problem}. {advice}")
-    return found[0]
+    return matches[0]
 
 
 def lattice_rows(
@@ -158,11 +150,6 @@ def lattice_rows(
     dropped: together they would be one unit without a bound. A column with private keys is its
     text. A text that is longer than LONGEST_TEXT is missing: nobody's decides how long a question
     takes. After it, one unit has at most rows_per_unit rows.
-    >>> from discreet.loss import Relation
-    >>> age = Column("age", "integer", lower=0, upper=110)
-    >>> table = Table("t", None, "t", None, 1, Relation.ADD_REMOVE, (age,), None)
-    >>> lattice_rows(table, "source", {"age": "BIGINT"}).startswith("SELECT CAST(CASE")
-    True
     """
     if not table.columns:
         raise SchemaError(
@@ -193,30 +180,18 @@ def prepared_rows(table: Table, relation: str, types: Mapping[str, str]) -> str:
     """
     rows = lattice_rows(table, relation, types)
     keys = [c for c in table.columns if c.kind in ("category", "boolean")]
-    order = ", ".join(f'"{column.name}"' for column in keys)
+    order = ", ".join(map(quote_column, keys))
     return f"{rows} ORDER BY {order}" if keys else rows
 
 
 def _first_rows(source: Raw, rows: str) -> str:
     """The first rows of each unit in the order of a hash of the unit and the lattice values."""
     dialect, columns = source.reader.dialect, source.table.columns
-    texts = [
-        # A text could hold the mark or be empty, so its own hash stands for it.
-        f"coalesce({dialect.hash_of(_name(column))}, '')"
-        if column.private_keys
-        else dialect.text(_name(column))
-        for column in columns
-    ]
-    listed = ", ".join(map(_name, columns))
-    order = f"{dialect.hashed(_UNIT, texts, 'chr(31)')}, {listed}"
+    texts = [dialect.column_text(column) for column in columns]
+    listed = ", ".join(map(quote_column, columns))
+    unit = '"$unit"'
+    order = f"{dialect.hashed(unit, texts, 'chr(31)')}, {listed}"
     return source.reader.first_rows(rows, listed, order, source.table.rows_per_unit)
-
-
-_UNIT = '"$unit"'
-
-
-def _name(column: Column) -> str:
-    return f'"{column.name}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +210,7 @@ def missing_count(
     Exact; for the custodian at registration only.
     """
     source = Raw.of(table, types, dialect)
-    found: list[Refusal] = []
+    refusals: list[Refusal] = []
     counts: list[str] = []
     for column in table.columns:
         reading = source.reading(column)
@@ -247,9 +222,9 @@ def missing_count(
             ("infinity", column.infinity, reading.infinite),
         ):
             if given == "error" and test is not None:
-                found.append(Refusal(column.name, rule))
+                refusals.append(Refusal(column.name, rule))
                 counts.append(_count_of(test))
-    return (found, f"SELECT {', '.join(counts)} FROM {relation}") if found else None
+    return (refusals, f"SELECT {', '.join(counts)} FROM {relation}") if refusals else None
 
 
 def _count_of(condition: str) -> str:

@@ -94,14 +94,14 @@ def _local(words: str, pattern: str, pieces: _Pieces) -> str:
     spelt, text = pattern.strip(" "), words
     if "z" in dict(pieces):
         place = [sign for sign, _ in pieces].index("z")
-        before, after = (_joined(part) for part in (pieces[:place], pieces[place + 1 :]))
+        before, after = (_join_pieces(part) for part in (pieces[:place], pieces[place + 1 :]))
         form = DUCKDB.literal(f"^({before}){pieces[place][1]}({after})$")
         text = rf"trim(regexp_replace({words}, {form}, '\1 \2'))"
-        tokens = [found.group() for found in _TOKEN.finditer(spelt)]
+        tokens = [match.group() for match in _TOKEN.finditer(spelt)]
         tokens[place] = " "
         spelt = "".join(tokens).strip(" ")
     moment = f"try_strptime({text}, {DUCKDB.literal(spelt)})"
-    tests = [_matches(words, _joined(pieces))]
+    tests = [_matches(words, _join_pieces(pieces))]
     for sign in dict(pieces):
         if sign == "j":  # the engine takes day 366 of any year
             tests.append(
@@ -120,7 +120,7 @@ def _pieces(pattern: str, offset: str) -> _Pieces:
     """
     tokens = _TOKEN.findall(pattern.strip(" "))
     signs = ["", *(sign for sign, _ in tokens), ""]
-    made = []
+    pieces = []
     for place, (sign, between) in enumerate(tokens):
         tight = signs[place] in {*_DIGITS, "z"} or signs[place + 2] in _DIGITS
         if not sign:
@@ -133,11 +133,11 @@ def _pieces(pattern: str, offset: str) -> _Pieces:
             form = f"[0-9]{{{'' if tight else '1,'}{_DIGITS[sign]}}}"
         else:
             form = "[A-Za-z]+"
-        made.append((sign, form if not sign else form.replace("(", "(?:")))
-    return made
+        pieces.append((sign, form if not sign else form.replace("(", "(?:")))
+    return pieces
 
 
-def _joined(pieces: _Pieces) -> str:
+def _join_pieces(pieces: _Pieces) -> str:
     return "".join(form for _, form in pieces)
 
 

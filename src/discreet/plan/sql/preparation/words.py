@@ -58,8 +58,6 @@ def ranked_rows(rows: str, columns: str, order: str, most: int) -> str:
     """The first rows of every unit, by one window over all of them.
 
     After it, one unit has at most `most` rows.
-    >>> ranked_rows("SELECT", '"a"', "md5(1)", 3).endswith('WHERE "$place" <= 3')
-    True
     """
     return (
         f'SELECT "$unit", {columns} FROM (SELECT "$unit", {columns}, row_number() OVER '
