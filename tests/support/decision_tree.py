@@ -8,6 +8,7 @@ of the brackets' lower ends (60 digits, so the total misses 1 by less than 1e-30
 import sys
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ MOST_LEAVES = 300_000
 
 
 class Branches:
-    """One run through the tree: follows a path, then the first branch of everything new."""
+    """Runs through the tree: each follows a path, then the first branch of everything new."""
 
     def __init__(self, path: list[int]) -> None:
         self.path = path
@@ -44,38 +45,44 @@ class Branches:
         fair = [Fraction(1, sides)] * sides
         return np.array([self.choose(fair) for _ in range(size)], dtype=np.int64)
 
+    def turn(self) -> bool:
+        """Go on to the next leaf; False where this was the last."""
+        path = self.path[: len(self.sizes)]
+        while path and path[-1] + 1 == self.sizes[len(path) - 1]:
+            path.pop()
+        if path:
+            path[-1] += 1
+        self.path, self.sizes, self.chance = path, [], Fraction(1)
+        return bool(path)
+
 
 def law(run: Callable[[], Hashable], monkeypatch) -> dict[Hashable, Fraction]:
     """The probability of every result of `run`."""
-    found: dict[Hashable, Fraction] = {}
-    path: list[int] | None = []
+    chances: dict[Hashable, Fraction] = {}
+    branches = Branches([])
     leaves = 0
-    while path is not None:
-        branches = Branches(path)
-        with monkeypatch.context() as patch:
-            for module in list(sys.modules.values()):
-                name = getattr(module, "__name__", "")
-                if name.startswith("discreet.local.") or name.endswith(".randomized_response"):
-                    for tool in ("flips", "dice"):
-                        if hasattr(module, tool):
-                            patch.setattr(module, tool, getattr(branches, tool))
+    with monkeypatch.context() as patch:
+        for module, tool in _drawing_modules():
+            patch.setattr(module, tool, getattr(branches, tool))
+        while True:
             result = run()
-        found[result] = found.get(result, Fraction(0)) + branches.chance
-        path = _next(branches)
-        leaves += 1
-        if leaves > MOST_LEAVES:
-            raise AssertionError("the decision tree is too large to enumerate")
-    return found
+            chances[result] = chances.get(result, Fraction(0)) + branches.chance
+            if not branches.turn():
+                return chances
+            leaves += 1
+            if leaves > MOST_LEAVES:
+                raise AssertionError("the decision tree is too large to enumerate")
 
 
-def _next(branches: Branches) -> list[int] | None:
-    path = branches.path[: len(branches.sizes)]
-    while path and path[-1] + 1 == branches.sizes[len(path) - 1]:
-        path.pop()
-    if not path:
-        return None
-    path[-1] += 1
-    return path
+def _drawing_modules() -> list[tuple[ModuleType, str]]:
+    """Wherever the modules of the local model imported `flips` or `dice`."""
+    modules = [
+        module
+        for module in list(sys.modules.values())
+        if (name := getattr(module, "__name__", "")).startswith("discreet.local.")
+        or name.endswith(".randomized_response")
+    ]
+    return [(each, tool) for each in modules for tool in ("flips", "dice") if hasattr(each, tool)]
 
 
 def largest_ratio(laws: list[dict[Hashable, Fraction]]) -> Fraction:
