@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import duckdb
@@ -191,19 +191,12 @@ def covering() -> list[Made]:
         if one < two
         for a, b in product(first, second)
     }
+    pairs = {parts: set(combinations(enumerate(parts), 2)) for parts in product(*families)}
     chosen = []
     while left:
-        gains = []
-        for parts in product(*families):
-            pairs = {
-                ((one, parts[one]), (two, parts[two]))
-                for one in range(len(parts))
-                for two in range(one + 1, len(parts))
-            }
-            gains.append((len(pairs & left), parts, pairs))
-        best = max(gains, key=lambda gain: gain[0])
-        left -= best[2]
-        chosen.append(Made(*best[1]))
+        best = max(pairs, key=lambda parts: len(pairs[parts] & left))
+        left -= pairs[best]
+        chosen.append(Made(*best))
     return chosen
 
 

@@ -299,7 +299,8 @@ def test_a_pure_budget_names_the_remedy_for_private_keys(tmp_path):
 
 
 OPTIONS = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.1)"
-MANY = "SELECT day, age, COUNT(*) AS n FROM visits GROUP BY day, age"
+MANY = """SELECT region, MONTH(day) AS month, age, COUNT(*) AS n FROM visits
+GROUP BY region, month, age"""
 UNDRAWN = {
     "too many rows": f"{MANY} HAVING n > -1000000",
     "no number": "SELECT MODE(region) AS m FROM visits",

@@ -84,8 +84,10 @@ def test_a_weak_test_is_told_from_a_good_one(tmp_path):
     for name, argument, value in (("weak", 2, 4), ("good", 3, 6)):
         (tmp_path / f"test_{name}.py").write_text(test.format(name, argument, value))
     times, two = mutants("part.py", (tmp_path / "part.py").read_text())
-    assert examine(times, ["test_weak.py"], tmp_path) == "survived"  # 2 + 2 == 2 * 2
-    assert examine(times, ["test_good.py"], tmp_path) == "killed"
-    assert examine(two, ["test_weak.py"], tmp_path) == "killed"
-    assert examine(two, [], tmp_path) == "uncovered"
+    assert examine(times, ["test_weak.py"], tmp_path, 60) == "survived"  # 2 + 2 == 2 * 2
+    assert examine(times, ["test_good.py"], tmp_path, 60) == "killed"
+    assert examine(two, ["test_weak.py"], tmp_path, 60) == "killed"
+    assert examine(two, [], tmp_path, 60) == "uncovered"
+    (tmp_path / "test_endless.py").write_text("def test_endless():\n    while True:\n        pass\n")
+    assert examine(two, ["test_endless.py"], tmp_path, 3) == "slow"
     assert "a * 2" in (tmp_path / "part.py").read_text()
