@@ -90,11 +90,11 @@ def _summed_quantile(variance: Fraction, missed: Fraction) -> int:
     precision = 192 + int(1 / missed).bit_length()
     weights, slack = gaussian_weights(variance, precision)
     total = 2 * sum(weights) - weights[0]
-    allowed = missed * total / 2 - slack
-    beyond, position = 0, len(weights)
-    while position > 0 and beyond + weights[position - 1] <= allowed:
+    left = math.floor(missed * total / 2 - slack)  # weights are integers
+    position = len(weights)
+    while position > 0 and weights[position - 1] <= left:
         position -= 1
-        beyond += weights[position]
+        left -= weights[position]
     return max(0, position - 1)
 
 
