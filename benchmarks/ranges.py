@@ -103,7 +103,7 @@ def computed(report: Report) -> None:
         if workload is Workload.PREFIXES:
             report.faster("error of prefixes in sigma", ours, LOWER_BOUND, "lower bound")
     for side in (64, 256):
-        plan = Trees.planned((side, side), price=ZCDP(rho=0.5))
+        plan = Trees.calibrate((side, side), price=ZCDP(rho=0.5))
         report.faster(f"error of rectangles on {side} x {side} in sigma", plan.rmse(), None, "-")
     plan_seconds = cpu_seconds(lambda: ordered(CELLS, price=Pure(epsilon=1)))
     report.faster("CPU seconds to choose a tree", plan_seconds, None, "-")

@@ -92,7 +92,7 @@ def test_the_noise_of_counts_fits():
 
 def test_the_noise_of_the_factorisation_fits():
     cells = 8
-    plan = Running.planned(cells, rho=Fraction(1, 2), unit=Unit())
+    plan = Running.calibrate(cells, rho=Fraction(1, 2), unit=Unit())
     # Counted in steps of sigma/8, so that the law has a table of moderate size.
     column = np.array(square_root(cells))
     matrix = np.array(
@@ -116,7 +116,7 @@ def test_the_noise_of_the_factorisation_fits():
 def test_marginals_have_the_variance_they_claim(price):
     """1,200 releases: the mean square is within half of it, seven of its deviations and more."""
     sizes = (2, 3, 4)
-    family = Marginals.planned(sizes, every(sizes, [1, 2]), price=price)
+    family = Marginals.calibrate(sizes, every(sizes, [1, 2]), price=price)
     truth = measured_truth(family)
     squares = dict.fromkeys(family.wanted, 0.0)
     turns = 1_200

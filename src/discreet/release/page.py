@@ -78,7 +78,7 @@ def _guarantee(manifest: Mapping[str, Any]) -> list[str]:
         f"<p>Everything {escape(unit)} contributed{rows}, below called a person's data "
         f"(epsilon and delta by {escape(said['composition'])}). Charged: {escape(charged)}, "
         f"receipt {escape(manifest['receipt']['id'])}.</p>",
-        items(each.strip() for each in meaning.sentences()),
+        items(sentence.strip() for sentence in meaning.sentences()),
         '<p class="note">All numbers are noisy on purpose. Bars show intervals of the noise that '
         "hold with at least 95%, where a table does not say otherwise; they do not cover how "
         "people came to be in the data. Adding up cells adds up noise: use the coarsest table "

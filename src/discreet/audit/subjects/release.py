@@ -65,7 +65,7 @@ def _marginals() -> Iterator[Subject]:
         ("Marginals", Pure(epsilon=1), Pure(epsilon=20)),
         ("Marginals by Gaussian noise", ZCDP(rho=Fraction(1, 8)), ZCDP(rho=50)),
     ):
-        family, wrong = (Marginals.planned((2, 2), wanted, price=each) for each in (price, bold))
+        family, wrong = (Marginals.calibrate((2, 2), wanted, price=each) for each in (price, bold))
         right = _subject(name, _tables(family), family.loss, (_CELLS,), 1_000)
         yield from right.with_bug("a twentieth of the noise", _tables(wrong), 400)
 
@@ -75,11 +75,11 @@ def _histogram(plan: Any) -> Callable[[Any], tuple[float, ...]]:
 
 
 def _ranges() -> Iterator[Subject]:
-    trees, bold = (Trees.planned((4,), price=Pure(epsilon=each)) for each in (1, 20))
+    trees, bold = (Trees.calibrate((4,), price=Pure(epsilon=each)) for each in (1, 20))
     right = _subject("Trees", _histogram(trees), trees.loss, (_CELLS,), 1_000)
     yield from right.with_bug("a twentieth of the noise", _histogram(bold), 400)
     sums, loud = (
-        Running.planned(4, rho=each, unit=Unit()) for each in (Fraction(1, 8), Fraction(50))
+        Running.calibrate(4, rho=each, unit=Unit()) for each in (Fraction(1, 8), Fraction(50))
     )
     right = _subject("Running", _histogram(sums), sums.loss, (_CELLS,), 1_000)
     yield from right.with_bug("a twentieth of the noise", _histogram(loud), 400)

@@ -121,7 +121,7 @@ class CountingPart:
     overlap: int
 
     @classmethod
-    def planned(
+    def build(
         cls,
         frame: Frame,
         name: str,
@@ -134,8 +134,8 @@ class CountingPart:
             raise InvalidValue(
                 f"{name}: {len(queries):,} queries; 1 to {_MOST_QUERIES:,} are read."
             )
-        names = list(dict.fromkeys(each for query in queries.values() for each in query))
-        axes = tuple(frame.axis(each) for each in names)
+        names = list(dict.fromkeys(column for query in queries.values() for column in query))
+        axes = tuple(frame.axis(column) for column in names)
         if prod(axis.cells for axis in axes) > _MOST_CELLS:
             raise InvalidValue(
                 f"{name}: the universe has more than {_MOST_CELLS:,} cells. Use coarser columns. "
@@ -265,15 +265,18 @@ def _mask(name: str, axis: Axis, wanted: Any) -> NDArray[np.bool_]:
         if not wanted or set(wanted) - {"from", "to"}:
             raise InvalidValue(f"{name}: {axis.name} takes a list of values, or from and to.")
         low, high = wanted.get("from"), wanted.get("to")
-        known = [each if isinstance(each, type(axis.labels[-1])) else None for each in axis.labels]
+        kind: Any = type(axis.labels[-1])
         return np.array(
             [
-                each is not None and (low is None or each >= low) and (high is None or each <= high)
-                for each in known
+                isinstance(label, kind)
+                and label is not None
+                and (low is None or label >= low)
+                and (high is None or label <= high)
+                for label in axis.labels
             ]
         )
     listed = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    strangers = [each for each in listed if each not in axis.labels]
+    strangers = [value for value in listed if value not in axis.labels]
     if strangers:
         raise InvalidValue(
             f"{name}: {axis.name} has no value {strangers[0]!r}. Nothing was charged."

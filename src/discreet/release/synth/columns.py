@@ -115,18 +115,18 @@ class CodedColumn:
             labels = [None, False, True] if self.optional else [False, True]
             return [labels[code] for code in codes.tolist()]
         codes = codes if self.optional else codes + 1  # 0 is what is missing
-        lattice = (codes - 1) * self.width + _below(self.width, len(codes), bits)
+        lattice = (codes - 1) * self.width + _draw_below(self.width, len(codes), bits)
         read = self._day if self.column.kind == "date" else self._value
         known: dict[int, Any] = {}
-        found: list[Any] = []
+        values: list[Any] = []
         for code, place in zip(codes.tolist(), lattice.tolist(), strict=True):
             if code == 0:
-                found.append(None)
+                values.append(None)
                 continue
             if place not in known:
                 known[place] = read(place)
-            found.append(known[place])
-        return found
+            values.append(known[place])
+        return values
 
     def labels(self) -> list[list[Any]]:
         """What each code may be called: several names for a bucket.
@@ -138,10 +138,10 @@ class CodedColumn:
         if self.column.kind in ("category", "boolean"):
             return [self.read(np.array([code])) for code in codes]
         read = self._day if self.column.kind == "date" else self._value
-        found: list[list[Any]] = [[None]] if self.optional else []
-        for start in range(0, (len(codes) - len(found)) * self.width, self.width):
-            found.append([read(place) for place in range(start, start + self.width)])
-        return found
+        names: list[list[Any]] = [[None]] if self.optional else []
+        for start in range(0, (len(codes) - len(names)) * self.width, self.width):
+            names.append([read(place) for place in range(start, start + self.width)])
+        return names
 
     def _value(self, place: int) -> int | float:
         number = min(self.column.lower + place, self.column.upper) * self.column.step
@@ -188,7 +188,7 @@ def _decimal(number: Fraction) -> str:
     return text
 
 
-def _below(bound: int, count: int, bits: BitSource) -> NDArray[np.int64]:
+def _draw_below(bound: int, count: int, bits: BitSource) -> NDArray[np.int64]:
     """Numbers below the bound, evenly enough for a bucket that is below 2**32 wide."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.drawing.page import document, figure, html_table, items
-from discreet.release.synth.compare import association, distances, trained
+from discreet.release.synth.compare import association, distances, train
 from discreet.release.synth.model.junction import Clique
 from discreet.release.synth.result import Synthesis
 
@@ -79,8 +79,8 @@ def custodian_page(
     drawn = _drawn(synthesis, rows)
     summary, worst = [], []
     for order in range(1, min(3, len(drawn.sizes)) + 1):
-        found = distances(drawn.codes, exact, drawn.sizes, order)
-        values = list(found.values())
+        by_clique = distances(drawn.codes, exact, drawn.sizes, order)
+        values = list(by_clique.values())
         summary.append(
             [
                 f"{_ORDERS[order - 1]}-way",
@@ -89,12 +89,12 @@ def custodian_page(
                 f"{np.max(values):.4f}",
             ]
         )
-        worst += _worst(found, drawn.names)
-    real, made = association(exact, drawn.sizes), association(drawn.codes, drawn.sizes)
+        worst += _worst(by_clique, drawn.names)
+    real, synthetic = association(exact, drawn.sizes), association(drawn.codes, drawn.sizes)
     pictures = (
         _heat(real, drawn.names, "data")
-        + _heat(made, drawn.names, "synthetic")
-        + _heat(np.abs(real - made), drawn.names, "difference")
+        + _heat(synthetic, drawn.names, "synthetic")
+        + _heat(np.abs(real - synthetic), drawn.names, "difference")
     )
     body = [
         _section(
@@ -115,8 +115,8 @@ def _downstream(
     named = target or drawn.names[min(range(len(drawn.sizes)), key=lambda at: drawn.sizes[at])]
     at = synthesis.columns.index(named)
     training, testing = exact[::2], exact[1::2]
-    by_truth = trained(training, drawn.sizes, at)
-    by_model = trained(drawn.codes, drawn.sizes, at, by_truth.value)
+    by_truth = train(training, drawn.sizes, at)
+    by_model = train(drawn.codes, drawn.sizes, at, by_truth.value)
     base = max(0.0, float((testing[:, at] == by_truth.value).mean()))
     rows = [
         ["trained on half of the data", f"{by_truth.accuracy(testing):.4f}"],
@@ -131,12 +131,12 @@ def _downstream(
 
 
 def _drawn(synthesis: Synthesis, rows: int) -> _Drawn:
-    sizes = tuple(each.attribute.size for each in synthesis.fields)
+    sizes = tuple(field.attribute.size for field in synthesis.fields)
     return _Drawn(synthesis.model.codes(min(rows, 200_000)), sizes, synthesis.columns)
 
 
-def _worst(found: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
-    ranked = sorted(found.items(), key=lambda item: -item[1])[:5]
+def _worst(by_clique: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
+    ranked = sorted(by_clique.items(), key=lambda item: -item[1])[:5]
     return [[", ".join(names[at] for at in clique), f"{value:.4f}"] for clique, value in ranked]
 
 
