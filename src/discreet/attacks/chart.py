@@ -36,7 +36,7 @@ def study_section(study: Study) -> Section:
             )
             for one in study.outcomes
         ],
-        drawings=[svg(each) for each in charts],
+        drawings=[svg(picture) for picture in charts],
         lesson=study.lesson,
     )
 

@@ -150,7 +150,7 @@ class Protection:
         yield _ProtectedAnswerer(self.disturb(people.secrets), self.change)
 
 
-def _unchanged(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answers:
+def _keep_counts(counts: Answers, sizes: NDArray[np.int64], people: int) -> Answers:
     del sizes, people
     return counts
 
@@ -161,7 +161,7 @@ def exact() -> Protection:
     >>> exact().change(np.array([7.0]), np.array([9]), 10).tolist()
     [7.0]
     """
-    return Protection(name="exact", change=_unchanged)
+    return Protection(name="exact", change=_keep_counts)
 
 
 def rounded(base: int = 5) -> Protection:
@@ -227,7 +227,7 @@ def swapped(share: float = 0.1) -> Protection:
         changed[left], changed[right] = secrets[right], secrets[left]
         return changed
 
-    return Protection(name=f"{share:.0%} swapped", change=_unchanged, disturb=disturb)
+    return Protection(name=f"{share:.0%} swapped", change=_keep_counts, disturb=disturb)
 
 
 def sampled(share: float = 0.1) -> Protection:

@@ -189,7 +189,7 @@ def people_like(table: Table, people: int) -> People:
             f"{table.name}: no column takes {count} different values; {handle.name} takes {room}. "
             f"Attack at most {room} people."
         )
-    secret = min((each for each in usable if each is not handle), key=_secrecy)
+    secret = min((column for column in usable if column is not handle), key=_secrecy)
     bits = _draws.coins(count, 1)
     values = {
         column.name: column.lower + _draws.integers(max(1, _room(column)), count)
@@ -197,7 +197,9 @@ def people_like(table: Table, people: int) -> People:
     }
     values[handle.name] = handle.lower + _draws.distinct(room, count)
     values[secret.name], condition = _hidden(secret, bits[:, 0])
-    known = [each for each in reversed(by_size) if each is not secret and each is not handle]
+    known = [
+        column for column in reversed(by_size) if column is not secret and column is not handle
+    ]
     return People(
         table=table,
         values=values,

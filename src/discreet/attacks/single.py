@@ -33,9 +33,9 @@ def _guess(score: Answers) -> NDArray[np.bool_]:
 
 def _mean(values: Answers) -> Answers:
     """The mean of each row's answers; NaN where none was given."""
-    given = ~np.isnan(values)
-    sums = np.where(given, values, 0.0).sum(axis=1)
-    counts = given.sum(axis=1)
+    answered = ~np.isnan(values)
+    sums = np.where(answered, values, 0.0).sum(axis=1)
+    counts = answered.sum(axis=1)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 

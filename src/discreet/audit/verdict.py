@@ -114,14 +114,14 @@ class Verdict:
     def __str__(self) -> str:
         """Plain sentences: the verdict, the strongest evidence, what was tried, what is open."""
         if self.violated:
-            first = f"The claim of {_named(self.claim)} is false."
+            first = f"The claim of {_describe(self.claim)} is false."
             end = (
                 f"A correct mechanism is called false with probability at most "
                 f"{_up(self.false_alarm)}, if its outputs are independent and the inputs are "
                 "neighbours."
             )
         else:
-            first = f"Nothing was found against the claim of {_named(self.claim)}."
+            first = f"Nothing was found against the claim of {_describe(self.claim)}."
             end = (
                 "This is no proof: other inputs, rarer events, and what outputs do not show "
                 "(time taken, errors, state kept between calls) were not tried. The lower bound "
@@ -156,7 +156,7 @@ def _up(value: Fraction) -> str:
     return f"{float(value):.6g}"
 
 
-def _named(claim: Claim) -> str:
+def _describe(claim: Claim) -> str:
     if isinstance(claim, GaussianClaim):
         return f"Gaussian noise of sigma {_up(claim.sigma)} at distance {_up(claim.sensitivity)}"
     if claim.currency is Currency.RHO:

@@ -4,7 +4,7 @@ intervals. Post-processing: draws the estimates that it is given.
 
 from typing import Any
 
-from discreet.drawing.chart import DARK, LIGHT, chart, quantity, row_labels, stacked
+from discreet.drawing.chart import DARK, LIGHT, chart, quantity, row_labels, stack
 from discreet.survey.definition import Survey
 from discreet.survey.findings import Finding
 from discreet.survey.forecast import forecast, part_of_range
@@ -59,7 +59,7 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
 
 def findings_chart(results: tuple[Finding, ...]) -> dict[str, Any]:
     """All questions below each other."""
-    return stacked([finding_chart(finding) for finding in results])
+    return stack([finding_chart(finding) for finding in results])
 
 
 def forecast_chart(survey: Survey) -> dict[str, Any]:

@@ -83,14 +83,14 @@ class Survey:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        if not self.title or any(not isinstance(each, str) for each in self._texts()):
+        if not self.title or any(not isinstance(text, str) for text in self._texts()):
             raise SchemaError("survey: title, introduction and thanks are texts, in quotes.")
         if not 1 <= len(self.questions) <= _MOST_QUESTIONS:
             raise SchemaError(
                 f"survey: {len(self.questions)} questions; there must be 1 to {_MOST_QUESTIONS}."
             )
-        given: object = self.rounds
-        whole = isinstance(given, int) and not isinstance(given, bool)
+        rounds: object = self.rounds
+        whole = isinstance(rounds, int) and not isinstance(rounds, bool)
         if not whole or not 1 <= self.rounds <= _MOST_ROUNDS:
             raise SchemaError(
                 f"survey: rounds is {self.rounds!r}; it must be a whole number from 1 to "
@@ -173,10 +173,10 @@ class Survey:
         >>> read_survey_text(SKELETON).question("smokes").text
         'Do you smoke?'
         """
-        for each in self.questions:
-            if each.name == name:
-                return each
-        known = ", ".join(each.name for each in self.questions)
+        for question in self.questions:
+            if question.name == name:
+                return question
+        known = ", ".join(question.name for question in self.questions)
         raise InvalidValue(f"no question {name!r} in this survey; there are {known}.")
 
 

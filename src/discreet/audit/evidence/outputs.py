@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue, with_article
 
-__all__ = ["Floats", "Labels", "Mask", "Table", "batched", "tabulate"]
+__all__ = ["Floats", "Labels", "Mask", "Table", "tabulate", "to_batch"]
 
 Floats = NDArray[np.float64]
 """One number for every output; NaN where there is none."""
@@ -55,14 +55,14 @@ class Table:
         return text if len(text) <= 60 else f"{text[:48]} ... {text[-8:]}"
 
 
-def batched(mechanism: Callable[..., Any]) -> Batch:
+def to_batch(mechanism: Callable[..., Any]) -> Batch:
     """The mechanism as a function of an input and a count.
 
     One that needs two positional arguments is taken to be such a function already; any other is
     called once for each output.
-    >>> batched(lambda exact: exact + 1)(1, 3)
+    >>> to_batch(lambda exact: exact + 1)(1, 3)
     [2, 2, 2]
-    >>> batched(lambda exact, count: [exact] * count)(1, 3)
+    >>> to_batch(lambda exact, count: [exact] * count)(1, 3)
     [1, 1, 1]
     """
     if not callable(mechanism):
@@ -105,9 +105,9 @@ def tabulate(outputs: Sequence[Any], first: Mask | None = None) -> Table:
 
 
 def _columns(outputs: Sequence[Any], chosen: Mask) -> list[NDArray[Any]] | None:
-    given: object = outputs
-    if isinstance(given, np.ndarray) and given.dtype.kind in "biuf":
-        flat = given.reshape(len(given), -1)
+    values: object = outputs
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        flat = values.reshape(len(values), -1)
         columns = [np.ascontiguousarray(flat[:, place]) for place in range(flat.shape[1])]
         return columns or None
     rows = [_row(one) for one in outputs]

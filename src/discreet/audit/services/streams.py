@@ -74,7 +74,7 @@ def _monitor(vaults: VaultPair, epsilon: Number) -> Callable[[int, int], NDArray
         for _ in range(count):
             if not monitor.alarms_left:
                 monitor.renew()
-            said = (monitor.check(threshold=each).above for each in (82, 80))
+            said = (monitor.check(threshold=threshold).above for threshold in (82, 80))
             first_alarms.append(next((place for place, above in enumerate(said) if above), 2))
             if first_alarms[-1] == 2:
                 monitor.check()  # ends the run: the threshold of the monitor itself is far below
@@ -154,7 +154,7 @@ def _synopsis(vaults: VaultPair, epsilon: Number) -> Callable[[int], tuple[float
         answers = [opened.query(sql) for sql in asked]
         final = opened.finish()
         return (
-            *(each.value for each in answers),
+            *(answer.value for answer in answers),
             float(answers[0].source == "round"),
             float(len(final.updates)),
             final.query(asked[1]).value,

@@ -42,10 +42,10 @@ def smooth_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in smooth_audits()][:2]
     ['SmoothQuantile', 'SmoothQuantile: noise by local sensitivity']
     """
-    return (*_columns(), *_graphs(), *_nodes(), *_proposed())
+    return (*_columns(), *_graphs(), *_nodes(), *_proposals())
 
 
-def _released(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
+def _draw_smooth(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     return lambda exact: float(estimate(query, exact, noise).noisy)
 
 
@@ -66,7 +66,7 @@ def _both(
 ) -> Iterator[Subject]:
     right = _subject(
         type(query).__name__,
-        _released(query, noise),
+        _draw_smooth(query, noise),
         noise.loss,
         (pair,),
         _SAMPLES,
@@ -115,7 +115,7 @@ def _graphs() -> Iterator[Subject]:
     query, ladder = SmoothTriangles(nodes=42), LadderMechanism(epsilon=0.5)
     right = _subject(
         "SmoothTriangles by the ladder",
-        _released(query, ladder),
+        _draw_smooth(query, ladder),
         ladder.loss,
         (pair,),
         600,
@@ -163,7 +163,11 @@ def _nodes() -> Iterator[Subject]:
     yield from right.with_bug("no projection", alone, _CAUGHT)
     query, noise = NodeTriangles(degree=8, upper=1000), CauchyShape.priced(epsilon=1)
     right = _subject(
-        "NodeTriangles", _released(query, noise), noise.loss, ((_clique(9, 0), _clique(9, 1)),), 400
+        "NodeTriangles",
+        _draw_smooth(query, noise),
+        noise.loss,
+        ((_clique(9, 0), _clique(9, 1)),),
+        400,
     )
 
     def as_if_edges(graph: Graph) -> float:
@@ -178,7 +182,7 @@ def _clique(nodes: int, extra: int) -> Graph:
     return Graph.from_edges([*combinations(range(nodes), 2), *joined], nodes=range(nodes + extra))
 
 
-def _proposed() -> Iterator[Subject]:
+def _proposals() -> Iterator[Subject]:
     query = SmoothQuantile(fraction=Fraction(1, 2), lower=0, upper=100)
     tied = [50] * 15 + [51] * 15
 

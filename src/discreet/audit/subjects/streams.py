@@ -58,7 +58,7 @@ def _answers(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:
     """What is said of every value; -1 where nothing is said any more."""
 
     def draw(exact: Sequence[int]) -> tuple[float, ...]:
-        said = [np.nan if each is None else float(each) for each in mechanism.release(exact)]
+        said = [np.nan if value is None else float(value) for value in mechanism.release(exact)]
         return (*said, *[-1.0] * (len(exact) - len(said)))
 
     return draw
@@ -89,8 +89,8 @@ def _stepping(mechanism: AboveThreshold) -> Callable[[Sequence[int]], tuple[floa
 
     def draw(exact: Sequence[int]) -> tuple[float, ...]:
         run, said = mechanism.start(), []
-        for each in exact:
-            said.append(float(run.check(each, threshold=0)))
+        for value in exact:
+            said.append(float(run.check(value, threshold=0)))
             if not run.left:
                 break
         return (*said, *[-1.0] * (len(exact) - len(said)))
@@ -126,26 +126,26 @@ _MEANS = ((104, 105, 104, 105), (105, 104, 105, 104))  # one unit moves every su
 def _holdouts() -> Iterator[Subject]:
     thresholdout = Thresholdout.of(epsilon=1, overfits=1, sensitivity=_ONE)
 
-    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
+    def ask(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
         standing, said = thresholdout.begin(), []
-        for each in exact:
+        for value in exact:
             number, standing = thresholdout.step(
-                standing, each, training=_TRAINING, threshold=_TOLERANCE
+                standing, value, training=_TRAINING, threshold=_TOLERANCE
             )
-            said.append(-1.0 if number is None else float(told(number, each)))
+            said.append(-1.0 if number is None else float(told(number, value)))
             if number is not None:
                 break
         return (*said, *[-2.0] * (len(exact) - len(said)))
 
     right = _subject(
         "Thresholdout",
-        lambda exact: asked(exact, lambda number, _: number),
+        lambda exact: ask(exact, lambda number, _: number),
         thresholdout.loss(_ONE),
         (_MEANS,),
         1_500,
         "ThresholdoutRun",
     )
-    exactly = lambda exact: asked(exact, lambda _, each: each)  # noqa: E731
+    exactly = lambda exact: ask(exact, lambda _, value: value)  # noqa: E731
     yield from right.with_bug("the mean without noise", exactly, 500)
     sparse, number = (
         thresholdout.numeric.sparse,
@@ -175,7 +175,7 @@ _BEFORE, _AFTER = (4, 1, 0, 3, 2, 5), (5, 2, 0, 3, 2, 5)  # a row in each of the
 def _sums() -> Iterator[Subject]:
     sums = RunningSums.at_price(rho=_RHO, steps=_STEPS, per_step=1, touched=2)
 
-    def extended(exact: Sequence[int], count: int) -> NDArray[np.int64]:
+    def extend(exact: Sequence[int], count: int) -> NDArray[np.int64]:
         noisy = [sums.extend(Track(), list(exact)).noisy for _ in range(count)]
         return _along(np.array(noisy, dtype=float))
 
@@ -190,7 +190,7 @@ def _sums() -> Iterator[Subject]:
 
     right = _subject(
         "RunningSums",
-        extended,
+        extend,
         sums.loss(per_step=1, touched=2),
         ((_BEFORE, _AFTER),),
         2_000,
@@ -225,23 +225,25 @@ _CELLS = ((3,) * 8, (3,) * 7 + (4,))  # one row more in the last cell
 def _contrasts() -> Iterator[Subject]:
     bits = Domain.binary(3)
 
-    def released(mechanism: Parities) -> Callable[[Any, int], NDArray[Any]]:
+    def draw_contrasts(mechanism: Parities) -> Callable[[Any, int], NDArray[Any]]:
         def once(counts: NDArray[Any]) -> NDArray[Any]:
             noisy = mechanism.release(_CORNERS, counts).noisy.values()
-            return np.concatenate([np.ravel(each) for each in noisy])
+            return np.concatenate([np.ravel(table) for table in noisy])
 
         return lambda exact, count: np.array([once(np.array(exact)) for _ in range(count)])
 
     parities = Parities.of(bits, order=2, rho=Fraction(1, 8))
-    right = _subject("Parities", released(parities), parities.loss(), (_CELLS,), 1_500, "Measured")
-    forgetful = released(Parities.of(bits, order=2, rho=Fraction(parities.count * 8)))
+    right = _subject(
+        "Parities", draw_contrasts(parities), parities.loss(), (_CELLS,), 1_500, "Measured"
+    )
+    forgetful = draw_contrasts(Parities.of(bits, order=2, rho=Fraction(parities.count * 8)))
     yield from right.with_bug("each for the price of all", forgetful, 800)
 
 
 def _rounds() -> Iterator[Subject]:
     epoch = Epoch.of(threshold=40, queries=2, sensitivity=_ONE)
 
-    def asked(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
+    def ask(exact: Sequence[int], told: Callable[[int, int], int]) -> tuple[float, ...]:
         standing, said = epoch.above.begin(), []
         for value in exact:
             noisy, standing = epoch.step(standing, value, predicted=0)
@@ -252,12 +254,12 @@ def _rounds() -> Iterator[Subject]:
 
     right = _subject(
         "Epoch",
-        lambda exact: asked(exact, lambda noisy, _: noisy),
+        lambda exact: ask(exact, lambda noisy, _: noisy),
         epoch.loss(_ONE),
         (((39, 41), (40, 40)), ((41, 39), (40, 40))),
         2_000,
     )
-    exactly = lambda exact: asked(exact, lambda _, value: value)  # noqa: E731
+    exactly = lambda exact: ask(exact, lambda _, value: value)  # noqa: E731
     yield from right.with_bug("the number without noise", exactly, 800)
 
 
@@ -267,7 +269,7 @@ def _books() -> Iterator[Subject]:
     book = TextbookWeights.of(domain, alpha=1, rows=10, rho=Fraction(1, 20))
     yes = Predicate.where({0: 1}, domain)
 
-    def asked(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
+    def ask(exact: int, way: Callable[[TextbookRun, int], float]) -> float:
         run = book.start()
         run.answer(yes, exact)
         return 0.0 if run.left == book.updates else way(run, exact)
@@ -281,11 +283,11 @@ def _books() -> Iterator[Subject]:
     epsilon = book.above.loss(_ONE).epsilon + book.noise.loss(_ONE).epsilon  # of one epoch
     right = _subject(
         "TextbookWeights",
-        lambda exact: asked(exact, by_the_noise),
+        lambda exact: ask(exact, by_the_noise),
         Pure(epsilon=epsilon),
         ((5, 6),),
         1_500,
         "TextbookRun",
     )
-    as_printed = lambda exact: asked(exact, by_the_data)  # noqa: E731
+    as_printed = lambda exact: ask(exact, by_the_data)  # noqa: E731
     yield from right.with_bug("the direction as printed in a lecture", as_printed, 1_500)
