@@ -5,6 +5,7 @@ much is asked of each, so that all of them together take about a minute.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from discreet.attacks.curated import Curated
@@ -83,9 +84,14 @@ class Setting:
         return Curated(epsilon=self.epsilon, questions=questions)
 
 
+def _root(people: int, part: int) -> Fraction:
+    """A part of the square root of the number of people, which decides how much noise protects."""
+    return Fraction(max(1, round(people**0.5)), part)
+
+
 def _failing(people: int) -> tuple[Interface, ...]:
-    little = Fraction(max(1, round(people**0.5)), 10)
-    return (exact(), rounded(), suppressed(), thresholded(), swapped(), noisy(little))
+    little = noisy(_root(people, 10))
+    return (exact(), rounded(), suppressed(), thresholded(), swapped(), little)
 
 
 def _differencing(setting: Setting, step: Step) -> Study:
@@ -175,17 +181,16 @@ def _reconstruction(setting: Setting, step: Step) -> Study:
     failing = _failing(count)
     outcomes = [reconstruction(crowd, interface, questions=4 * count) for interface in failing]
     step(0.2)
-    if _has_scipy():
+    if find_spec("scipy") is not None:
         program = Solver.LINEAR_PROGRAM
         outcomes.append(reconstruction(crowd, failing[-1], questions=4 * count, solver=program))
     asked = min(2 * count, 400)
     outcomes.append(reconstruction(crowd, setting.curator(asked), questions=asked))
     step(0.8)
     outcomes.append(table_attack(crowd, setting.curator(1)))
-    little, more = Fraction(max(1, round(count**0.5)), 10), Fraction(max(1, round(count**0.5)), 2)
     curve = [
         reconstruction(crowd, interface, questions=max(1, round(times * count)))
-        for interface in (exact(), rounded(), noisy(little), noisy(more))
+        for interface in (exact(), rounded(), noisy(_root(count, 10)), noisy(_root(count, 2)))
         for times in (0.5, 1, 2, 4, 8)
     ]
     return Study(
@@ -199,12 +204,6 @@ def _reconstruction(setting: Setting, step: Step) -> Study:
         curve_words="Noise far below the square root of the number of people changes nothing.",
         lesson="Many harmless answers together are the table itself.",
     )
-
-
-def _has_scipy() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("scipy") is not None
 
 
 def _tracing(setting: Setting, step: Step) -> Study:

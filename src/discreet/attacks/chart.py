@@ -91,9 +91,7 @@ def line_chart(study: Study) -> dict[str, Any]:
         },
         {
             "mark": {"type": "rule", "color": SOFT, "strokeDash": [2, 3]},
-            "encoding": {
-                "y": quantity("baseline", aggregate="max"),
-            },
+            "encoding": {"y": quantity("baseline", aggregate="max")},
         },
         {
             "transform": [{"filter": "isValid(datum.bound)"}],

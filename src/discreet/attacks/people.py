@@ -189,7 +189,11 @@ def people_like(table: Table, people: int) -> People:
             f"{table.name}: no column takes {count} different values; {handle.name} takes {room}. "
             f"Attack at most {room} people."
         )
-    secret = min((column for column in usable if column is not handle), key=_secrecy)
+    # What makes the best secret: a boolean, then a category, then what is coarse.
+    secret = min(
+        (column for column in usable if column is not handle),
+        key=lambda one: (one.kind != "boolean", one.kind != "category", one.upper - one.lower),
+    )
     bits = _draws.coins(count, 1)
     values = {
         column.name: column.lower + _draws.integers(max(1, _room(column)), count)
@@ -213,11 +217,6 @@ def people_like(table: Table, people: int) -> People:
 def _room(column: Column) -> int:
     """How many values a column can take."""
     return column.upper - column.lower + 1 - column.other
-
-
-def _secrecy(column: Column) -> tuple[bool, bool, int]:
-    """Sorts first what makes the best secret: a boolean, then a category, then what is coarse."""
-    return column.kind != "boolean", column.kind != "category", column.upper - column.lower
 
 
 def _hidden(column: Column, bits: NDArray[np.bool_]) -> tuple[Codes, str]:

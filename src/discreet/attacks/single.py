@@ -63,13 +63,7 @@ def differencing(
     differences = (answers[: len(target)] - answers[len(target) :]).reshape(targets, crowds)
     guesses = _guess(_mean(differences))
     return secrets_outcome(
-        "differencing",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        at=crowds,
-        parameters={"crowds": str(crowds)},
+        "differencing", interface, people, guesses, targets=chosen, at=crowds, crowds=crowds
     )
 
 
@@ -90,13 +84,7 @@ def averaging(
         answers = answerer.counts(Questions(members)).reshape(targets, repeats)
     guesses = _guess(_mean(answers))
     return secrets_outcome(
-        "averaging",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        at=repeats,
-        parameters={"repeats": str(repeats)},
+        "averaging", interface, people, guesses, targets=chosen, at=repeats, repeats=repeats
     )
 
 
@@ -122,14 +110,9 @@ def refusals(people: People, interface: Interface, *, questions: int | None = No
     refused = np.isnan(answers)
     # Refused: all or none have it, so the other is as the attacker is. Else subtract one's own.
     guesses = np.where(refused, own, answers - own > 0.5)
+    number = int(refused.sum())
     return secrets_outcome(
-        "refusals",
-        interface,
-        people,
-        guesses,
-        targets=others,
-        at=asked,
-        parameters={"refused": str(int(refused.sum()))},
+        "refusals", interface, people, guesses, targets=others, at=asked, refused=number
     )
 
 
@@ -205,15 +188,8 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
             answers = answerer.counts(Questions(both, secret, doubled)).reshape(-1, 2)
             size = np.maximum(answers[:, 1], 1.0)
             score[open_places] = answers[:, 0] / size
-    guesses = _guess(score)
-    return secrets_outcome(
-        "linkage",
-        interface,
-        people,
-        guesses,
-        targets=chosen,
-        parameters={"known": ", ".join(people.known)},
-    )
+    known = ", ".join(people.known)
+    return secrets_outcome("linkage", interface, people, _guess(score), targets=chosen, known=known)
 
 
 def _lookalikes(

@@ -8,14 +8,7 @@ from fractions import Fraction
 
 from discreet.audit.claims import Claim, statements
 from discreet.errors import InvalidValue, UnprovableRequest
-from discreet.rationals import (
-    Number,
-    ceil_decimal,
-    exp_bounds,
-    log_bounds,
-    nonnegative,
-    rational,
-)
+from discreet.rationals import Number, ceil_decimal, exp_bounds, log_bounds, nonnegative, rational
 
 __all__ = ["ExactLoss", "enumerate_loss"]
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.audit.claims import Claim, GaussianClaim
 from discreet.audit.evidence.events import Direction
 from discreet.audit.pairs import Pair
+from discreet.errors import counted
 from discreet.loss import Approximate, Currency
 from discreet.rationals import exp_bounds, floor_float, log_bounds
 
@@ -131,9 +132,9 @@ class Verdict:
             [
                 first,
                 str(self.strongest),
-                f"Tried: {_pairs(self.pairs_tried)} of inputs, {self.outputs_drawn} outputs, "
-                f"{self.events_tried} events; {len(self.evidence)} of them were counted on fresh "
-                "outputs, and the bounds allow for all of these.",
+                f"Tried: {counted(self.pairs_tried, 'pair')} of inputs, "
+                f"{self.outputs_drawn} outputs, {self.events_tried} events; {len(self.evidence)} "
+                "of them were counted on fresh outputs, and the bounds allow for all of these.",
                 end,
             ]
         )
@@ -142,10 +143,6 @@ class Verdict:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:28]} ... {text[-8:]}"
-
-
-def _pairs(count: int) -> str:
-    return "1 pair" if count == 1 else f"{count} pairs"
 
 
 def _down(value: float) -> str:

@@ -95,11 +95,8 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
     exist, 1-DP together for adding or removing one of them [DMNS06, Prop. 3.3].
     """
     console = Console(highlight=False, emoji=False)
-    folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    _make_clinic(folder, patients, console)
-    with Curator.open(folder / "vault") as curator:
-        _register(curator, folder, console)
+    with open_clinic(folder, patients=patients) as curator:
         console.print(
             f"The vault is open after {time.perf_counter() - start:.1f} s. Left of the budget of "
             f"all patients: {_left(curator, Holder.POPULATION, 'patients')}; of the analyst "

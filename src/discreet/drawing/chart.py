@@ -111,11 +111,7 @@ def bars(
     error = {
         "data": {"values": finite},
         "mark": {"type": "errorbar", "ticks": True, "color": DARK},
-        "encoding": {
-            "x": x,
-            "y": quantity("low", title=value),
-            "y2": {"field": "high"},
-        },
+        "encoding": {"x": x, "y": quantity("low", title=value), "y2": {"field": "high"}},
     }
     return chart(
         title={
@@ -129,10 +125,7 @@ def bars(
         height=260,
         data={"values": rows},
         layer=[
-            {
-                "mark": {"type": "bar", "color": LIGHT},
-                "encoding": {"x": x, "y": quantity("value")},
-            },
+            {"mark": {"type": "bar", "color": LIGHT}, "encoding": {"x": x, "y": quantity("value")}},
             error,
         ],
     )

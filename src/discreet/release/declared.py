@@ -111,9 +111,7 @@ class Release:
 
 def _share_price(paid: Price, part: Fraction) -> Price:
     """A part of a price, as a decimal rounded down."""
-    if part == 1:
-        return paid
-    return paid.of(floor_decimal(paid.amount * part, 15))
+    return paid if part == 1 else paid.of(floor_decimal(paid.amount * part, 15))
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except UnicodeDecodeError:
-        raise InvalidValue(
-            f"{path.name}: not UTF-8 text. A specification is a TOML file."
-        ) from None
+        text = f"{path.name}: not UTF-8 text. A specification is a TOML file."
+        raise InvalidValue(text) from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidValue(f"{path.name}: not TOML ({error}).") from None
     except OSError as error:

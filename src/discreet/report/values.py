@@ -124,11 +124,7 @@ def adoption_values(adopted: Adopted | None) -> dict[str, Any] | None:
     """What an adoption of the record took over; None without one."""
     if adopted is None:
         return None
-    return {
-        "entry": adopted.entry,
-        "spent": str(adopted.spent),
-        "delta": str(adopted.spent_delta),
-    }
+    return {"entry": adopted.entry, "spent": str(adopted.spent), "delta": str(adopted.spent_delta)}
 
 
 def loss_values(loss: Loss) -> dict[str, str]:

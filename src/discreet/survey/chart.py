@@ -42,11 +42,7 @@ def finding_chart(finding: Finding) -> dict[str, Any]:
     x = quantity("value", scale={"domain": domain}, axis=axis, title=title)
     error = {
         "mark": {"type": "errorbar", "ticks": True, "color": DARK},
-        "encoding": {
-            "x": {**x, "field": "low"},
-            "x2": {"field": "high"},
-            "y": y,
-        },
+        "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
     }
     text = finding.question.text
     return chart(

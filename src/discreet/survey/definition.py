@@ -83,7 +83,8 @@ class Survey:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        if not self.title or any(not isinstance(text, str) for text in self._texts()):
+        texts: tuple[object, ...] = (self.title, self.introduction, self.thanks)
+        if not self.title or any(not isinstance(text, str) for text in texts):
             raise SchemaError("survey: title, introduction and thanks are texts, in quotes.")
         if not 1 <= len(self.questions) <= _MOST_QUESTIONS:
             raise SchemaError(
@@ -99,9 +100,6 @@ class Survey:
         names = [question.name for question in self.questions]
         if len(set(names)) < len(names):
             raise SchemaError("survey: two questions have one name; rename one.")
-
-    def _texts(self) -> tuple[object, ...]:
-        return (self.title, self.introduction, self.thanks)
 
     @property
     def epsilon(self) -> Fraction:

@@ -180,10 +180,5 @@ def pairs(survey: Survey, piles: dict[str, Any], first: str, second: str) -> Pai
         for counts in (table.counts, table.standard_errors, table.projected())
     )
     return Pairs(
-        first=one,
-        second=two,
-        people=tally.reports,
-        shares=shares,
-        errors=errors,
-        adjusted=adjusted,
+        first=one, second=two, people=tally.reports, shares=shares, errors=errors, adjusted=adjusted
     )

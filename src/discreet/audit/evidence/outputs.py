@@ -98,7 +98,7 @@ def tabulate(outputs: Sequence[Any], first: Mask | None = None) -> Table:
     few = [code for code in coded if len(np.unique(code[chosen])) <= _FEW_VALUES]
     if len(columns) > 1 and 0 < len(few) < len(columns):
         labels["the parts that take few values"] = _join(few)
-    missing = [np.isnan(values) for values in map(_to_floats, columns)]
+    missing = [np.isnan(column.astype(np.float64)) for column in columns]
     if any(mask[chosen].any() for mask in missing):
         labels["which parts are missing"] = _join([_codes(mask) for mask in missing])
     return Table(outputs=outputs, numbers=_numbers(columns, chosen), labels=labels)
@@ -164,17 +164,13 @@ def _hashable(output: Any) -> Any:
     return output
 
 
-def _to_floats(column: NDArray[Any]) -> Floats:
-    return column.astype(np.float64)
-
-
 def _numbers(columns: list[NDArray[Any]], chosen: Mask) -> dict[str, Floats]:
-    numeric = [_to_floats(column) for column in columns[:_MOST_COLUMNS]]
+    numeric = [column.astype(np.float64) for column in columns[:_MOST_COLUMNS]]
     if len(columns) == 1:
         numbers = {"the output": numeric[0]}
     else:
         numbers = {f"part {place}": column for place, column in enumerate(numeric)}
-        everything = np.stack([_to_floats(column) for column in columns])
+        everything = np.stack([column.astype(np.float64) for column in columns])
         numbers["the sum"] = np.nansum(everything, axis=0)
         numbers["the largest part"] = np.fmax.reduce(everything)
         numbers["the smallest part"] = np.fmin.reduce(everything)

@@ -127,11 +127,11 @@ def _steps() -> Iterator[Subject]:
         ),
     )
     for name, step, bold in cases:
-        right = _subject(name, _said(step), step.loss(_ONE), _ROWS, 1_000)
-        yield from right.with_bug("hardly any noise", _said(bold), 400)
+        right = _subject(name, _draw_step(step), step.loss(_ONE), _ROWS, 1_000)
+        yield from right.with_bug("hardly any noise", _draw_step(bold), 400)
 
 
-def _said(step: Step) -> Callable[[Any], str]:
+def _draw_step(step: Step) -> Callable[[Any], str]:
     def draw(rows: Any) -> str:
         places = np.array(rows, dtype=np.int64).reshape(-1, 2)
         marginals = step.release(Cells(places, np.ones(len(rows), dtype=np.int64)), system)

@@ -53,7 +53,7 @@ def robust_audits() -> tuple[Subject, ...]:
     )
 
 
-def _said(outcome: Outcome[Any]) -> str:
+def _outcome_text(outcome: Outcome[Any]) -> str:
     return "refused" if isinstance(outcome, Refused) else str(outcome.value)
 
 
@@ -82,7 +82,7 @@ def _proposals() -> Iterator[Subject]:
     for name, query, pairs in cases:
 
         def release_tested(rows: Any, query: ReachQuery = query) -> str:
-            return _said(rule.release(list(rows), query))
+            return _outcome_text(rule.release(list(rows), query))
 
         def release_untested(rows: Any, query: ReachQuery = query) -> int:
             return noise.release(query.around(list(rows)).reach(0)[0])
@@ -103,7 +103,7 @@ def _stable() -> Iterator[Subject]:
 
     right = _subject(
         "StableValue of a mode",
-        lambda rows: _said(stable.mode(count_keys(rows))),
+        lambda rows: _outcome_text(stable.mode(count_keys(rows))),
         stable.loss(),
         (((0, 1), (0, 0, 1)), ((0, 1, 1), (0, 0, 1, 1)), ((0,) * 3, (0,) * 4)),
         _SAMPLES,
@@ -154,11 +154,7 @@ def _distances() -> Iterator[Subject]:
         ("a dependency", draw_dependency, (_ZIPS, (*_ZIPS, ("20095", "Bonn"), ("10115", "Bonn")))),
     ):
         right = _subject(
-            f"PropertyDistance from {name}",
-            draw(distance),
-            distance.loss(),
-            (pair,),
-            _SAMPLES,
+            f"PropertyDistance from {name}", draw(distance), distance.loss(), (pair,), _SAMPLES
         )
         yield from right.with_bug("an eighth of the noise", draw(forgetful), 1_000)
 

@@ -43,15 +43,7 @@ def stream_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in stream_audits()][:2]
     ['AboveThreshold', 'AboveThreshold: no query noise']
     """
-    return (
-        *_alarms(),
-        *_numbers(),
-        *_holdouts(),
-        *_sums(),
-        *_contrasts(),
-        *_rounds(),
-        *_books(),
-    )
+    return (*_alarms(), *_numbers(), *_holdouts(), *_sums(), *_contrasts(), *_rounds(), *_books())
 
 
 def _answers(mechanism: Any) -> Callable[[Sequence[int]], tuple[float, ...]]:

@@ -80,11 +80,7 @@ def _gaussian_error(terms: int, price: ZCDP, level: float) -> float:
 
 
 def crossover(
-    *,
-    universe: int,
-    price: Price,
-    relation: Relation = Relation.ADD_REMOVE,
-    missed: Number = 0.05,
+    *, universe: int, price: Price, relation: Relation = Relation.ADD_REMOVE, missed: Number = 0.05
 ) -> int:
     """From how many queries on the histogram has the smaller bound, whatever the price's size.
 
@@ -122,12 +118,7 @@ class CountingPart:
 
     @classmethod
     def build(
-        cls,
-        frame: Frame,
-        name: str,
-        queries: Mapping[str, Mapping[str, Any]],
-        *,
-        price: Price,
+        cls, frame: Frame, name: str, queries: Mapping[str, Mapping[str, Any]], *, price: Price
     ) -> "CountingPart":
         """Read the queries: for each column a list of values, or `from` and `to`."""
         if not 1 <= len(queries) <= _MOST_QUERIES:

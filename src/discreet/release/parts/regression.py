@@ -77,13 +77,7 @@ class RegressionPart:
 
     @classmethod
     def build(
-        cls,
-        frame: Frame,
-        name: str,
-        columns: Sequence[str],
-        *,
-        target: str = "",
-        price: Price,
+        cls, frame: Frame, name: str, columns: Sequence[str], *, target: str = "", price: Price
     ) -> "RegressionPart":
         """Plan the moments of these columns; a target is put last."""
         listed = [column for column in columns if column != target] + ([target] if target else [])

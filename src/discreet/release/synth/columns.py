@@ -65,9 +65,9 @@ class CodedColumn:
         if column.kind == "category" and not column.private_keys:
             return cls(column, plain, Attribute(name, len(column.keys) + column.other))
         if column.kind in _NUMBERS:
-            return cls._number(column)
+            return cls._of_number(column)
         if column.kind == "date":
-            return cls._date(column)
+            return cls._of_date(column)
         raise InvalidValue(
             f"{name}: synthetic data has no place for {with_article(column.kind)} "
             f"{'with private keys ' if column.private_keys else ''}yet; name the other columns "
@@ -75,15 +75,15 @@ class CodedColumn:
         )
 
     @classmethod
-    def _number(cls, column: Column) -> "CodedColumn":
+    def _of_number(cls, column: Column) -> "CodedColumn":
         count = column.upper - column.lower + 1
         width = 1 if count <= _FINE else -(-count // _BUCKETS)
         least, step = column.lower * column.step, column.step * width
         code = f"FLOOR(({sql_name(column.name)} - ({_decimal(least)})) / {_decimal(step)})"
-        return cls._ordered(column, code, (count - 1) // width + 1, width)
+        return cls._of_ordered(column, code, (count - 1) // width + 1, width)
 
     @classmethod
-    def _date(cls, column: Column) -> "CodedColumn":
+    def _of_date(cls, column: Column) -> "CodedColumn":
         first, last = (_EPOCH + timedelta(days=end) for end in (column.lower, column.upper))
         years = last.year - first.year + 1
         name = sql_name(column.name)
@@ -91,10 +91,10 @@ class CodedColumn:
         width = 31
         if years * _DAYS <= 4 * _FINE:
             whole, width = f"({whole}) * 31 + DAY({name}) - 1", 1
-        return cls._ordered(column, whole, years * _DAYS // width, width)
+        return cls._of_ordered(column, whole, years * _DAYS // width, width)
 
     @classmethod
-    def _ordered(cls, column: Column, code: str, size: int, width: int) -> "CodedColumn":
+    def _of_ordered(cls, column: Column, code: str, size: int, width: int) -> "CodedColumn":
         if column.null != "drop":
             return cls(column, code, Attribute(column.name, size, ordered=True), width)
         sql = f"CASE WHEN {sql_name(column.name)} IS NULL THEN -1 ELSE {code} END"
@@ -117,16 +117,9 @@ class CodedColumn:
         codes = codes if self.optional else codes + 1  # 0 is what is missing
         lattice = (codes - 1) * self.width + _draw_below(self.width, len(codes), bits)
         read = self._day if self.column.kind == "date" else self._value
-        known: dict[int, Any] = {}
-        values: list[Any] = []
-        for code, place in zip(codes.tolist(), lattice.tolist(), strict=True):
-            if code == 0:
-                values.append(None)
-                continue
-            if place not in known:
-                known[place] = read(place)
-            values.append(known[place])
-        return values
+        known = {place: read(place) for place in set(lattice[codes != 0].tolist())}
+        pairs = zip(codes.tolist(), lattice.tolist(), strict=True)
+        return [known[place] if code else None for code, place in pairs]
 
     def labels(self) -> list[list[Any]]:
         """What each code may be called: several names for a bucket.

@@ -76,8 +76,7 @@ def synthesize(
     fields = fields_of(known, columns)
     keys = ", ".join(field.sql for field in fields)
     plan = session.prepare(
-        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}",
-        most_groups=_MOST_GROUPS,
+        f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}", most_groups=_MOST_GROUPS
     )
     cost = _cost(session, plan, method, epsilon, rho)
     spec = Spec(plan.question, str(cost.amount), way, session.read_versions(plan))

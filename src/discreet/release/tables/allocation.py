@@ -14,14 +14,7 @@ from discreet.loss import ZCDP, Pure, Relation, Sensitivity
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
 
-__all__ = [
-    "Contrast",
-    "Counts",
-    "Measurement",
-    "Unit",
-    "contrasts_for",
-    "counts_for",
-]
+__all__ = ["Contrast", "Counts", "Measurement", "Unit", "contrasts_for", "counts_for"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,11 +60,7 @@ class Ordered(Protocol):
 
 
 def ordered(
-    cells: int,
-    *,
-    price: Price,
-    unit: Unit | None = None,
-    workload: Workload = Workload.RANGES,
+    cells: int, *, price: Price, unit: Unit | None = None, workload: Workload = Workload.RANGES
 ) -> Trees | Running:
     """The plan with the least root mean square error over the workload. The price is not exceeded.
 
