@@ -20,7 +20,7 @@ from discreet.release.parts.values import StatisticsPart
 from discreet.release.sheets import Preview, Sheet
 from discreet.schema.names import any_name, sql_name
 
-__all__ = ["RegressionPart", "aggregates_for", "nearest_covariance", "fit_line"]
+__all__ = ["RegressionPart", "aggregates_for", "fit_line", "nearest_covariance"]
 
 _REPEATS = 200
 

@@ -15,7 +15,7 @@ from discreet.loss import ZCDP, Price, Pure
 from discreet.noise.bits import BitSource, system
 from discreet.release.tables.allocation import Contrast, Counts, Measurement
 
-__all__ = ["Exact", "measure_tables", "know_tables", "sum_losses", "tabulate_cells"]
+__all__ = ["Exact", "know_tables", "measure_tables", "sum_losses", "tabulate_cells"]
 
 Exact = Callable[[Cut], NDArray[Any]]
 """The exact table of a cut; what it returns must not leave."""
@@ -35,7 +35,7 @@ def measure_tables(
     [DR14, Cor. 3.15], [BS16, Lemma 1.7].
     >>> import numpy as np
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-    >>> total = Counts((), DiscreteLaplace(scale=Fraction(1, 100)), Pure(epsilon=100))
+    >>> total = Counts((), DiscreteLaplace(scale=0.01), Pure(epsilon=100))
     >>> round(float(measure_tables([total], (), lambda cut: np.array(7)).table(())), 6)
     7.0
     """
@@ -77,7 +77,7 @@ def sum_losses(measurements: Sequence[Measurement]) -> Price:
 
     Privacy: losses add [DR14, Cor. 3.15], [BS16, Lemma 1.7].
     >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
-    >>> sum_losses([Counts((), DiscreteLaplace(scale=2), Pure(epsilon=Fraction(1, 2)))] * 2)
+    >>> sum_losses([Counts((), DiscreteLaplace(scale=2), Pure(epsilon=0.5))] * 2)
     Pure(epsilon=Fraction(1, 1))
     """
     gaussian = all(isinstance(measurement, Contrast) for measurement in measurements)
