@@ -89,7 +89,7 @@ def _root(people: int, part: int) -> Fraction:
     return Fraction(max(1, round(people**0.5)), part)
 
 
-def _failing(people: int) -> tuple[Interface, ...]:
+def _list_failing(people: int) -> tuple[Interface, ...]:
     little = noisy(_root(people, 10))
     return (exact(), rounded(), suppressed(), thresholded(), swapped(), little)
 
@@ -98,7 +98,7 @@ def _differencing(setting: Setting, step: Step) -> Study:
     crowd, targets, few = setting.crowd(), min(20, setting.people), 4
     outcomes: list[Outcome] = [
         differencing(crowd, interface, targets=setting.targets, crowds=40)
-        for interface in (*_failing(setting.people), audited())
+        for interface in (*_list_failing(setting.people), audited())
     ]
     step(0.2)
     curator = setting.curator(2 * targets * few)
@@ -149,7 +149,8 @@ def _averaging(setting: Setting, step: Step) -> Study:
 def _linkage(setting: Setting, step: Step) -> Study:
     crowd, targets = setting.crowd(), min(40, setting.people)
     outcomes = [
-        linkage(crowd, interface, targets=setting.targets) for interface in _failing(setting.people)
+        linkage(crowd, interface, targets=setting.targets)
+        for interface in _list_failing(setting.people)
     ]
     step(0.2)
     outcomes.append(linkage(crowd, setting.curator(2 * targets), targets=targets))
@@ -178,7 +179,7 @@ def _linkage(setting: Setting, step: Step) -> Study:
 
 def _reconstruction(setting: Setting, step: Step) -> Study:
     crowd, count = setting.crowd(), setting.people
-    failing = _failing(count)
+    failing = _list_failing(count)
     outcomes = [reconstruction(crowd, interface, questions=4 * count) for interface in failing]
     step(0.2)
     if find_spec("scipy") is not None:

@@ -200,7 +200,7 @@ def people_like(table: Table, people: int) -> People:
         for column in table.columns
     }
     values[handle.name] = handle.lower + _draws.distinct(room, count)
-    values[secret.name], condition = _hidden(secret, bits[:, 0])
+    values[secret.name], condition = _hide_bits(secret, bits[:, 0])
     known = [
         column for column in reversed(by_size) if column is not secret and column is not handle
     ]
@@ -219,7 +219,7 @@ def _room(column: Column) -> int:
     return column.upper - column.lower + 1 - column.other
 
 
-def _hidden(column: Column, bits: NDArray[np.bool_]) -> tuple[Codes, str]:
+def _hide_bits(column: Column, bits: NDArray[np.bool_]) -> tuple[Codes, str]:
     """Values that carry the bits, and the condition that reads them."""
     low, high = column.lower, column.upper - column.other
     middle = (low + high + 1) // 2

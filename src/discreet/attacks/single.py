@@ -20,7 +20,7 @@ __all__ = ["averaging", "certain", "differencing", "linkage", "lottery", "refusa
 _SURE = 1e-15  # false alarms of a test that is all but certain
 
 
-def _targets(people: People, targets: int) -> NDArray[np.int64]:
+def _draw_targets(people: People, targets: int) -> NDArray[np.int64]:
     if not 1 <= targets <= len(people):
         raise InvalidValue(f"targets is {targets}; it must be from 1 to {len(people)}.")
     return _draws.order(len(people))[:targets]
@@ -51,7 +51,7 @@ def differencing(
     >>> differencing(made_up(30), exact()).accuracy
     1.0
     """
-    chosen = _targets(people, targets)
+    chosen = _draw_targets(people, targets)
     halves = _draws.coins(targets * crowds, len(people)) if crowds > 1 else True
     without = np.broadcast_to(halves, (targets * crowds, len(people))).copy()
     target = np.repeat(chosen, crowds)
@@ -77,7 +77,7 @@ def averaging(
     >>> averaging(made_up(30), noisy(1), repeats=2000).accuracy
     1.0
     """
-    chosen = _targets(people, targets)
+    chosen = _draw_targets(people, targets)
     members = np.zeros((targets * repeats, len(people)), dtype=np.bool_)
     members[np.arange(len(members)), np.repeat(chosen, repeats)] = True
     with interface.open(people) as answerer:
@@ -174,14 +174,14 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
     >>> linkage(made_up(60), exact(), targets=60).accuracy > 0.6
     True
     """
-    chosen = _targets(people, min(targets, len(people)))
+    chosen = _draw_targets(people, min(targets, len(people)))
     score = np.full(len(chosen), np.nan)
     with interface.open(people) as answerer:
         for width in range(len(people.known), 0, -1):
             open_places = np.flatnonzero(np.isnan(score))
             if not len(open_places):
                 break
-            members, texts = _lookalikes(people, chosen[open_places], people.known[-width:])
+            members, texts = _find_lookalikes(people, chosen[open_places], people.known[-width:])
             both = np.repeat(members, 2, axis=0)
             secret = (0, EVERYBODY) * len(members)
             doubled = tuple(text for text in texts for _ in range(2))
@@ -192,7 +192,7 @@ def linkage(people: People, interface: Interface, *, targets: int = 40) -> Outco
     return secrets_outcome("linkage", interface, people, _guess(score), targets=chosen, known=known)
 
 
-def _lookalikes(
+def _find_lookalikes(
     people: People, chosen: NDArray[np.int64], known: tuple[str, ...]
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     members = np.ones((len(chosen), len(people)), dtype=np.bool_)

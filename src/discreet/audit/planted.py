@@ -83,8 +83,8 @@ def response(truth: float, *, delta: float = 0.0) -> Batched:
     """
 
     def draw(exact: int, count: int) -> NDArray[Any]:
-        told = np.where(_uniform(count) <= truth, exact, 1 - exact)
-        return np.where(_uniform(count) <= delta, 2 + exact, told)
+        answer = np.where(_uniform(count) <= truth, exact, 1 - exact)
+        return np.where(_uniform(count) <= delta, 2 + exact, answer)
 
     return draw
 

@@ -95,16 +95,16 @@ def _section(part: str, examined: Sequence[Examined]) -> Section:
 
 def _row(one: Examined) -> tuple[str, ...]:
     values = examination_values(one)
-    said = "the claim is false" if one.verdict.violated else "nothing found"
+    conclusion = "the claim is false" if one.verdict.violated else "nothing found"
     if one.subject.bug and one.verdict.violated:
-        said = "caught"
+        conclusion = "caught"
     return (
         one.subject.name,
         f"{values['claimed']:.4g}",
         f"{values['delta']:.3g}",
         f"{values['at_least']:.3f}",
         f"{one.subject.samples:,}",
-        said if one.as_expected else f"{said}: NOT AS EXPECTED",
+        conclusion if one.as_expected else f"{conclusion}: NOT AS EXPECTED",
     )
 
 

@@ -99,9 +99,9 @@ def tour(folder: Path, *, patients: int = PATIENTS, program: str = "discreet") -
     with open_clinic(folder, patients=patients) as curator:
         console.print(
             f"The vault is open after {time.perf_counter() - start:.1f} s. Left of the budget of "
-            f"all patients: {_left(curator, Holder.POPULATION, 'patients')}; of the analyst "
-            f"{_ANALYST}: {_left(curator, Holder.ANALYST, _ANALYST)}. What follows is all that "
-            "an analyst gets to see.\n",
+            f"all patients: {_remaining(curator, Holder.POPULATION, 'patients')}; of the analyst "
+            f"{_ANALYST}: {_remaining(curator, Holder.ANALYST, _ANALYST)}. What follows is all "
+            "that an analyst gets to see.\n",
             markup=False,
         )
         session = curator.session(_ANALYST)
@@ -148,7 +148,7 @@ def _register(curator: Curator, folder: Path, console: Console) -> None:
         curator.grant(_ANALYST, epsilon=_BUDGET)
 
 
-def _left(curator: Curator, holder: Holder, name: str) -> str:
+def _remaining(curator: Curator, holder: Holder, name: str) -> str:
     return left_text(curator.ledger.account(holder, name))
 
 
@@ -172,7 +172,7 @@ def _ask(
         paid = cost_text(answer.plan.cost)
         _print_indented(console, f"free: it had cost {paid}" if answer.free else f"cost: {paid}")
     _print_indented(console, question.lesson)
-    _print_indented(console, f"left of {_ANALYST}: {_left(curator, Holder.ANALYST, _ANALYST)}")
+    _print_indented(console, f"left of {_ANALYST}: {_remaining(curator, Holder.ANALYST, _ANALYST)}")
     console.print()
     return answer
 

@@ -70,5 +70,5 @@ def batch_cost(losses: Sequence[Loss], kind: type[Price], *, delta: Number | Non
     plain = kind.total(losses)
     if kind.currency is Currency.EPSILON or delta is None or {*map(type, losses)} != {Pure}:
         return plain
-    said, _ = statement(losses, delta=delta)
-    return said if said.zcdp().rho < plain.amount else plain
+    approximate, _ = statement(losses, delta=delta)
+    return approximate if approximate.zcdp().rho < plain.amount else plain

@@ -157,12 +157,12 @@ class ReleasePlan:
 
         By full composition [ZDW22, Thm. 10], [CKS20, Cor. 13].
         """
-        said, how = statement(self.losses, delta=self.delta)
+        approximate, how = statement(self.losses, delta=self.delta)
         charged = self.cost.rho if self.cost.currency is Currency.RHO else self.cost.epsilon
         return {
             f"charged_{self.cost.currency}": _text(charged),
-            "epsilon": _text(said.epsilon),
-            "delta": _text(said.delta),
+            "epsilon": _text(approximate.epsilon),
+            "delta": _text(approximate.delta),
             "composition": how,
         }
 

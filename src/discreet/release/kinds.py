@@ -105,12 +105,12 @@ def _marginal_needs(options: Options) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(column for columns in _read_sets(options) for column in columns)), []
 
 
-def _marginals(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_marginals(frame: Frame, name: str, options: Options, price: Price) -> Part:
     finish = options.get("finish", "least-squares")
     return MarginalPart.build(frame, name, _read_sets(options), price=price, finish=finish)
 
 
-def _ranges(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_ranges(frame: Frame, name: str, options: Options, price: Price) -> Part:
     chosen = {key: options[key] for key in ("workload", "method", "finish") if key in options}
     return RangePart.build(frame, name, _read_names(options), price=price, **chosen)
 
@@ -133,7 +133,7 @@ def _statistics_needs(options: Options) -> tuple[list[str], list[str]]:
     return _read_by(options), list(_read_select(options).values())
 
 
-def _statistics(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_statistics(frame: Frame, name: str, options: Options, price: Price) -> Part:
     select = _read_select(options)
     return StatisticsPart.build(frame, name, select, by=_read_by(options), price=price)
 
@@ -142,7 +142,7 @@ def _quantile_needs(options: Options) -> tuple[list[str], list[str]]:
     return [*_read_by(options), *_read_names(options, "column")], []
 
 
-def _quantiles(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_quantiles(frame: Frame, name: str, options: Options, price: Price) -> Part:
     column, *others = _read_names(options, "column")
     fractions = options.get("fractions", [0.25, 0.5, 0.75])
     if others or not isinstance(fractions, list | tuple) or not fractions:
@@ -166,7 +166,7 @@ def _moment_needs(options: Options) -> tuple[list[str], list[str]]:
     return [], list(aggregates_for(listed).values())
 
 
-def _regression(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_regression(frame: Frame, name: str, options: Options, price: Price) -> Part:
     target = _read_target(options)
     return RegressionPart.build(frame, name, _read_names(options), target=target, price=price)
 
@@ -178,25 +178,27 @@ def _query_needs(options: Options) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(column for query in queries.values() for column in query)), []
 
 
-def _queries(frame: Frame, name: str, options: Options, price: Price) -> Part:
+def _build_counts(frame: Frame, name: str, options: Options, price: Price) -> Part:
     return CountingPart.build(frame, name, options["queries"], price=price)
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "counting": Kind(frozenset({"queries"}), _query_needs, _queries),
-        "covariance": Kind(frozenset({"columns"}), _moment_needs, _regression),
+        "counting": Kind(frozenset({"queries"}), _query_needs, _build_counts),
+        "covariance": Kind(frozenset({"columns"}), _moment_needs, _build_regression),
         "marginals": Kind(
-            frozenset({"columns", "finish", "orders", "sets"}), _marginal_needs, _marginals
+            frozenset({"columns", "finish", "orders", "sets"}), _marginal_needs, _build_marginals
         ),
-        "quantiles": Kind(frozenset({"by", "column", "fractions"}), _quantile_needs, _quantiles),
+        "quantiles": Kind(
+            frozenset({"by", "column", "fractions"}), _quantile_needs, _build_quantiles
+        ),
         "ranges": Kind(
             frozenset({"columns", "finish", "method", "workload"}),
             lambda options: (_read_names(options), []),
-            _ranges,
+            _build_ranges,
         ),
-        "regression": Kind(frozenset({"columns", "target"}), _moment_needs, _regression),
-        "statistics": Kind(frozenset({"by", "select"}), _statistics_needs, _statistics),
+        "regression": Kind(frozenset({"columns", "target"}), _moment_needs, _build_regression),
+        "statistics": Kind(frozenset({"by", "select"}), _statistics_needs, _build_statistics),
     }
 )
 """Every kind of table by its name."""

@@ -87,8 +87,8 @@ class Sheet:
             high = float(self.columns[self.high][row]) if self.high else value
             label = ", ".join(str(_to_plain(self.columns[key][row])) for key in self.keys)
             drawn.append({"group": label or "all", "value": value, "low": low, "high": high})
-        said = f", {self.promise}" if self.low and self.drawing != "grid" else ""
-        title = f"{self.name}: {self.value}{said}"
+        promise = f", {self.promise}" if self.low and self.drawing != "grid" else ""
+        title = f"{self.name}: {self.value}{promise}"
         if rows < self.rows:
             title += f" (the first {rows} of {self.rows:,} rows)"
         if self.drawing == "grid":

@@ -100,12 +100,12 @@ def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
     for name, error in facts["error"].items():
         depends = plan.error[name] is None
         chosen = find_ranked(plan, outputs[name])
-        said = _error(error, count if depends else None)
+        reach_text = _error(error, count if depends else None)
         if chosen is not None and error is not None:
-            said = off_text(error, chosen.statistic)
+            reach_text = off_text(error, chosen.statistic)
         elif chosen is not None:
-            said = "in ranks: not promised for the middle of a bucket; see the note"
-        rows.append((label, f"{name} {said}"))
+            reach_text = "in ranks: not promised for the middle of a bucket; see the note"
+        rows.append((label, f"{name} {reach_text}"))
         label = ""
     label = "noise"
     for measure in facts["measures"]:

@@ -32,10 +32,10 @@ def block_audits() -> tuple[Subject, ...]:
     >>> [one.name for one in block_audits()][:2]
     ['SampleAndAggregate', 'SampleAndAggregate: rows dealt instead of units']
     """
-    return (*_dealt(), *_summaries())
+    return (*_aggregates(), *_summaries())
 
 
-def _dealt() -> Iterator[Subject]:
+def _aggregates() -> Iterator[Subject]:
     """One unit with many rows, there or not. Given the blocks, only the summary draws."""
     mean = BlockMean(price=Pure(epsilon=1))
     aggregate = SampleAndAggregate(blocks=_BLOCKS, lattice=_LATTICE, summary=mean)

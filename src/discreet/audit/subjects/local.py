@@ -43,7 +43,7 @@ def _fill(randomizer: Any) -> Callable[[Any, int], Any]:
     return lambda exact, count: randomizer.release(np.full(count, exact))
 
 
-def _both(
+def _plant(
     right: Any, bold: Any, draw: Callable[[Any], Callable[..., Any]], *pairs: tuple[Any, Any]
 ) -> Iterator[Subject]:
     subject = _subject(type(right).__name__, draw(right), right.loss(), pairs, _SAMPLES)
@@ -53,7 +53,7 @@ def _both(
 def _categories() -> Iterator[Subject]:
     for kind in (KaryResponse, UnaryEncoding, HadamardResponse, SubsetSelection):
         right, bold = (kind(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
-        yield from _both(right, bold, _fill, (0, 1), (1, 2))
+        yield from _plant(right, bold, _fill, (0, 1), (1, 2))
     blurred = Rappor(categories=3, blur=0.5, low=0.25, high=0.75)
     subject = _subject("Rappor", _fill(blurred), blurred.loss(), ((0, 1), (1, 2)), _SAMPLES)
     clear = Rappor(categories=3, blur=0.01, low=0.01, high=0.99)
@@ -63,16 +63,16 @@ def _categories() -> Iterator[Subject]:
 def _numbers() -> Iterator[Subject]:
     for kind in (OneBit, Piecewise, Hybrid):
         right, bold = (kind(epsilon=epsilon, lower=0, upper=4, step=1) for epsilon in (1, _BOLD))
-        yield from _both(right, bold, _fill, (0, 4), (1, 3))
+        yield from _plant(right, bold, _fill, (0, 4), (1, 3))
 
 
 def _audit_hashing() -> Iterator[Subject]:
     right, bold = (LocalHashing(epsilon=epsilon, categories=4) for epsilon in (1, _BOLD))
-    yield from _both(right, bold, _draw_support, (0, 1))
+    yield from _plant(right, bold, _draw_support, (0, 1))
     longer, bolder = (
         PrefixExtension(epsilon=epsilon, width=3, first=2, step=1) for epsilon in (1, _BOLD)
     )
-    yield from _both(longer, bolder, _draw_prefix, (0, 7))
+    yield from _plant(longer, bolder, _draw_prefix, (0, 7))
 
 
 def _draw_support(hashing: LocalHashing) -> Callable[[int, int], NDArray[Any]]:

@@ -55,7 +55,7 @@ def _fill(release: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     return lambda exact, count: release(np.full(count, exact))
 
 
-def _both(
+def _plant(
     right: Any,
     wrong: Any,
     draw: Callable[[Callable[[Any], Any]], Callable[..., Any]],
@@ -77,11 +77,11 @@ def _one_by_one(release: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _additive() -> Iterator[Subject]:
     laplace, half = DiscreteLaplace(scale=1), DiscreteLaplace(scale=0.5)
-    yield from _both(laplace, half, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
+    yield from _plant(laplace, half, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
     gaussian, narrow = DiscreteGaussian(sigma=1), DiscreteGaussian(sigma=0.5)
-    yield from _both(gaussian, narrow, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
+    yield from _plant(gaussian, narrow, _fill, _NUMBERS, _MANY, "half the noise", 4_000)
     cut, low = (TruncatedGeometric(scale=scale, lower=0, upper=4) for scale in (1, 0.5))
-    yield from _both(cut, low, _fill, ((0, 1), (3, 4)), _MANY, "half the noise", 6_000)
+    yield from _plant(cut, low, _fill, ((0, 1), (3, 4)), _MANY, "half the noise", 6_000)
     lattice = Lattice(step=0.5, lower=0, upper=10)
     real = Rounded(mechanism=DiscreteLaplace(scale=2), lattice=lattice)
     pairs = ((0.0, 1.0), (2.25, 3.25), (2.25, 3.0))
@@ -100,7 +100,7 @@ def _release_unrounded(exact: float) -> float:
 
 def _flipping() -> Iterator[Subject]:
     flips, printed = (HammingNoise(scale=scale, dimension=3) for scale in (1, 0.25))
-    yield from _both(flips, printed, _one_by_one, _BITS, _FEW, "a quarter of the scale", 1_000)
+    yield from _plant(flips, printed, _one_by_one, _BITS, _FEW, "a quarter of the scale", 1_000)
 
     def measure_distance(one: int, other: int) -> int:
         return abs(one - other)
@@ -108,25 +108,25 @@ def _flipping() -> Iterator[Subject]:
     places, close = (
         MetricNoise.between([0, 1, 3], measure_distance, scale=scale) for scale in (2, 0.25)
     )
-    yield from _both(places, close, _one_by_one, ((0, 1),), _FEW, "an eighth of the scale", 1_000)
+    yield from _plant(places, close, _one_by_one, ((0, 1),), _FEW, "an eighth of the scale", 1_000)
     coin, loaded = (RandomizedResponse(epsilon=epsilon, categories=3) for epsilon in (1, 3))
-    yield from _both(coin, loaded, _fill, ((0, 1),), _MANY, "a coin too honest", 2_000)
+    yield from _plant(coin, loaded, _fill, ((0, 1),), _MANY, "a coin too honest", 2_000)
 
 
 def _selecting() -> Iterator[Subject]:
     eighth = "an eighth of the scale"
     for kind in (Exponential, PermuteAndFlip, NoisyMax):
         chosen, bold = kind(scale=2), kind(scale=0.25)
-        yield from _both(chosen, bold, _one_by_one, _SCORES, _FEW, eighth, 1_000)
+        yield from _plant(chosen, bold, _one_by_one, _SCORES, _FEW, eighth, 1_000)
     first, early = (TopK(scale=scale, count=2) for scale in (2, 0.25))
     claim = first.pure_loss(_ONE)
-    yield from _both(first, early, _one_by_one, _SCORES, _FEW, eighth, 1_000, claim)
+    yield from _plant(first, early, _one_by_one, _SCORES, _FEW, eighth, 1_000, claim)
     for many in (Quantiles, NestedQuantiles):
         right, eager = (
             many(fractions=(0.25, 0.5), scale=scale) for scale in (Fraction(1), Fraction(1, 64))
         )
         bug, claim = "a sixty-fourth of the scale", right.pure_loss(_ONE)
-        yield from _both(right, eager, _histogram, _ROWS, _FEW, bug, 1_000, claim)
+        yield from _plant(right, eager, _histogram, _ROWS, _FEW, bug, 1_000, claim)
 
 
 def _histogram(release: Callable[[NDArray[Any]], list[int]]) -> Callable[[Any], tuple[int, ...]]:

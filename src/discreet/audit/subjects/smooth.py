@@ -49,7 +49,7 @@ def _draw_smooth(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]
     return lambda exact: float(estimate(query, exact, noise).noisy)
 
 
-def _bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
+def _draw_bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     """Noise in proportion to local sensitivity: what smoothing is there to prevent."""
 
     def draw(exact: Any) -> float:
@@ -61,7 +61,7 @@ def _bare(query: Query, noise: GrowthMechanism) -> Callable[[Any], float]:
     return draw
 
 
-def _both(
+def _plant(
     query: Query, noise: GrowthMechanism, pair: tuple[Any, Any], *also: str
 ) -> Iterator[Subject]:
     right = _subject(
@@ -73,24 +73,24 @@ def _both(
         *also,
         "estimate",
     )
-    yield from right.with_bug(_BARE, _bare(query, noise), _CAUGHT)
+    yield from right.with_bug(_BARE, _draw_bare(query, noise), _CAUGHT)
 
 
 def _columns() -> Iterator[Subject]:
-    yield from _both(
+    yield from _plant(
         SmoothQuantile(fraction=0.5, lower=0, upper=100),
         CauchyShape.priced(epsilon=0.5),
         ([0, 50, 50, 50, 100], [0, 50, 50, 100]),
         "CauchyShape",
         "SmoothNoise",
     )
-    yield from _both(
+    yield from _plant(
         SmoothTrimmedMean(share=0.4, lower=0, upper=100, relation=Relation.REPLACE),
         StudentShape.priced(epsilon=0.5),
         ([0, 50, 50, 50, 100], [0, 50, 50, 100, 100]),
         "StudentShape",
     )
-    yield from _both(
+    yield from _plant(
         SmoothSpanningTree(nodes=3, edges=((0, 1), (1, 2), (0, 2)), upper=50),
         LaplaceShape.priced(epsilon=0.5, delta=1e-3),
         ([0, 0, 0], [0, 0, 50]),
@@ -103,7 +103,7 @@ def _edges(nodes: int, *pairs: tuple[int, int]) -> Graph:
 
 
 def _graphs() -> Iterator[Subject]:
-    yield from _both(
+    yield from _plant(
         SmoothStars(nodes=6, leaves=2),
         LogNormalShape.priced(rho=0.02),
         (_edges(6), _edges(6, (0, 1))),

@@ -49,7 +49,7 @@ def histogram_error(
     level = _level(2 * queries, missed)
     if price.currency is Currency.RHO:
         return _gaussian_error(relation.steps * universe, price, level)
-    return relation.steps * sqrt(8 * max(universe, level) * level) / _read(price)
+    return relation.steps * sqrt(8 * max(universe, level) * level) / _epsilon_of(price)
 
 
 def direct_error(*, queries: int, price: Price, missed: Number = 0.05) -> float:
@@ -63,14 +63,14 @@ def direct_error(*, queries: int, price: Price, missed: Number = 0.05) -> float:
     """
     if price.currency is Currency.RHO:
         return _gaussian_error(queries, price, _level(2 * queries, missed))
-    return queries * _level(queries, missed) / _read(price)
+    return queries * _level(queries, missed) / _epsilon_of(price)
 
 
 def _level(tails: int, missed: Number) -> float:
     return log(tails / float(probability(missed, "missed")))
 
 
-def _read(price: Pure) -> float:
+def _epsilon_of(price: Pure) -> float:
     return float(positive(price.epsilon, "epsilon"))
 
 
@@ -224,12 +224,12 @@ class CountingPart:
         table = exact.table(self.axes)
         if self.way == "one by one":
             noise = self.noise(self.overlap)
-            noisy = noise.release(_sums(table, self.masks), bits)
+            noisy = noise.release(_count_queries(table, self.masks), bits)
             spread = np.full(len(noisy), noise.standard_deviation)
             reach = np.full(len(noisy), noise.error(_LEVEL))
         else:
             noise = self.noise(1)
-            noisy = _sums(noise.release(table, bits), self.masks)
+            noisy = _count_queries(noise.release(table, bits), self.masks)
             spread = noise.standard_deviation * np.sqrt(self._sizes())
             single = self._sizes() == 1
             reach = np.where(single, noise.error(_LEVEL), spread * deviations_95([noise]))
@@ -244,7 +244,9 @@ class CountingPart:
         return [Sheet(self.name, words, columns, ("query",), "count", "low", "high")]
 
 
-def _sums(table: NDArray[Any], masks: Sequence[tuple[NDArray[np.bool_], ...]]) -> NDArray[np.int64]:
+def _count_queries(
+    table: NDArray[Any], masks: Sequence[tuple[NDArray[np.bool_], ...]]
+) -> NDArray[np.int64]:
     return np.array([table[np.ix_(*mask)].sum() for mask in masks], dtype=np.int64)
 
 

@@ -41,7 +41,7 @@ def draw_evenly(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArra
 
     Privacy: post-processing.
     """
-    return _drawn(model, rows, bits, take_evenly)
+    return _draw(model, rows, bits, take_evenly)
 
 
 def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) -> NDArray[np.int64]:
@@ -49,10 +49,10 @@ def draw_independently(model: "Synthetic", rows: int, bits: BitSource | None) ->
 
     Privacy: post-processing.
     """
-    return _drawn(model, rows, bits, take_independently)
+    return _draw(model, rows, bits, take_independently)
 
 
-def _drawn(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) -> NDArray[np.int64]:
+def _draw(model: "Synthetic", rows: int, bits: BitSource | None, take: Take) -> NDArray[np.int64]:
     grouped = draw_rows(model.fitted.network, model.fitted.beliefs, rows, bits, take)
     codes = np.empty((rows, len(model.attributes)), dtype=np.int64)
     order = np.zeros(rows, dtype=np.int64)

@@ -22,7 +22,7 @@ _MOST_BARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Rows:
     """Synthetic rows and what they are compared on."""
 
     codes: NDArray[np.int64]
@@ -32,7 +32,7 @@ class _Drawn:
 
 def public_page(synthesis: Synthesis, rows: int) -> str:
     """The page that may go out with the rows: guarantee, expected error, pictures of the model."""
-    drawn = _drawn(synthesis, rows)
+    drawn = _draw(synthesis, rows)
     marks = [
         [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{mark.error:.4f}"]
         for mark in synthesis.model.marks
@@ -76,7 +76,7 @@ def custodian_page(
 
     Privacy: NONE. Not for release.
     """
-    drawn = _drawn(synthesis, rows)
+    drawn = _draw(synthesis, rows)
     summary, worst = [], []
     for order in range(1, min(3, len(drawn.sizes)) + 1):
         by_clique = distances(drawn.codes, exact, drawn.sizes, order)
@@ -89,7 +89,7 @@ def custodian_page(
                 f"{np.max(values):.4f}",
             ]
         )
-        worst += _worst(by_clique, drawn.names)
+        worst += _list_worst(by_clique, drawn.names)
     real, synthetic = association(exact, drawn.sizes), association(drawn.codes, drawn.sizes)
     pictures = (
         _heat(real, drawn.names, "data")
@@ -102,13 +102,13 @@ def custodian_page(
         ),
         _section("The worst tables", html_table(("columns", "distance"), worst)),
         _section("Association of columns (Cramer's V)", pictures),
-        _section("A classifier", _downstream(drawn, exact, synthesis, target)),
+        _section("A classifier", _compare_classifiers(drawn, exact, synthesis, target)),
     ]
     return _page(f"Synthetic data of {synthesis.table} against the truth", _WARNING, body)
 
 
-def _downstream(
-    drawn: _Drawn, exact: NDArray[np.int64], synthesis: Synthesis, target: str | None
+def _compare_classifiers(
+    drawn: _Rows, exact: NDArray[np.int64], synthesis: Synthesis, target: str | None
 ) -> str:
     if len(drawn.sizes) < 2:
         return "<p>One column predicts nothing.</p>"
@@ -130,17 +130,17 @@ def _downstream(
     return f"<p>{words}</p>{html_table(('', 'accuracy'), rows)}"
 
 
-def _drawn(synthesis: Synthesis, rows: int) -> _Drawn:
+def _draw(synthesis: Synthesis, rows: int) -> _Rows:
     sizes = tuple(field.attribute.size for field in synthesis.fields)
-    return _Drawn(synthesis.model.codes(min(rows, 200_000)), sizes, synthesis.columns)
+    return _Rows(synthesis.model.codes(min(rows, 200_000)), sizes, synthesis.columns)
 
 
-def _worst(by_clique: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
+def _list_worst(by_clique: Mapping[Clique, float], names: Sequence[str]) -> list[list[str]]:
     ranked = sorted(by_clique.items(), key=lambda item: -item[1])[:5]
     return [[", ".join(names[at] for at in clique), f"{value:.4f}"] for clique, value in ranked]
 
 
-def _histogram(drawn: _Drawn, at: int) -> str:
+def _histogram(drawn: _Rows, at: int) -> str:
     counts = np.bincount(drawn.codes[:, at], minlength=drawn.sizes[at]).astype(np.float64)
     width = -(-len(counts) // _MOST_BARS)
     starts = np.arange(0, len(counts), width)

@@ -70,7 +70,7 @@ def synthesize(
             "Nothing was run or charged."
         )
     parts = stages or Stages()
-    way = f"{method}; {parts.said}" if parts.said else method
+    described = f"{method}; {parts.said}" if parts.said else method
     known = table_named(session.schemas, table)
     table = known.name
     fields = fields_of(known, columns)
@@ -79,7 +79,7 @@ def synthesize(
         f"SELECT COUNT(*) AS n FROM {sql_name(table)} GROUP BY {keys}", most_groups=_MOST_GROUPS
     )
     cost = _cost(session, plan, method, epsilon, rho)
-    spec = Spec(plan.question, str(cost.amount), way, session.read_versions(plan))
+    spec = Spec(plan.question, str(cost.amount), described, session.read_versions(plan))
     source = _RecordedSource(session, plan, cost, *_open_record(session, plan, cost, spec, name))
     model = _fit_model(source, fields, parts, on_progress)
     source.finish()
@@ -93,7 +93,7 @@ def synthesize(
         receipt=source.record.receipt,
         analyst=session.name,
         question=plan.question,
-        method=way,
+        method=described,
         notes=cuts_of(plan),
     )
 
@@ -110,10 +110,10 @@ def _cost(
 
 
 def _cost_text(cost: Price, epsilon: Number | None) -> str:
-    said = f"{cost.currency} = {float(cost.amount):.6g}"
+    text = f"{cost.currency} = {float(cost.amount):.6g}"
     if epsilon is None or cost.currency is Currency.EPSILON:
-        return said
-    return f"epsilon = {float(epsilon):.6g} at the account's delta, as {said}"
+        return text
+    return f"epsilon = {float(epsilon):.6g} at the account's delta, as {text}"
 
 
 def _fit_model(

@@ -42,8 +42,8 @@ class Spec:
         >>> Spec("SELECT", "1/2", "marginals", (1,)).name == Spec("", "1", "", (1,)).name
         False
         """
-        said = json.dumps([self.question, self.price, self.method, list(self.versions)])
-        return f"synth-{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+        text = json.dumps([self.question, self.price, self.method, list(self.versions)])
+        return f"synth-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class SynthesisState:
     def to_bytes(self) -> bytes:
         """The state as bytes."""
         spec = [self.spec.question, self.spec.price, self.spec.method, list(self.spec.versions)]
-        said = {
+        document = {
             "form": _FORM,
             "spec": spec,
             "receipt": self.receipt,
@@ -99,25 +99,25 @@ class SynthesisState:
                 for answer in self.answers
             ],
         }
-        return zlib.compress(json.dumps(said).encode(), 1)
+        return zlib.compress(json.dumps(document).encode(), 1)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "SynthesisState":
         """The state that was written."""
-        said = json.loads(zlib.decompress(body))
-        if said.get("form") != _FORM:
+        document = json.loads(zlib.decompress(body))
+        if document.get("form") != _FORM:
             raise Unavailable(
                 "this synthesis was begun by another version of discreet; begin a new one under "
                 "another name. Nothing was run or charged."
             )
-        question, price, method, versions = said["spec"]
+        question, price, method, versions = document["spec"]
         answers = tuple(
             None if answer is None else tuple(_unpack(noisy) for noisy in answer)
-            for answer in said["answers"]
+            for answer in document["answers"]
         )
         spec = Spec(question, price, method, tuple(versions))
-        paid = tuple(Fraction(cost) for cost in said["paid"])
-        return cls(spec, said["receipt"], paid, answers)
+        paid = tuple(Fraction(cost) for cost in document["paid"])
+        return cls(spec, document["receipt"], paid, answers)
 
 
 SYNTHESES = Service("synthesis", SynthesisState.from_bytes)
@@ -129,7 +129,7 @@ def _pack(noisy: Noisy) -> list[Any]:
     return [list(noisy.clique), packed, str(noisy.variance)]
 
 
-def _unpack(said: list[Any]) -> Noisy:
-    clique, packed, variance = said
+def _unpack(written: list[Any]) -> Noisy:
+    clique, packed, variance = written
     counts = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i8")
     return Noisy(tuple(clique), counts.astype(np.int64), Fraction(variance))
