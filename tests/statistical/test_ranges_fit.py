@@ -16,7 +16,7 @@ from discreet.release.tables.adaptive import Adaptive
 from discreet.release.tables.allocation import Unit, contrasts_for, counts_for
 from discreet.release.tables.blocks import Blocks
 from discreet.release.tables.marginals import Marginals, every
-from discreet.release.tables.measure import measured
+from discreet.release.tables.measure import measure_tables
 from discreet.release.tables.ordered import ordered
 from discreet.release.tables.running import Running, square_root
 from discreet.release.tables.workload import Workload
@@ -62,7 +62,7 @@ def test_the_noise_of_a_contrast_fits():
     exact = np.array([9, 4])
     seen = []
     for _ in range(DRAWS):
-        parts = measured([made], hierarchies, lambda _: exact)
+        parts = measure_tables([made], hierarchies, lambda _: exact)
         parts.add_contrast((), np.zeros(()), variance=1.0)
         seen.append(round(4 * float(parts.table(((0, 1),))[0])) - 4 * 5 // 2)
     weights = gaussian_weights(float(made.noise.sigma_squared))
@@ -81,7 +81,8 @@ def test_the_noise_of_counts_fits():
     (made,) = counts_for({((0, 1),): 1.0}, hierarchies, epsilon=Fraction(1, 2), unit=Unit())
     exact = np.array([1, 2, 3])
     seen = [
-        measured([made], hierarchies, lambda _: exact).table(((0, 1),)) - exact for _ in range(2000)
+        measure_tables([made], hierarchies, lambda _: exact).table(((0, 1),)) - exact
+        for _ in range(2000)
     ]
     assert check_fit(
         np.rint(seen).astype(np.int64),
