@@ -246,9 +246,9 @@ def refusing(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return command(*arguments, **options)
         except DiscreetError as refusal:
-            from discreet.report.words import refusal_text, respelt
+            from discreet.report.words import refusal_text, respell
 
-            told = respelt(refusal_text(refusal), _options(command))
+            told = respell(refusal_text(refusal), _options(command))
             typer.echo(f"discreet: {advised(told, _folder(command, options))}", err=True)
             raise typer.Exit(2 if isinstance(refusal, InvalidValue) else 1) from None
         except KeyboardInterrupt as stop:

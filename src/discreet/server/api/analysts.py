@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from discreet.curator.snapshot import tables_of
 from discreet.ledger.account import Account, Holder
 from discreet.plan.pipeline import Plan
-from discreet.report.values import account_values, adopted_values
+from discreet.report.values import account_values, adoption_values
 from discreet.report.words import refusal_of
 from discreet.schema.described import Tables
 from discreet.server.accounts import Identity, Role
@@ -127,7 +127,7 @@ def _accounts(desk: ServerContext, who: Identity, plan: Plan) -> tuple[Account, 
 @gated(analyst)
 def _budget(desk: ServerContext, who: Identity) -> dict[str, Any]:
     account = desk.curator.ledger.account(Holder.ANALYST, who.name)
-    adopted = adopted_values(desk.curator.vault.history.adopted(who.name))
+    adopted = adoption_values(desk.curator.vault.history.adopted(who.name))
     return {**account_values(account), "adopted": adopted}
 
 

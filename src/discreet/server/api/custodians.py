@@ -218,8 +218,8 @@ def _verify(desk: ServerContext) -> dict[str, Any]:
 @gated(custodian)
 def _audit(_desk: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.catalogue import examine, find, mechanism_subjects
-    from discreet.audit.report import examined_values
+    from discreet.audit.report import examination_values
 
     subjects = find(form.mechanism, mechanism_subjects())
-    audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in subjects]
+    audits = [examination_values(examine(each, false_alarm=_FALSE_ALARM)) for each in subjects]
     return {"audits": audits}
