@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import contrasted, norms, restored, transform
+from discreet.linear.contrasts import contrast_rows, from_contrasts, norms, to_contrasts
 from discreet.linear.domain import Domain
 from discreet.linear.predicates import Predicate
 from discreet.loss import Relation
@@ -35,7 +35,7 @@ def contrasts_of(domain, parities, row):
         for places in itertools.product(*(range(1, domain.sizes[axis]) for axis in axes)):
             value, square = 1, 1
             for axis, place in zip(axes, places, strict=True):
-                value *= int(transform(domain.sizes[axis])[place, row[axis]])
+                value *= int(contrast_rows(domain.sizes[axis])[place, row[axis]])
                 square *= int(norms(domain.sizes[axis])[place])
             found.append((value, variance * square))
     return found
@@ -43,15 +43,15 @@ def contrasts_of(domain, parities, row):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_contrasts_are_orthogonal_integers(size):
-    rows = transform(size)
+    rows = contrast_rows(size)
     assert rows.dtype == np.int64
     assert (rows @ rows.T == np.diag(norms(size))).all()
 
 
 def test_a_table_is_restored_from_its_contrasts():
     table = np.random.default_rng(2).integers(0, 100, size=MIXED.sizes)
-    assert contrasted(table).dtype == np.int64
-    assert np.allclose(restored(contrasted(table)), table)
+    assert to_contrasts(table).dtype == np.int64
+    assert np.allclose(from_contrasts(to_contrasts(table)), table)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

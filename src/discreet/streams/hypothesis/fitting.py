@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import norms, transform
+from discreet.linear.contrasts import contrast_rows, norms
 from discreet.streams.hypothesis.parities import Measured
 from discreet.streams.hypothesis.shrinkage import posterior
 
@@ -132,7 +132,7 @@ def _matrices(sizes: tuple[int, ...]) -> tuple[Floats, ...]:
     """Orthonormal contrasts of groups of attributes, small enough to be written out."""
     made: list[Floats] = []
     for size in sizes:
-        rows: Floats = transform(size) / np.sqrt(norms(size))[:, None]
+        rows: Floats = contrast_rows(size) / np.sqrt(norms(size))[:, None]
         if made and len(made[-1]) * size <= _GROUP:
             made[-1] = np.kron(made[-1], rows).astype(np.float64)
         else:

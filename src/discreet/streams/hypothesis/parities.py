@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.linear.contrasts import contrasted, norms
+from discreet.linear.contrasts import norms, to_contrasts
 from discreet.linear.domain import Domain
 from discreet.linear.marginals import count_cells
 from discreet.linear.predicates import Predicate
@@ -121,7 +121,7 @@ class Parities:
         for axes in self.variances:
             sizes = tuple(self.domain.sizes[axis] for axis in axes)
             table = count_cells([exact[:, axis] for axis in axes], counts, sizes)
-            inner = contrasted(table)[(slice(1, None),) * len(axes)]
+            inner = to_contrasts(table)[(slice(1, None),) * len(axes)]
             noisy[axes] = inner + drawn[axes]
         return Measured(self, noisy)
 
@@ -169,7 +169,7 @@ class Parities:
         """
         if len(predicate.axes) <= self.order:
             return True
-        high = contrasted(predicate.mask.astype(np.int64))
+        high = to_contrasts(predicate.mask.astype(np.int64))
         places = np.array(np.nonzero(high))
         return int((places > 0).sum(axis=0).max(initial=0)) <= self.order
 
@@ -276,7 +276,7 @@ def _parts(parities: Parities, predicate: Predicate) -> dict[tuple[int, ...], ND
         )
     sizes = [parities.domain.sizes[axis] for axis in predicate.axes]
     scale = reduce(np.multiply.outer, [1 / norms(size) for size in sizes], np.ones(()))
-    factors = contrasted(predicate.mask.astype(np.int64)) * scale
+    factors = to_contrasts(predicate.mask.astype(np.int64)) * scale
     parts = {}
     for size in range(min(parities.order, len(predicate.axes)) + 1):
         for axes in combinations(predicate.axes, size):
