@@ -274,10 +274,7 @@ def _sum_other_axes(parts: Any) -> Any:
 
 
 def multiply_weights(
-    weights: NDArray[np.float64],
-    shares: Sequence[tuple[Axes, NDArray[np.float64]]],
-    *,
-    passes: int,
+    weights: NDArray[np.float64], shares: Sequence[tuple[Axes, NDArray[np.float64]]], *, passes: int
 ) -> NDArray[np.float64]:
     """A table of weights moved towards noisy marginals: the update of [HLM12, Fig. 1] for each.
 

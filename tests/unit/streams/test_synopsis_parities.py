@@ -167,7 +167,7 @@ def test_the_variance_is_that_of_the_linear_answer():
 
 def test_two_measurements_count_as_one_at_the_sum_of_their_prices(rows):
     one, two = (Parities.of(MIXED, order=2, rho=each) for each in (1, 3))
-    both = Measured.combined([each.release(*rows) for each in (one, two)])
+    both = Measured.combine([each.release(*rows) for each in (one, two)])
     whole = Parities.of(MIXED, order=2, rho=4)
     for axes, variance in whole.variances.items():
         assert both.parities.variances[axes] / variance == pytest.approx(1, abs=1e-9)
@@ -177,10 +177,10 @@ def test_written_down_and_read_again(rows):
     parities = Parities.of(MIXED, order=3, rho=1)
     measured = parities.release(*rows)
     flat = np.concatenate([np.ravel(each) for each in measured.noisy.values()])
-    again = parities.shaped(flat)
+    again = parities.reshape(flat)
     assert all((again.noisy[axes] == each).all() for axes, each in measured.noisy.items())
     with pytest.raises(InvalidValue, match="contrasts are given"):
-        parities.shaped(flat[:-1])
+        parities.reshape(flat[:-1])
 
 
 @pytest.mark.parametrize("order", [0, 5, True])
