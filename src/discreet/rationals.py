@@ -29,6 +29,7 @@ __all__ = [
     "rational",
     "sqrt_down",
     "sqrt_up",
+    "strict_probability",
     "whole",
 ]
 
@@ -123,6 +124,19 @@ def probability(value: Number, name: str = "value") -> Fraction:
     number = rational(value, name)
     if not 0 <= number <= 1:
         raise InvalidValue(f"{name} is {value}; it must lie between 0 and 1.")
+    return number
+
+
+def strict_probability(value: Number, name: str = "value") -> Fraction:
+    """Read a number between 0 and 1, neither allowed.
+
+    >>> strict_probability(1, "confidence")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: confidence is 1; it must lie between 0 and 1, both excluded.
+    """
+    number = rational(value, name)
+    if not 0 < number < 1:
+        raise InvalidValue(f"{name} is {value}; it must lie between 0 and 1, both excluded.")
     return number
 
 

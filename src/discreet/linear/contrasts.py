@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["to_contrasts", "norms", "from_contrasts", "contrast_rows"]
+__all__ = ["contrast_rows", "from_contrasts", "norms", "to_contrasts"]
 
 Array = NDArray[Any]
 

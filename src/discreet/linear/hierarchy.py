@@ -9,7 +9,7 @@ from math import prod
 from discreet.errors import InvalidValue
 from discreet.rationals import whole
 
-__all__ = ["Cut", "Hierarchy", "coarsen", "cells_of", "shape_of"]
+__all__ = ["Cut", "Hierarchy", "cells_of", "coarsen", "shape_of"]
 
 Cut = tuple[tuple[int, int], ...]
 """Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""

@@ -108,7 +108,7 @@ class Smoothed:
 
         Privacy: as `loss` says.
         """
-        return [self.query.held(self.noise.release(self.query.growth_of_counts(exact), bits))]
+        return [self.query.clamp(self.noise.release(self.query.growth_of_counts(exact), bits))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from discreet.noise.discrete import discrete_laplace
 
 __all__ = [
     "Values",
-    "reach_of",
     "noisy_margins",
     "one_way_reach",
+    "reach_of",
     "total",
     "two_thirds",
     "whole_number",
