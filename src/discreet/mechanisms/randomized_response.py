@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
 from discreet.loss import Pure, Sensitivity
+from discreet.mechanisms.shared.integers import clamp_categories
 from discreet.noise.bits import BitSource, system
 from discreet.noise.many_coins import dice, flips
 from discreet.noise.tails import tail
-from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability
+from discreet.rationals import Number, exp_bounds, log_bounds, positive, probability, whole
 
 __all__ = ["Estimate", "RandomizedResponse"]
 
@@ -67,9 +68,9 @@ class RandomizedResponse:
                 f"truth is {truth}; it must lie above 1/{sides}, where answers say nothing, "
                 "and below 1, where they are not private."
             )
-        made = cls(epsilon=log_bounds(kept * (sides - 1) / (1 - kept))[1], categories=sides)
-        object.__setattr__(made, "truth", kept)
-        return made
+        mechanism = cls(epsilon=log_bounds(kept * (sides - 1) / (1 - kept))[1], categories=sides)
+        object.__setattr__(mechanism, "truth", kept)
+        return mechanism
 
     @classmethod
     def two_coins(cls) -> "RandomizedResponse":
@@ -119,7 +120,7 @@ class RandomizedResponse:
         return int(self._report(np.array([exact], dtype=object), bits)[0])
 
     def _report(self, exact: NDArray[Any], bits: BitSource) -> NDArray[np.int64]:
-        held = _clamped(exact, self.categories)
+        held = clamp_categories(exact, self.categories)
         kept = flips(self.truth_bounds, held.size, bits).reshape(held.shape)
         # A step of 1 ... k - 1 round the circle of categories is a uniform other one.
         steps = 1 + dice(self.categories - 1, held.size, bits).reshape(held.shape)
@@ -132,13 +133,13 @@ class RandomizedResponse:
         >>> RandomizedResponse.two_coins().estimate([1, 1, 1, 0]).counts
         (0.0, 4.0)
         """
-        noisy = _clamped(np.asarray(reports), self.categories)
+        noisy = clamp_categories(np.asarray(reports), self.categories)
         counts = np.bincount(noisy.ravel(), minlength=self.categories)
         _, other, spread = self._chances()
-        found = (counts - noisy.size * other) / spread
-        shares = np.clip(found / max(1, noisy.size), 0.0, 1.0)
+        unbiased = (counts - noisy.size * other) / spread
+        shares = np.clip(unbiased / max(1, noisy.size), 0.0, 1.0)
         errors = [self.standard_deviation(noisy.size, share=float(share)) for share in shares]
-        return Estimate(tuple(float(count) for count in found), tuple(errors))
+        return Estimate(tuple(float(count) for count in unbiased), tuple(errors))
 
     def standard_deviation(self, reports: int, *, share: float = 0.5) -> float:
         """The standard deviation of an estimated count, when this share holds the category.
@@ -169,20 +170,4 @@ class RandomizedResponse:
 
 
 def _read_categories(categories: int) -> int:
-    given: object = categories
-    if isinstance(given, bool) or not isinstance(given, int) or not 2 <= given < 1 << 62:
-        raise InvalidValue(f"categories is {categories!r}; it must be an integer of at least 2.")
-    return categories
-
-
-def _clamped(exact: NDArray[Any], categories: int) -> NDArray[np.int64]:
-    if exact.dtype.kind == "O":
-        if not all(isinstance(entry, int | np.integer | np.bool_) for entry in exact.ravel()):
-            raise InvalidValue("a category is not an integer; number them from 0.")
-        held = [min(max(int(entry), 0), categories - 1) for entry in exact.ravel()]
-        return np.array(held, dtype=np.int64).reshape(exact.shape)
-    if exact.dtype.kind not in "iub":
-        raise InvalidValue(f"categories come as an array of {exact.dtype}; number them from 0.")
-    whole = exact.astype(np.int64) if exact.dtype.kind == "b" else exact
-    limited: NDArray[np.int64] = np.maximum(np.minimum(whole, categories - 1), 0).astype(np.int64)
-    return limited
+    return whole(categories, "categories", least=2, most=(1 << 62) - 1)
