@@ -79,7 +79,7 @@ class Design:
         """
         plan = _check_question(session.prepare(sql), reach)
         price = session.price(plan, epsilon=epsilon, rho=rho)
-        paid = price.concentrated("a counter has Gaussian noise")
+        paid = price.require_rho("a counter has Gaussian noise")
         running = RunningSums.at_price(
             rho=paid.rho / (reach.versions or 1),
             steps=_count_steps(plan, reach),

@@ -46,7 +46,7 @@ class Asked:
         refuse_unseen_changes(plan)
         questions = Questions(_restrict_columns(plan.table, self.columns))
         price = session.price(plan, epsilon=self.epsilon)
-        paid = price.concentrated("a synopsis measures with Gaussian noise")
+        paid = price.require_rho("a synopsis measures with Gaussian noise")
         reserve = probability(self.reserve, "reserve")
         positive(1 - reserve, "what the reserve leaves")
         ahead = paid.rho * (1 - reserve)
