@@ -72,8 +72,8 @@ def frequencies(tally: Tally) -> Frequencies:
     ([567, 134, 0], [65, 62, 61])
     """
     randomizer = _require_categories(tally)
-    kept, other = randomizer.chances()
-    spread = kept - other
+    own, other = randomizer.chances()
+    spread = own - other
     counts = [float((count - tally.reports * other) / spread) for count in tally.counts]
     errors = []
     for count in counts:
@@ -93,9 +93,9 @@ def count_interval(
     [624, 806]
     """
     missed = 1 - strict_probability(confidence, "confidence")
-    kept, other = (float(chance) for chance in randomizer.chances())
+    own, other = (float(chance) for chance in randomizer.chances())
     low, high = (
-        reports * (end - other) / (kept - other)
+        reports * (end - other) / (own - other)
         for end in _mean_bounds(supports, reports, float(missed))
     )
     return min(max(low, 0.0), float(reports)), min(max(high, 0.0), float(reports))
@@ -109,10 +109,10 @@ def count_variance(randomizer: CategoryRandomizer, *, share: Number = 0) -> floa
     >>> round(count_variance(UnaryEncoding(epsilon=1, categories=3)), 4)  # 4e/(e-1)^2
     3.6827
     """
-    kept, other = randomizer.chances()
+    own, other = randomizer.chances()
     part = probability(share, "share")
-    variance = part * kept * (1 - kept) + (1 - part) * other * (1 - other)
-    return float(variance / (kept - other) ** 2)
+    variance = part * own * (1 - own) + (1 - part) * other * (1 - other)
+    return float(variance / (own - other) ** 2)
 
 
 def mean_variance(randomizer: CategoryRandomizer) -> float:

@@ -139,8 +139,8 @@ class JointTally:
 
 def _indicators(randomizer: CategoryRandomizer) -> tuple[Fraction, Fraction]:
     """What a report adds to the count of a category it does not support, and of one it does."""
-    kept, other = randomizer.chances()
-    return -other / (kept - other), (1 - other) / (kept - other)
+    own, other = randomizer.chances()
+    return -other / (own - other), (1 - other) / (own - other)
 
 
 def _add_counts(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:

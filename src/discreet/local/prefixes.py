@@ -110,10 +110,10 @@ class PrefixExtension:
         self, own: NDArray[np.int64], candidates: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         people = max(1, len(own))
-        kept, other = (float(chance) for chance in self.hashing.chances())
+        truth, other = (float(chance) for chance in self.hashing.chances())
         seen = self.hashing.count_of(own, candidates) / people
-        spread = math.sqrt(people) * (kept - other)
-        return (seen - other) / (kept - other), np.sqrt(seen * (1 - seen)) / spread
+        spread = math.sqrt(people) * (truth - other)
+        return (seen - other) / (truth - other), np.sqrt(seen * (1 - seen)) / spread
 
     def _check(self, noisy: NDArray[Any]) -> None:
         if noisy.ndim != 2 or noisy.dtype.kind not in "iu" or noisy.shape[1] < 2:

@@ -62,14 +62,15 @@ class RandomizedResponse:
         >>> RandomizedResponse.of_truth(0.6).truth
         Fraction(3, 5)
         """
-        kept, sides = probability(truth, "truth"), _read_categories(categories)
-        if not Fraction(1, sides) < kept < 1:
+        chance, sides = probability(truth, "truth"), _read_categories(categories)
+        if not Fraction(1, sides) < chance < 1:
             raise InvalidValue(
                 f"truth is {truth}; it must lie above 1/{sides}, where answers say nothing, "
                 "and below 1, where they are not private."
             )
-        mechanism = cls(epsilon=log_bounds(kept * (sides - 1) / (1 - kept))[1], categories=sides)
-        object.__setattr__(mechanism, "truth", kept)
+        odds = chance * (sides - 1) / (1 - chance)
+        mechanism = cls(epsilon=log_bounds(odds)[1], categories=sides)
+        object.__setattr__(mechanism, "truth", chance)
         return mechanism
 
     @classmethod
@@ -121,11 +122,11 @@ class RandomizedResponse:
 
     def _report(self, exact: NDArray[Any], bits: BitSource) -> NDArray[np.int64]:
         held = clamp_categories(exact, self.categories)
-        kept = flips(self.truth_bounds, held.size, bits).reshape(held.shape)
+        keeps = flips(self.truth_bounds, held.size, bits).reshape(held.shape)
         # A step of 1 ... k - 1 round the circle of categories is a uniform other one.
         steps = 1 + dice(self.categories - 1, held.size, bits).reshape(held.shape)
         moved = (held + steps) % self.categories
-        return np.where(kept, held, moved)
+        return np.where(keeps, held, moved)
 
     def estimate(self, reports: Any) -> Estimate:
         """Unbiased numbers of people in each category, from their reports.
@@ -149,8 +150,8 @@ class RandomizedResponse:
         >>> round(RandomizedResponse.two_coins().standard_deviation(100), 3)
         8.66
         """
-        kept, other, spread = self._chances()
-        variance = share * kept * (1 - kept) + (1 - share) * other * (1 - other)
+        own, other, spread = self._chances()
+        variance = share * own * (1 - own) + (1 - share) * other * (1 - other)
         return math.sqrt(reports * variance) / spread
 
     def error(self, confidence: Number, *, reports: int = 1) -> float:
@@ -164,9 +165,9 @@ class RandomizedResponse:
 
     def _chances(self) -> tuple[float, float, float]:
         """Of the true category, of each other one, and the difference."""
-        kept = self.truth_bounds()[0]
-        other = (1 - kept) / (self.categories - 1)
-        return float(kept), float(other), float(kept - other)
+        own = self.truth_bounds()[0]
+        other = (1 - own) / (self.categories - 1)
+        return float(own), float(other), float(own - other)
 
 
 def _read_categories(categories: int) -> int:

@@ -101,10 +101,10 @@ class LocalHashing:
         >>> [round(float(c), 4) for c in LocalHashing(epsilon=1, categories=50).chances()]
         [0.4754, 0.25]
         """
-        kept = self._bounds()(40)[0]
+        truth = self._bounds()(40)[0]
         full, more = divmod(_PRIME, self.sides)  # `more` residues have full + 1 preimages
         meet = Fraction(more * (full + 1) ** 2 + (self.sides - more) * full**2, _PRIME**2)
-        return kept, kept * meet + (1 - kept) * (1 - meet) / (self.sides - 1)
+        return truth, truth * meet + (1 - truth) * (1 - meet) / (self.sides - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The row for one answer, or a row for each of several.
@@ -119,9 +119,9 @@ class LocalHashing:
         width = self._limbs() + 1
         function = dice(_PRIME, held.size * width, bits).reshape(held.size, width)
         hashed = self._hash(function, held)
-        kept = flips(self._bounds(), held.size, bits)
+        keeps = flips(self._bounds(), held.size, bits)
         moved = (hashed + 1 + dice(self.sides - 1, held.size, bits)) % self.sides
-        return np.column_stack([function, np.where(kept, hashed, moved)])
+        return np.column_stack([function, np.where(keeps, hashed, moved)])
 
     def _hash(self, function: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row by row, or of every value under every function when the shapes say so."""

@@ -69,8 +69,8 @@ class KaryResponse:
         >>> round(float(KaryResponse(epsilon=1).chances()[0]), 6)
         0.731059
         """
-        kept = self._mechanism().truth_bounds()[0]
-        return kept, (1 - kept) / (self.categories - 1)
+        truth = self._mechanism().truth_bounds()[0]
+        return truth, (1 - truth) / (self.categories - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The category to report, or an array of them.

@@ -86,8 +86,8 @@ class OneBit:
         """
         held, single = positions(self.lattice, exact)
         upper = dice(span(self.lattice)[1], held.size, bits) < held
-        kept = flips(kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits), held.size, bits)
-        noisy = np.equal(upper, kept).astype(np.int64)
+        keeps = flips(kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits), held.size, bits)
+        noisy = np.equal(upper, keeps).astype(np.int64)
         return int(noisy[0]) if single else noisy
 
     def count(self, reports: Any) -> NDArray[np.int64]:
@@ -121,7 +121,7 @@ class OneBit:
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         first, steps = span(self.lattice)
-        kept = kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0]
+        truth = kept_bounds(epsilon=self.epsilon, coin_bits=self.coin_bits)(40)[0]
         middle = self.lattice.step * (first + Fraction(steps, 2))
-        reach = self.lattice.step * steps / (2 * (2 * kept - 1))
+        reach = self.lattice.step * steps / (2 * (2 * truth - 1))
         return middle - reach, middle + reach

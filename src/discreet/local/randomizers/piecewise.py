@@ -158,8 +158,8 @@ class Piecewise:
     def _weights(self) -> tuple[Fraction, Fraction]:
         """The probability of one output in the window, and of one outside."""
         steps = span(self.lattice)[1]
-        kept = self._bounds()(40)[0]
-        return kept / self.window, (1 - kept) / steps
+        truth = self._bounds()(40)[0]
+        return truth / self.window, (1 - truth) / steps
 
     def _bounds(self) -> Bounds:
         rest = span(self.lattice)[1]

@@ -70,8 +70,8 @@ class Rappor:
         >>> round(float(Rappor(categories=4, blur=0.5, low=0.25, high=0.75).report_epsilon), 6)
         1.021651
         """
-        kept, other = self.chances()
-        return log_bounds(kept * (1 - other) / (other * (1 - kept)))[1]
+        own, other = self.chances()
+        return log_bounds(own * (1 - other) / (other * (1 - own)))[1]
 
     @property
     def cells(self) -> int:

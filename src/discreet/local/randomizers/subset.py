@@ -86,8 +86,8 @@ class SubsetSelection:
         >>> [round(float(c), 4) for c in SubsetSelection(epsilon=1, categories=11).chances()]
         [0.5048, 0.2495]
         """
-        kept = self._bounds()(40)[0]
-        return kept, (self.size - kept) / (self.categories - 1)
+        truth = self._bounds()(40)[0]
+        return truth, (self.size - truth) / (self.categories - 1)
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:
         """The set for one answer as a row of zeros and ones, or a row for each of several.

@@ -74,14 +74,14 @@ class SmoothTrimmedMean:
         True
         """
         ordered = clamp_sorted(exact, self.lower, self.upper)
-        cut, kept = self._cut(ordered)
+        cut, middle = self._cut(ordered)
         width = self.upper - self.lower
         replaced = self.relation is Relation.REPLACE
         bound = self._bound_replacing if replaced else self._bound_adding
         moved = bound(ordered, cut)
         most = width * _RESOLUTION
         if replaced:  # the number of rows is public
-            most = min(most, self.rows_per_unit * -(-most // max(1, len(kept))))
+            most = min(most, self.rows_per_unit * -(-most // max(1, len(middle))))
         moved = np.minimum(moved, -(-most // self.rows_per_unit))  # so that no product overflows
         rungs = np.minimum(per_unit(moved, moves=self.rows_per_unit), most)
         rungs = np.maximum.accumulate(rungs)
@@ -107,11 +107,11 @@ class SmoothTrimmedMean:
         return cut, ordered[cut : len(ordered) - cut]
 
     def _value(self, ordered: NDArray[np.int64]) -> Fraction:
-        kept = self._cut(ordered)[1]
-        if len(kept) == 0:
+        middle = self._cut(ordered)[1]
+        if len(middle) == 0:
             return Fraction(self.lower)
-        total = sum(int(part.sum()) for part in np.array_split(kept - self.lower, 64))
-        return self.lower + Fraction(total, len(kept))
+        total = sum(int(part.sum()) for part in np.array_split(middle - self.lower, 64))
+        return self.lower + Fraction(total, len(middle))
 
     def _at(self, ordered: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
         """The values of these ranks, counted from 1; the bounds lie beyond both ends."""
@@ -142,8 +142,8 @@ class SmoothTrimmedMean:
         bottoms = self._at(ordered, cut - 1 - before)
         rest = self.share.denominator - 2 * self.share.numerator
         rows = np.maximum(0, count - before - 1)
-        kept = np.maximum(1, -(-rest * rows // self.share.denominator))
-        return _divide_up(tops - bottoms, kept)
+        counts = np.maximum(1, -(-rest * rows // self.share.denominator))
+        return _divide_up(tops - bottoms, counts)
 
 
 def _divide_up(spread: NDArray[np.int64], over: NDArray[np.int64]) -> NDArray[Any]:

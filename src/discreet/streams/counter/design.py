@@ -126,11 +126,11 @@ class Design:
 
     def buckets_upto(self, upto: date) -> int:
         """How many buckets start on this day, or at this time, or before."""
-        given: object = upto
-        if not isinstance(given, date):
+        moment: object = upto
+        if not isinstance(moment, date):
             raise InvalidValue(f"upto is {upto!r:.40}; it must be a date. Nothing was run.")
         # A day holds all of its times.
-        last = given if isinstance(given, datetime) else datetime.combine(given, time.max)
+        last = moment if isinstance(moment, datetime) else datetime.combine(moment, time.max)
         return sum(
             (start if isinstance(start, datetime) else datetime.combine(start, time.min)) <= last
             for start in self.buckets

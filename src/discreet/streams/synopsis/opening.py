@@ -102,7 +102,7 @@ def _restrict_columns(table: Table, columns: tuple[str, ...]) -> Table:
 
 def check_same(name: str, body: SynopsisState, wanted: SynopsisState) -> SynopsisState:
     """What is kept, refused if it was opened for something else."""
-    if body.asked() != wanted.asked():
+    if body.arguments() != wanted.arguments():
         raise InvalidValue(
             f"{name!r} is about {', '.join(body.columns)} of {body.table} with "
             f"alpha={float(body.alpha):g}, epsilon={float(body.epsilon):g}, order={body.order}, "

@@ -45,7 +45,7 @@ class SynopsisState:
     standing: int | None = field(default=None, repr=False)
     finished: str = ""  # "yes" once nothing more is measured
 
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """What it was opened with, by the names of the fields of `Asked`."""
         return {name: getattr(self, name) for name in _ASKED}
 

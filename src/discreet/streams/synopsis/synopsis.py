@@ -128,7 +128,7 @@ class Synopsis:
         Privacy: none by itself; nothing new is charged.
         """
         state, body = SYNOPSES.newest(session, name)
-        plan, questions, wanted = Asked(**body.asked()).prepare(session)
+        plan, questions, wanted = Asked(**body.arguments()).prepare(session)
         return Synopsis(session, plan, state, questions, check_same(name, body, wanted))
 
     @staticmethod
