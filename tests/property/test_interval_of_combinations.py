@@ -29,7 +29,7 @@ from discreet.release.tables.ordered import ordered
 from discreet.release.tables.ranges import Trees
 from discreet.release.tables.workload import Workload
 from discreet.streams.counter.running_sums import RunningSums
-from discreet.streams.hypothesis.parities import Parities, _parts, _squares
+from discreet.streams.hypothesis.parities import Parities, _factors, _squared_norms
 from discreet.streams.synopsis.snapshot import Update
 from support.combination_laws import beyond
 from support.surface import ROOT
@@ -229,8 +229,10 @@ def test_what_a_synopsis_has_measured_is_within_its_half_width(where, rho):
     made = Parities.of(domain, order=2, rho=Fraction(rho))
     question = Predicate.where(where, domain)
     noises, factors = [], []
-    for axes, part in _parts(made, question).items():
-        for square, factor in zip(np.ravel(_squares(domain, axes)), np.ravel(part), strict=True):
+    for axes, part in _factors(made, question).items():
+        for square, factor in zip(
+            np.ravel(_squared_norms(domain, axes)), np.ravel(part), strict=True
+        ):
             noises.append(DiscreteGaussian.of_variance(made.variances[axes] * int(square)))
             factors.append(float(factor))
     assert beyond(noises, factors, made.half_width_of(question)) <= 0.05

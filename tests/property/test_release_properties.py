@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Hierarchy, below, shape_of
+from discreet.linear.hierarchy import Hierarchy, coarsen, shape_of
 from discreet.loss import ZCDP, Pure, Relation
 from discreet.release.tables.allocation import Unit
 from discreet.release.tables.blocks import Blocks, deviations
@@ -38,7 +38,7 @@ def test_a_table_is_the_sum_of_its_components(hierarchies, data):
     parts.add_table(cut, table, variance=2.0)
     assert np.allclose(parts.table(cut), table)
     assert np.isclose(parts.variance(cut), 2.0)
-    for coarser in below(cut):
+    for coarser in coarsen(cut):
         assert np.isclose(np.sum(parts.table(coarser)), table.sum())
 
 

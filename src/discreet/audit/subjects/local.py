@@ -77,13 +77,13 @@ def _audit_hashing() -> Iterator[Subject]:
 
 def _draw_support(hashing: LocalHashing) -> Callable[[int, int], NDArray[Any]]:
     """Every report names a hash function of its own; what it says is which answers it fits."""
-    return lambda exact, count: hashing.supported(hashing.release(np.full(count, exact)))
+    return lambda exact, count: hashing.mark_supported(hashing.release(np.full(count, exact)))
 
 
 def _draw_prefix(prefix: PrefixExtension) -> Callable[[int, int], NDArray[Any]]:
     def draw(exact: int, count: int) -> NDArray[Any]:
         rows = prefix.release(np.full(count, exact))
-        return np.column_stack([rows[:, 0], prefix.hashing.supported(rows[:, 1:])])
+        return np.column_stack([rows[:, 0], prefix.hashing.mark_supported(rows[:, 1:])])
 
     return draw
 

@@ -106,7 +106,7 @@ def _cost(
         if epsilon is None:
             raise InvalidValue("mwem is priced in epsilon=. Nothing was run or charged.")
         return Pure(epsilon=epsilon)
-    return asked.concentrated('the method measures with Gaussian noise (method="mwem" does not)')
+    return asked.require_rho('the method measures with Gaussian noise (method="mwem" does not)')
 
 
 def _cost_text(cost: Price, epsilon: Number | None) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares, needs_of
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen
 from discreet.loss import Currency, Price
 from discreet.mechanisms.combinations.combined import deviations_95
 from discreet.noise.bits import BitSource, system
@@ -136,7 +136,7 @@ class Marginals:
         known = [
             measurement
             for measurement in self.measurements
-            if isinstance(measurement, Counts) or measurement.cut in below(cut)
+            if isinstance(measurement, Counts) or measurement.cut in coarsen(cut)
         ]
         first, *others = known
         if not others and first.cut == cut and (isinstance(first, Counts) or not cut):
@@ -178,7 +178,7 @@ def _shares(
     gains = np.zeros((len(cuts), len(cuts)))
     for row, cut in enumerate(cuts):
         cells, moved = cells_of(cut, hierarchies), float(unit.cells(cells_of(cut, hierarchies)).l1)
-        for part in below(cut):
+        for part in coarsen(cut):
             merged = cells // cells_of(part, hierarchies)
             gains[row, place[part]] = 1 / (2 * moved**2 * merged)
     shares, _ = least_shares(np.array([needs[cut] for cut in cuts]), gains)

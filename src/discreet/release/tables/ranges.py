@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidValue
 from discreet.linear.allocation import least_shares
 from discreet.linear.components import Components
-from discreet.linear.hierarchy import Cut, Hierarchy, below, cells_of, shape_of
+from discreet.linear.hierarchy import Cut, Hierarchy, cells_of, coarsen, shape_of
 from discreet.loss import Currency, Price
 from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.mechanisms.additive.laplace import DiscreteLaplace
@@ -312,7 +312,7 @@ def _laplace_shares(
     for row, cut in enumerate(cuts):
         cells = cells_of(cut, hierarchies)
         moved = float(unit.cells(cells).l1)
-        for part in below(cut):
+        for part in coarsen(cut):
             gains[row, place[part]] = cells_of(part, hierarchies) / (2 * moved**2 * cells)
     shares, error = least_shares(np.array([needs[cut] for cut in cuts]), gains)
     return error, {cut: float(share) for cut, share in zip(cuts, shares, strict=True) if share > 0}
