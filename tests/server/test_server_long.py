@@ -44,7 +44,7 @@ LISTS = {  # whose, and where; {} is the number of an entry in the middle
 }  # fmt: skip
 
 
-class House:
+class MeasuredServer:
     """A server over one vault that grows, in one process, and who may come in."""
 
     def __init__(self, curator, client):
@@ -114,7 +114,7 @@ def measured(folder, lengths, lists, fault=None):
             with curator.vault._store._database.writing() as connection:
                 connection.execute(fault)
         with TestClient(application(curator), base_url="http://127.0.0.1") as client:
-            house = House(curator, client)
+            served = MeasuredServer(curator, client)
             for length in lengths:
                 lengthen(curator, analysts=("ana", "bob"), entries=length)
                 assert curator.ledger.count() == length
@@ -122,7 +122,7 @@ def measured(folder, lengths, lists, fault=None):
                     for path in paths:
                         # A page that is full at every length, with the same turns on it.
                         there = path.format(length - 400)
-                        found[length, who, path] = house.work(monkeypatch, who, there)
+                        found[length, who, path] = served.work(monkeypatch, who, there)
     return found
 
 

@@ -367,10 +367,10 @@ def test_notes_name_the_columns_that_people_know(tmp_path, null):
               "date": date(2024, 5, 5)}  # fmt: skip
     data = pa.table({name: [values[name.split("_")[1]]] * 9 for name in columns})
     schema = {"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 50, "delta": 1e-6}}
-    with Curator.open(tmp_path / "vault", price_floor=0) as house:
-        house.add(schema, data=data)
-        house.grant("ana", epsilon=50, delta=1e-6)
-        made = synthesize(house.session("ana"), "t", epsilon=10)
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
+        curator.add(schema, data=data)
+        curator.grant("ana", epsilon=50, delta=1e-6)
+        made = synthesize(curator.session("ana"), "t", epsilon=10)
     assert made.notes
     for note in made.notes:
         named = re.findall(
