@@ -166,7 +166,7 @@ def test_requests_of_an_account_are_limited_and_others_go_on(tmp_path):
         assert served.call("eve", "GET", "/budget").status_code == 200
 
 
-STORING = {  # every way in which an analyst leaves something in the record
+STORING = {  # every way in which an analyst leaves something in the ledger
     "a question": ("/queries", {"sql": SQL, "epsilon": 0.1}),
     "a question with a key": ("/queries", {"sql": SQL, "epsilon": 0.1, "key": "k"}),
     "a key for an old answer": ("/queries", {"sql": SQL, "epsilon": 0.5, "key": "k"}),

@@ -1,4 +1,4 @@
-"""A longer record makes no page and no list slower: what SQLite does for each, step by step, and
+"""A longer ledger makes no page and no list slower: what SQLite does for each, step by step, and
 how often something is hashed is the same at 1,000 and at 100,000 entries. No clock is looked at.
 """
 
@@ -97,7 +97,7 @@ class MeasuredServer:
 
 
 def measured(folder, lengths, lists, fault=None):
-    """The work of pages and lists at several lengths of one record."""
+    """The work of pages and lists at several lengths of one ledger."""
     found = {}
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
@@ -144,7 +144,7 @@ def works(tmp_path_factory):
     ],
 )
 def test_a_list_without_its_index_is_noticed(tmp_path, index, who, path):
-    """Planted: a list that reads more of a longer record."""
+    """Planted: a list that reads more of a longer ledger."""
     works = measured(tmp_path / "h", (800, 1600), {who: (path,)}, fault=f"DROP INDEX {index}")
     assert works[800, who, path] != works[1600, who, path]
 

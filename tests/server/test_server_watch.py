@@ -1,4 +1,4 @@
-"""The record is checked in full in the background: pages check new entries only and say when all of
+"""The ledger is checked in full in the background: pages check new entries only and say when all of
 it was found sound; an old entry that was changed is found, told, and stops answers.
 """
 
@@ -79,11 +79,11 @@ def test_an_old_entry_that_was_changed_is_found_told_and_stops_answers(served):
     watch.look()
     (memo,) = (each.memo for each in served.curator.ledger.entries() if each.act == "charge")
     changed(served, "UPDATE entries SET memo = '{}' WHERE act = 'charge'")
-    assert "The record is sound" in page(served, "/custodian").text  # not looked at again
+    assert "The ledger is sound" in page(served, "/custodian").text  # not looked at again
     watch._now = lambda: datetime(2030, 1, 2, tzinfo=UTC)
     watch.look()
     text = page(served, "/custodian").text
-    assert re.search(r"The record is not sound: entry \d+ was changed", text)
+    assert re.search(r"The ledger is not sound: entry \d+ was changed", text)
     assert "Found by the check of 2030-01-02 00:00 UTC" in text
     assert "nothing wrong was at 2030-01-01 00:00 UTC" in text
     entries = served.curator.ledger.count()

@@ -16,7 +16,7 @@ Section = tuple[str, str, list[tuple[str, str]]]
 ACCEPTED: list[Section] = [
     (
         "Aggregates",
-        "Arithmetic with `+ - * /` over numeric aggregates and constants is post-processing. A quantile is chosen by rank among up to 4,096 public values, fewer where there are many groups. A column with more values is chosen from in buckets: the answer is the middle of a bucket, and the error in ranks holds for some value in that bucket (`answer.buckets()`), not for the middle. With a supposed `count` of rows (`session.sql(..., count=30_000)`, `--count 30000`) the plan may take a finer list or smooth noise instead, by public facts alone: [how a quantile is picked](robust.md#how-a-quantile-is-picked).",
+        "Arithmetic with `+ - * /` over numeric aggregates and constants is post-processing. A quantile is chosen by rank among up to 4,096 public values, fewer where there are many groups. A column with more values is chosen from in buckets: the answer is the middle of a bucket, and the error in ranks holds for some value in that bucket (`answer.buckets()`), not for the middle. With an assumed `count` of rows (`session.sql(..., count=30_000)`, `--count 30000`) the plan may take a finer list or smooth noise instead, by public facts alone: [methods for quantiles](robust.md#methods-for-quantiles).",
         [
             ("rows, values, units", "SELECT COUNT(*), COUNT(income), COUNT(DISTINCT patient_id) FROM visits"),
             ("sums and averages", "SELECT SUM(income), AVG(age) FROM visits"),

@@ -66,10 +66,10 @@ def test_explain_warns_of_a_refusal(clinic, ana):
 
 def test_the_error_of_an_average_needs_a_supposed_count(clinic, ana):
     blind = clinic.run("explain", AVERAGE, "--as", ana, "--epsilon", "1")
-    assert "age depends on the rows of a group; suppose --count N" in blind.out
+    assert "age depends on the rows of a group; assume --count N" in blind.out
     seen = clinic.run("explain", AVERAGE, "--as", ana, "--epsilon", "1", "--count", "5000")
     assert re.search(r"age ± [\d.]+ where a group has 5,000 rows", seen.out)
-    assert "suppose" not in seen.out
+    assert "assume" not in seen.out
 
 
 def test_query_prints_value_interval_cost_and_what_is_left(clinic, ana):
@@ -231,7 +231,7 @@ def test_explain_shows_ranks_rows_private_keys_and_delta(trips_cli):
     assert re.search(r"o at most \d+ rows behind", said)
     assert re.search(r"last ± \d+ ranks", said)
     assert "MIN and MAX are answered as quantiles a few rows inside the extremes" in said
-    assert re.search(r"Keys with clearly fewer than \d+ people are not shown", said)
+    assert re.search(r"Keys with clearly fewer than \d+ privacy units are not shown", said)
 
 
 def test_explain_says_which_way_leading_groups_are_answered_and_why(trips_cli, tmp_path):

@@ -1,4 +1,4 @@
-"""ledger and verify, on a record that is whole and on one that was tampered with."""
+"""ledger and verify, on a ledger that is whole and on one that was tampered with."""
 
 import sqlite3
 
@@ -51,7 +51,7 @@ def test_a_changed_total_is_found(clinic):
     connection.close()
     outcome = clinic.run("verify")
     assert outcome.status == 1
-    assert "the record is not sound" in outcome.err
+    assert "the ledger is not sound" in outcome.err
     assert "ana" in outcome.err
     found = clinic.run("verify", "--json")
     assert found.status == 1
@@ -77,7 +77,7 @@ def test_a_record_that_is_not_sound_answers_nothing_until_it_is_adopted(clinic):
     for question in (COUNT, "SELECT COUNT(*) AS m FROM visits"):  # the first one would be free
         outcome = clinic.run("query", question, "--as", "ana", "--epsilon", "0.25")
         assert outcome.status == 1
-        assert "the record of this vault is not sound" in outcome.err
+        assert "the ledger of this vault is not sound" in outcome.err
         assert "entry" not in outcome.err
     outcome = clinic.run("ledger", "adopt", "--why", "the memo was lost")
     assert outcome.status == 0

@@ -667,18 +667,18 @@ AVERAGE = "SELECT AVG(age) AS a FROM visits"
 def test_a_count_that_is_supposed(ready):
     text = re.sub(r"\s+", " ", works("explain", AVERAGE, *PAID).out)
     for where in (
-        r"a group; suppose (--\w+) N",
-        r"which is secret; suppose one with (--\w+) to see",
+        r"a group; assume (--\w+) N",
+        r"which is secret; assume one with (--\w+) to see",
     ):
         option = offered(text, where)
         assert works("explain", AVERAGE, *PAID, option, "100", "--json").json["error"]["a"]
     with Curator.open(ready.vault) as curator:
         session = curator.session("ann")
         told = warnings_of(session.explain(AVERAGE, epsilon=0.1))
-        name = offered(" ".join(told), r"suppose one with (\w+)= to see it")
+        name = offered(" ".join(told), r"assume one with (\w+)= to see it")
         assert session.explain(AVERAGE, epsilon=0.1, **{name: 100})
         message = said(lambda: session.explain(AVERAGE, error=1))
-        name = offered(message, r"Suppose one with (\w+)=;")
+        name = offered(message, r"Assume one with (\w+)=;")
         assert session.explain(AVERAGE, error=1, **{name: 10**6})
     message = refused("explain", AVERAGE, "--as", "ann", "--error", "1")
     (option,) = typed(message)

@@ -178,7 +178,7 @@ class Access:
         )[1]
 
     def _check_record(self, plan: Prepared) -> tuple[int, ...]:
-        """The states of a plan's tables; a record that was tampered with answers nothing."""
+        """The states of a plan's tables; a ledger that was tampered with answers nothing."""
         self.vault.ledger.check()
         return read_versions(self.warehouse, plan)
 

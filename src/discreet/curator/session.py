@@ -173,7 +173,7 @@ class Session:
 
         A `key` of your own makes the request safe to send again: what came of it, an answer or a
         failure after the charge, is given again, whatever has changed, and charged once.
-        An error wanted of an average, without a supposed count, takes the most exact noisy count
+        An error wanted of an average, without an assumed count, takes the most exact noisy count
         that was released before, or buys one first for epsilon 0.05 (`answer.bought`) where that
         may cost less: the low end of its interval in the smallest group that is not too near to
         empty to tell; nearly empty groups show their own wide intervals.
@@ -234,7 +234,7 @@ class Session:
             planned = self._planned(question)
             same = self._pays(paid, planned)
         except Unavailable:
-            raise  # it may pass: a source that is away, a record that is looked after
+            raise  # it may pass: a source that is unreachable, a ledger under repair
         except DiscreetError:
             same = False
         if not same:
@@ -299,7 +299,7 @@ class Session:
         if planned.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "
-                "there are is not public. Suppose a number with count=, or name a price. "
+                "there are is not public. Assume a number with count=, or name a price. "
                 "Nothing was run or charged."
             )
         known = self._released_count(
@@ -396,8 +396,8 @@ class Session:
         count: int | None = None,
         ways: tuple[QuantileMethod, ...] = (),
     ) -> Plan:
-        """The plan of a question that is a part of a larger charge, or picks its quantiles in given
-        ways: it has no least price.
+        """The plan of a question that is a part of a larger charge, or selects its quantiles by
+        given methods: it has no least price.
 
         Privacy: reads the schema and the accounts, no row.
         """
@@ -488,7 +488,7 @@ class Session:
     def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
 
-        From the record itself: their losses add up to what the analyst has spent.
+        From the ledger itself: their losses add up to what the analyst has spent.
         """
         return self._vault.history.after(after, analyst=self.name, limit=limit)
 

@@ -25,7 +25,7 @@ from discreet.schema.table import Table, table_named
 
 __all__ = ["sample_and_aggregate"]
 
-# What the record calls our own summaries, whatever their classes are called.
+# What the ledger calls our own summaries, whatever their classes are called.
 _SUMMARIES: Mapping[type, str] = MappingProxyType(
     {BlockMean: "BlockMean", BlockMedian: "BlockMedian", BlockMode: "BlockMode"}
 )

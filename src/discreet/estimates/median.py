@@ -1,6 +1,6 @@
-"""The median of a session's column: by the plan's own way to pick it, with smooth noise, or by
-propose-test-release. The first two are questions in SQL, answered, stored and given again like any
-other; how they are picked is the plan's business.
+"""The median of a session's column: by the plan's own method, with smooth noise, or by
+propose-test-release. The first two are questions in SQL, answered, stored and replayed like any
+other; their mechanism is chosen by the plan.
 """
 
 from fractions import Fraction
@@ -34,8 +34,8 @@ def median(
 ) -> Estimated[Fraction]:
     """The median, or another quantile, of up to 65,536 public values of a column.
 
-    It is chosen by rank; with a `count` of rows supposed, the plan takes smooth noise where that
-    would err clearly less on so many evenly spread rows. The answer says which it was.
+    It is chosen by rank; with a `count` of rows assumed, the plan takes smooth noise where its
+    expected error on so many evenly spread rows is clearly smaller. The answer names the method.
     Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
     [NRS07, Sec. 2].
     """

@@ -136,7 +136,7 @@ class ReleasePlan:
 
     @property
     def label(self) -> str:
-        """What it is called in the record and in refusals."""
+        """What it is called in the ledger and in refusals."""
         return f"The release {encode(self.release.title):.100}"
 
     @property

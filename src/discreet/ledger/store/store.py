@@ -55,7 +55,7 @@ class Store:
         return self._groups.share(work)
 
     def check(self) -> None:
-        """Refuse a record that is not sound: all of it once, then only what was written since."""
+        """Refuse a ledger that is not sound: all of it once, then only what was written since."""
         if not self._keeper.followed:
             with _unless_halted():
                 self._keeper.check_first(self._database.checking)

@@ -166,7 +166,7 @@ class NoisyMax:
 def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:
     """ln P(shortfall > steps) when all others are steps + 1 below the best and win every tie."""
     rate = float(1 / scale)
-    reach = math.ceil(60 / rate) + 1  # what lies beyond has a chance below 1e-25
+    reach = math.ceil(60 / rate) + 1  # what lies beyond has a probability below 1e-25
     noise = np.arange(-reach, reach + 1, dtype=np.float64)
     mass = math.tanh(rate / 2) * np.exp(-rate * np.abs(noise))
     level = noise + steps
@@ -178,7 +178,7 @@ def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:
 
 
 def _union_bound(scale: Fraction, count: int, steps: int) -> float:
-    """ln of the sum of the chances that each single rival wins."""
+    """ln of the sum of the probabilities that each single rival wins."""
     if count == 1:
         return -math.inf
     return math.log(count - 1) + _log_difference_tail(scale, steps + 1)

@@ -93,7 +93,7 @@ class PermuteAndFlip:
         if missed < _SMALLEST_FLOAT_TAIL:  # (n-1) y/2 is an upper bound
             logarithm = log_bounds((count - 1) / (2 * tail(confidence)))[1]
             return ceil_float(self.scale * logarithm)
-        low, high = -1e5, 0.0  # ln y; the chance of missing the best grows with y
+        low, high = -1e5, 0.0  # ln y; the probability of missing the best grows with y
         if _chance_of_missing(count, high) <= missed:
             return 0.0
         for _ in range(200):

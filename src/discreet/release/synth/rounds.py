@@ -329,7 +329,7 @@ def _near(one: Clique, other: Clique) -> bool:
 
 
 def variance_of(noise: Noise) -> float:
-    """The variance that a fit supposes: noise that is never seen has one of zero, which no weight
+    """The variance that a fit assumes: noise that is never seen has one of zero, which no weight
     could be made of.
 
     >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian

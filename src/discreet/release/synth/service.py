@@ -164,7 +164,7 @@ def _opened(
 
 @dataclass(slots=True)
 class _Taken:
-    """Answers steps from the record, then from the table; begins each durably before it runs.
+    """Answers steps from the ledger, then from the table; begins each durably before it runs.
 
     `state` is the one that was read when this began, then what this wrote itself. The newest is
     never read again: a step then follows the steps that its filter has counted and no others, and

@@ -1,5 +1,5 @@
-"""Exponential tails: the Laplace law, at the price of a delta, and the Laplace-log-normal law,
-which gives zCDP. Each with its price for a move and a stretch, and exact lazy draws.
+"""Exponential tails: the Laplace distribution, at the price of a delta, and the Laplace-log-normal
+distribution, which gives zCDP. Each with its price for a move and a stretch, and exact lazy draws.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ __all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate", "s
 
 
 class Shape(Protocol):
-    """A noise law of scale 1 that tolerates being moved and being stretched a little.
+    """A noise distribution of scale 1 that tolerates being moved and being stretched a little.
 
     Privacy: `loss` states the guarantee and its theorem.
     """
@@ -41,8 +41,8 @@ class SmoothNoise:
     """Adds noise of scale S(x)/sliding, S the smooth bound, and rounds to the public lattice.
 
     Exact: the released integer is the one nearest to exact + (S/sliding) Z for a perfect real draw
-    Z and the exact real S; its law is the ideal one, rounded. No float is involved, and the
-    lattice depends on neither the data nor S. How long the draw takes depends on both a little.
+    Z and the exact real S; its distribution is the ideal one, rounded. No float is involved, and
+    the lattice depends on neither the data nor S. How long the draw takes depends on both a little.
     Privacy: the shape's loss at (sliding, smoothing), for the relation of the query: the real
     mechanism has it [NRS07, Sec. 2], and rounding is post-processing.
     >>> from discreet.robust.smooth.student_noise import CauchyShape

@@ -1,5 +1,5 @@
-"""Polynomial tails: the Cauchy law and Student's t, which give pure privacy. Each with its price
-for a move and a stretch, proved in docs/proofs/robust.md, and exact lazy draws.
+"""Polynomial tails: the Cauchy distribution and Student's t, which give pure privacy. Each with its
+price for a move and a stretch, proved in docs/proofs/robust.md, and exact lazy draws.
 """
 
 from dataclasses import dataclass

@@ -60,8 +60,8 @@ _BUDGET = """\
 # What all answers together may cost everybody in the population, for ever. Delete this section
 # if the population already has a budget. Below 1 is strong protection, above 10 little.
 epsilon = {mark}
-# The chance, per person, that the guarantee fails; far below 1 / number of people. It buys less
-# noise when many questions are asked. Without it the account is pure.
+# The probability, per person, that the guarantee fails; far below 1 / number of people. It buys
+# less noise when many questions are asked. Without it the account is pure.
 # delta = 1e-7
 """
 

@@ -19,7 +19,7 @@ from discreet.streams.monitor.monitor import Monitor
 __all__ = ["service_pages"]
 
 _KINDS = ("monitor", "synopsis", "counter")
-_NO_FIGURES = "closed: the record was adopted after it began"
+_NO_FIGURES = "closed: the ledger was adopted after it began"
 
 
 def service_pages(cache: SynopsisCache) -> APIRouter:

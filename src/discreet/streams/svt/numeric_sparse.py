@@ -199,7 +199,7 @@ class NumericSparse:
     def error(self, confidence: Number, *, queries: int) -> float:
         """How far off everything may be with this probability: the sides, and the numbers.
 
-        Of the chance to fail the numbers get the share that makes the distance least.
+        Of the probability to fail the numbers get the share that makes the distance least.
         >>> sparse = NumericSparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         37.0

@@ -263,7 +263,7 @@ class Sparse:
 
         For `queries` values of which at most `alarms` are that near to or above their thresholds:
         none that is farther below is called above, none farther above is called below. The
-        smallest such distance at the worst values, from the exact laws of the noise.
+        smallest such distance at the worst values, from the exact distributions of the noise.
         >>> sparse = Sparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         24.0
