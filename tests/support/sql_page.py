@@ -286,7 +286,7 @@ A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema
 
 Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
 
-What this cuts, clamps and leaves out is told with every answer: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
+Every answer states what it cuts, clamps and leaves out: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
 
 ## Constants
 

@@ -145,7 +145,7 @@ def places_of(step: Fraction) -> int:
 
 
 def off_text(rows: float, statistic: Statistic) -> str:
-    """How far off a picked value may be: a quantile in ranks, a mode in rows.
+    """How far off a selected value may be: a quantile in ranks, a mode in rows.
 
     >>> off_text(138.2, Statistic.QUANTILE), off_text(3.5, Statistic.MODE)
     ('± 139 ranks', 'at most 4 rows behind')

@@ -1,4 +1,4 @@
-"""One analyst's conversation with the curator: questions, prices, answers, and what services need.
+"""One analyst's session with the curator: questions, prices, answers, and what services need.
 Everything that touches data goes through `access`.
 """
 
@@ -61,7 +61,7 @@ _Result = TypeVar("_Result")
 
 
 class Session:
-    """One analyst's conversation with the curator.
+    """One analyst's session with the curator.
 
     Privacy: every answer is charged to the analyst's and the population's budget.
     """
@@ -172,7 +172,7 @@ class Session:
         """Ask a question and pay for it; the same question again is free.
 
         A `key` of your own makes the request safe to send again: what came of it, an answer or a
-        failure after the charge, is given again, whatever has changed, and charged once.
+        failure after the charge, is replayed, whatever has changed, and charged once.
         An error wanted of an average, without an assumed count, takes the most exact noisy count
         that was released before, or buys one first for epsilon 0.05 (`answer.bought`) where that
         may cost less: the low end of its interval in the smallest group that is not too near to
@@ -272,7 +272,7 @@ class Session:
     def _with_count(
         self, question: Question, buy: Callable[[Plan], Answer]
     ) -> tuple[Question, Answer | None]:
-        """The question with the count that its error needs, and the answer that told it."""
+        """The question with the count that its error needs, and the answer that released it."""
         error = question.error
         if error is None or not question.needs_count:
             return question, None

@@ -193,7 +193,7 @@ class Origin:
         ]
 
     def relation(self, view: str) -> str:
-        """What stands after FROM in statements for `engine`.
+        """The FROM item in statements for `engine`.
 
         >>> Origin.of("visits.csv").relation("source")
         'source'

@@ -1,6 +1,6 @@
 """Requests with a key of the asker's own: asked again, they give the same answer for one charge.
 Bound in the transaction of the charge; of what comes of a charge, a release or a failure, the first
-that is written stands and is given again, whoever else was working on it.
+that is written is final and is replayed, whoever else was working on it.
 """
 
 import json

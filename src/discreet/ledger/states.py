@@ -63,7 +63,7 @@ def service_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A service as it stood when this was written; `entry` was the newest of the ledger then.
+    """The state of a service when this was written; `entry` was the newest of the ledger then.
 
     The body may be secret: it is not shown.
     >>> State("ana", "fever", "monitor", 1, 7, b"secret")

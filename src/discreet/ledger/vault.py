@@ -1,5 +1,5 @@
 """A vault: a folder of its owner's, and the ledger in one SQLite file there or on a server.
-Only puts the parts together; each part owns its own rules.
+Only combines the parts; each part owns its own rules.
 """
 
 import os

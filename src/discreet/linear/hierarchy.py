@@ -11,7 +11,7 @@ from discreet.errors import InvalidValue
 __all__ = ["Cut", "Hierarchy", "below", "cells_of", "checked", "shape_of"]
 
 Cut = tuple[tuple[int, int], ...]
-"""Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""
+"""Which axes are distinguished and how finely: pairs of an axis and its level, in order of axes."""
 
 _MOST_CELLS = 1 << 31
 

@@ -111,7 +111,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """What can be told from a plan's fields, and how its question is planned with another limit.
+    """What follows from a plan's fields, and how its question is planned with another limit.
 
     The pipeline hands these functions to every plan, so that they may know plans.
     """

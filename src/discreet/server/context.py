@@ -273,7 +273,7 @@ def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
 
 
 def desk_of(request: Request) -> ServerContext:
-    """The desk of the application that serves a request."""
+    """The server context of the application that serves a request."""
     desk: ServerContext = request.app.state.desk
     return desk
 

@@ -133,7 +133,7 @@ class Keeper:
         return book
 
     def _first(self, connection: Connection) -> Book:
-        """Nothing is sealed yet: a new vault, or one of an older version, whose record is sound."""
+        """Nothing is sealed yet: a new vault, or one of an older version, whose ledger is sound."""
         self._check_begins(connection, self._place.anchor())
         if not _unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)

@@ -1,5 +1,5 @@
 """The database of a vault with its one way to read and its one way to write.
-Only puts database, groups and seals together; each owns its own rules.
+Only combines database, groups and seals; each owns its own rules.
 """
 
 from collections.abc import Callable, Iterator, Mapping

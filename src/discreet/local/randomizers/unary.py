@@ -1,4 +1,4 @@
-"""Optimised unary encoding: one bit for each category, the true one's told by a fair coin."""
+"""Optimised unary encoding: one bit for each category, the true one's sent by a fair coin."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction

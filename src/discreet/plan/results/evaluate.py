@@ -94,7 +94,7 @@ def find_picked(plan: Plan, expression: Expression) -> Chosen | None:
 
 
 def find_ranked(plan: Plan, expression: Expression) -> Chosen | None:
-    """The selected value that a column is, if its error is told in ranks or rows."""
+    """The selected value that a column is, if its error is stated in ranks or rows."""
     chosen = find_picked(plan, expression)
     return None if chosen is None or plan.ways[chosen.pick] is QuantileMethod.SMOOTH else chosen
 

@@ -1,5 +1,5 @@
 """Synthetic data from a curator's table: priced and charged ahead, taken in steps that are
-recorded before they run, and taken up again where it stopped. Exact counts are seen by the steps'
+recorded before they run, and resumed where it stopped. Exact counts are seen by the steps'
 `release` only, inside a measurement.
 """
 
@@ -142,7 +142,7 @@ def _developed(
 def _opened(
     session: Session, made: Plan, cost: Price, spec: Spec, name: str | None
 ) -> tuple[SynthesisState, State]:
-    """The course that was begun under this name, or a new one, charged now."""
+    """The synthesis that was begun under this name, or a new one, charged now."""
     known = SYNTHESES.find(session, name or spec.name)
     if known is None:
         change = SYNTHESES.first(session, name or spec.name, SynthesisState(spec))

@@ -18,7 +18,7 @@ from discreet.streams.service import Service
 
 __all__ = ["SYNTHESES", "Spec", "SynthesisState"]
 
-_FORM = 2  # another one whenever the course that the same answers take changes
+_FORM = 2  # changes whenever the same answers would lead to other steps
 Answer = tuple[Noisy, ...] | None
 
 
@@ -87,7 +87,7 @@ class SynthesisState:
         return replace(self, answers=(*self.answers, noisy))
 
     def to_bytes(self) -> bytes:
-        """The course as bytes."""
+        """The state as bytes."""
         spec = [self.spec.question, self.spec.price, self.spec.method, list(self.spec.versions)]
         said = {
             "form": _FORM,
@@ -102,7 +102,7 @@ class SynthesisState:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "SynthesisState":
-        """The course that was written."""
+        """The state that was stored."""
         said = json.loads(zlib.decompress(body))
         if said.get("form") != _FORM:
             raise Unavailable(

@@ -142,7 +142,7 @@ class SampleAndAggregate:
         Privacy: not private by itself: goes to the summary.
         """
         texts = _texts(exact)
-        if units is None:  # each row is one: equal rows are told apart by their number
+        if units is None:  # each row is one: equal rows are distinguished by their number
             units = _numbered(texts)
         if len(texts) != len(units):
             raise InvalidValue(

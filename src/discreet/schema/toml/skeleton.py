@@ -54,7 +54,7 @@ _COLUMNS = """\
 """
 _FORMAT = """\
 # How the file is written: a guess from its first rows; check it. Cells of another form count as
-# missing and are told at `discreet add`, which refuses a source with too many of them.
+# missing and are reported at `discreet add`, which refuses a source with too many of them.
 """
 _BUDGET = """\
 # What all answers together may cost everybody in the population, for ever. Delete this section

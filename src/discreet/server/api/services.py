@@ -1,4 +1,4 @@
-"""The routes of standing services: monitors, counters and synopses of an analyst's own.
+"""The routes of durable services: monitors, counters and synopses of an analyst's own.
 Services run on remote sessions, and what they say is the library's; nothing here looks at rows.
 """
 
@@ -56,7 +56,7 @@ _PATHS = {
     "synopsis": "synopses",
     "published": "releases",
 }
-_CHECKS = 100  # how many checks the error that is told is for
+_CHECKS = 100  # how many checks the stated error is for
 
 
 class SynopsisCache:

@@ -40,7 +40,7 @@ _OUTCOMES = {
     "answer": "answered",
     "failure": "failed; the charge stays",
     "pending": "no outcome yet",
-    "elsewhere": "told by the service",
+    "elsewhere": "answered by the service",
 }
 
 

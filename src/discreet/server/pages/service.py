@@ -1,5 +1,5 @@
-"""The analyst's pages about standing services: which there are, what they say, what is left of
-them. They are begun from programs; here they are looked at and asked.
+"""The analyst's pages about durable services: which there are, what they answer, what is left of
+them. Programs begin them; the pages show and ask them.
 """
 
 from collections.abc import Callable

@@ -118,7 +118,7 @@ class AboveThreshold:
     ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
-        The standing that was given is spent; what keeps standings should call this, not people.
+        The state passed in is used up; services that hold states should call this, not users.
         Privacy: part of the run's loss [DR14, Thm. 3.23].
         >>> above = AboveThreshold(threshold_scale=2, query_scale=4)
         >>> above.step(above.begin(), -1000, 0)
@@ -145,7 +145,7 @@ class AboveThreshold:
         return self._sparse.error(confidence, queries=queries)
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the book's proof gives for these scales; `error` is smaller.
+        """The distance that the textbook's proof gives for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.24].
         >>> AboveThreshold(threshold_scale=2, query_scale=4).accuracy_bound(0.95, queries=100)

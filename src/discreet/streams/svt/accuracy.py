@@ -1,5 +1,5 @@
-"""How wrong the sparse vector technique can be: the theorems of the book, and the exact worst case.
-Knows scales and counts only, never data. All distances are in lattice steps and rounded up.
+"""How wrong the sparse vector technique can be: the theorems of the textbook, and the exact worst
+case. Knows scales and counts only, never data. All distances are in lattice steps and rounded up.
 """
 
 import math
@@ -101,13 +101,13 @@ def numeric_sparse_accuracy(
 
 
 def _spread(epsilon: Fraction, alarms: int, delta: Number) -> Fraction:
-    """1/epsilon of one of the runs that the book composes, from above."""
+    """1/epsilon of one of the runs that the textbook composes, from above."""
     slack = probability(delta, "delta")
     if not slack:
         return alarms / epsilon
     if epsilon >= 1:
         raise UnprovableRequest(
-            f"the book's bound with delta holds for epsilon below 1, not {float(epsilon):g}; "
+            f"the textbook's bound with delta holds for epsilon below 1, not {float(epsilon):g}; "
             "use the mechanism's own error(...). Nothing was computed."
         )
     if slack == 1:

@@ -89,7 +89,7 @@ class NumericSparse:
         """The form of Dwork and Roth: 8/9 of epsilon for a textbook `Sparse`, the rest for numbers.
 
         With a delta the share is sqrt(512)/(sqrt(512) + 1), each half keeps half of delta, and
-        what one number may cost comes from optimal composition. (The book prints the epsilon of
+        what one number may cost comes from optimal composition. (The textbook prints the epsilon of
         the numbers without its factor epsilon.)
         Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.27].
         >>> one = Sensitivity.single(1)
@@ -168,7 +168,7 @@ class NumericSparse:
     ) -> tuple[int | None, SvtState]:
         """Compare one value with its threshold: its number if it is above, and how the run stands.
 
-        The standing that was given is spent; what keeps standings should call this, not people.
+        The state passed in is used up; services that hold states should call this, not users.
         Privacy: part of the run's loss [DR14, Thm. 3.27].
         >>> sparse = NumericSparse.of(epsilon=1, alarms=2, sensitivity=Sensitivity.single(1))
         >>> sparse.step(sparse.begin(), 0, 999)
@@ -227,7 +227,7 @@ class NumericSparse:
         )
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the book's proof gives for these scales; `error` is smaller.
+        """The distance that the textbook's proof gives for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.28].
         >>> sparse = NumericSparse.textbook(epsilon=1, alarms=10, sensitivity=Sensitivity.single(1))

@@ -135,7 +135,7 @@ class Sparse:
     ) -> "Sparse":
         """The form of Dwork and Roth: fresh thresholds, half of each run's epsilon for them.
 
-        With a delta each run gets what optimal composition leaves it, where the book has
+        With a delta each run gets what optimal composition leaves it, where the textbook has
         epsilon/sqrt(8 c ln(1/delta)), which holds for small epsilon only.
         Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.25],
         [KOV15, Thm. 3.3].
@@ -223,14 +223,14 @@ class Sparse:
     ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
-        The standing that was given is spent; only `Run` and `Monitor` should call this.
+        The state passed in is used up; only `Run` and `Monitor` should call this.
         Privacy: part of the run's loss [LSL17, Thm. 4].
         >>> sparse = Sparse(threshold_scale=1, query_scale=4, alarms=2)
         >>> sparse.step(sparse.begin(), 1000, 0)
         (True, SvtState(used=1))
         """
         if standing.used >= self.alarms:
-            raise InvalidValue("all alarms of this standing are used; begin another run.")
+            raise InvalidValue("all alarms of this state are used; begin another run.")
         margin = whole_number(exact) - whole_number(threshold)
         above = margin + discrete_laplace(scale=self.query_scale, bits=bits) >= standing.noise
         # Both are drawn whatever the comparison says, so that time does not tell.
@@ -272,7 +272,7 @@ class Sparse:
         return worst_error(self.threshold_scale, self.query_scale, queries, split, confidence)
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the proofs of the book give for these scales; `error` is smaller.
+        """The distance that the proofs of the textbook give for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.24 and 3.26], each half rounded up to an integer.
         >>> sparse = Sparse.textbook(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
