@@ -26,7 +26,7 @@ _SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 b
 def add_noise(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
     """Select the groups, add noise to their measures, select values: all that is ever released.
 
-    Privacy: the plan's cost for its table's unit and relation.
+    Privacy: the plan's cost for its table's privacy unit and neighbouring relation.
     """
     sums = _sums(plan, rows)
     groups: tuple[Group, ...] = plan.groups

@@ -465,7 +465,8 @@ class Session:
 
         A `state` moves on with the charge, before a row is read; without a charge, by itself, also
         before. `versions` pins the measurement to a state of the data. The measurement's cost, for
-        the unit and relation of its table; a failure after the charge keeps it.
+        the privacy unit and neighbouring relation of its table; a failure after the charge keeps
+        it.
         """
         self._planner.check(measurement.plan)
         return self._access.measure(measurement, state=state, versions=versions)

@@ -36,8 +36,8 @@ def median(
 
     It is chosen by rank; with a `count` of rows assumed, the plan takes smooth noise where its
     expected error on so many evenly spread rows is clearly smaller. The answer names the method.
-    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
-    [NRS07, Sec. 2].
+    Privacy: epsilon-DP or rho-zCDP for the table's privacy unit and neighbouring relation
+    [MT07, Thm. 6], [NRS07, Sec. 2].
     """
     ways = (QuantileMethod.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
@@ -56,7 +56,8 @@ def smooth_median(
 ) -> Estimated[Fraction]:
     """The median, or another quantile, by smooth sensitivity whatever public facts prefer.
 
-    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
+    Privacy: epsilon-DP or rho-zCDP for the table's privacy unit and neighbouring relation
+    [NRS07, Sec. 2].
     """
     text = _question(session, table, column, where, fraction)
     return _ask(session, text, where, (QuantileMethod.SMOOTH,), None, epsilon=epsilon, rho=rho)
@@ -114,7 +115,8 @@ def proposed_median(
     """The median by propose-test-release: noise for a proposed sensitivity, or a refusal.
 
     `within` proposes how far one unit can move the median, in the column's own terms.
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [DL09],
+    [Vad17, Sec. 3.2].
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]

@@ -18,7 +18,7 @@ class Mechanism(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Loss:
         """The cost of one release of a query with this sensitivity.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:

@@ -34,7 +34,8 @@ class Plan:
     one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
     that all steps of the statement together read and make; `engine_seconds` is what reading the
     tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
-    Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
+    Privacy: running it and adding the noise costs `cost` for the table's privacy unit and
+    neighbouring relation.
     """
 
     query: Query
@@ -133,7 +134,8 @@ class Draft:
     `ways` are used where they are proved; without them `assumed_rows` rows of a group decide.
     `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
 
-    Privacy: `cost` is what running the plan will cost, for the table's unit and relation.
+    Privacy: `cost` is what running the plan will cost, for the table's privacy unit and
+    neighbouring relation.
     """
 
     query: Query

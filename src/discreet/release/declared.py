@@ -118,7 +118,8 @@ def _share(paid: Price, part: Fraction) -> Price:
 class ReleasePlan:
     """A priced release: its parts, what they cost together, how far off they will be.
 
-    Privacy: `cost` for the table's unit and relation; parameters are fixed before it is run.
+    Privacy: `cost` for the table's privacy unit and neighbouring relation; parameters are fixed
+    before it is run.
     """
 
     release: Release
@@ -130,7 +131,7 @@ class ReleasePlan:
     def losses(self) -> tuple[Loss, ...]:
         """The losses of all mechanisms.
 
-        Privacy: under the table's unit and relation.
+        Privacy: under the table's privacy unit and neighbouring relation.
         """
         return tuple(loss for part in self.parts for loss in part.losses)
 

@@ -71,7 +71,7 @@ class Threshold:
         """The cost of one release; `groups` counts the keys one neighbouring step can touch.
 
         Privacy: the loss of the noise with delta = groups * p, p the probability that one unit
-        alone reaches the threshold, for the relation of the sensitivity [KKMN09].
+        alone reaches the threshold, for the neighbouring relation of the sensitivity [KKMN09].
         >>> noise = DiscreteGaussian(sigma=10)
         >>> loss = Threshold(noise=noise, threshold=60).loss(Sensitivity(groups=4, per_group=1))
         >>> loss.rho, loss.delta < 2e-8

@@ -47,9 +47,10 @@ class NoisyMax:
 
     Laplace noise is discrete and takes integer scores. Exponential noise is sampled as
     permute-and-flip, Gumbel noise as the exponential mechanism: the same distributions.
-    Privacy: (2 linf/scale)-DP for the relation of the score sensitivity: docs/proofs/selection.md
-    for Laplace noise, [DR14, Thm. 3.13] and [DKSSWXZ21] for exponential noise, [DR14, Rem. 3.1]
-    for Gumbel noise, which has bounded range. The noisy maximum itself must not be released.
+    Privacy: (2 linf/scale)-DP for the neighbouring relation of the score sensitivity:
+    docs/proofs/selection.md for Laplace noise, [DR14, Thm. 3.13] and [DKSSWXZ21] for exponential
+    noise, [DR14, Rem. 3.1] for Gumbel noise, which has bounded range. The noisy maximum itself must
+    not be released.
     >>> NoisyMax(scale=2).release([0, -10**6, -10**308])
     0
     """
@@ -72,8 +73,9 @@ class NoisyMax:
     def loss(self, sensitivity: Sensitivity) -> Pure | BoundedRange:
         """The cost of one choice, gap included; linf is how far a unit moves any one score.
 
-        Privacy: (2 linf/scale)-DP for the relation of the sensitivity, docs/proofs/selection.md and
-        [DR14, Thm. 3.13]; with Gumbel noise it is bounded range [DR19, Lemma 4.2].
+        Privacy: (2 linf/scale)-DP for the neighbouring relation of the sensitivity,
+        docs/proofs/selection.md and [DR14, Thm. 3.13]; with Gumbel noise it is bounded range
+        [DR19, Lemma 4.2].
         >>> NoisyMax(scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """

@@ -31,8 +31,8 @@ class PermuteAndFlip:
     """Goes through the candidates in random order, accepts each with exp((score - best)/scale).
 
     The same distribution as noisy max with exponential noise of this scale [DKSSWXZ21].
-    Privacy: (2 linf/scale)-DP for the relation of the score sensitivity [MS20, Thm. 1]. It is not
-    bounded range: never price it at epsilon^2/8.
+    Privacy: (2 linf/scale)-DP for the neighbouring relation of the score sensitivity
+    [MS20, Thm. 1]. It is not bounded range: never price it at epsilon^2/8.
     >>> PermuteAndFlip(scale=2).release([0, -10**6, -10**308])
     0
     """
@@ -47,7 +47,7 @@ class PermuteAndFlip:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one choice; linf is how far one unit can move any one score.
 
-        Privacy: (2 linf/scale)-DP for the relation of the sensitivity [MS20, Thm. 1].
+        Privacy: (2 linf/scale)-DP for the neighbouring relation of the sensitivity [MS20, Thm. 1].
         >>> PermuteAndFlip(scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """

@@ -82,7 +82,7 @@ class Noise(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Price:
         """What one release costs.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
         ...
 
@@ -282,7 +282,7 @@ class Step(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Price:
         """What the step costs at most.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
         ...
 

@@ -59,8 +59,8 @@ def synthesize(
     "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
     of values, for few small columns and for pure budgets. `stages` replaces how "marginals"
     selects, measures, fits or draws.
-    Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
-    filter [WRRW23, Sec. 3], charged before the first.
+    Privacy: the price, for the table's privacy unit and neighbouring relation: steps whose losses
+    are summed by a filter [WRRW23, Sec. 3], charged before the first.
     """
     if method not in _METHODS:
         raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")

@@ -35,7 +35,7 @@ class AboveThreshold:
     def of(cls, *, epsilon: Number, sensitivity: Sensitivity) -> "AboveThreshold":
         """The scales with the least noise at this price, epsilon split 1:2^(2/3).
 
-        Privacy: epsilon-DP for the relation of the sensitivity [LSL17, Thm. 4].
+        Privacy: epsilon-DP for the neighbouring relation of the sensitivity [LSL17, Thm. 4].
         >>> one = Sensitivity.single(1)
         >>> AboveThreshold.of(epsilon=1, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
@@ -61,7 +61,7 @@ class AboveThreshold:
     def textbook(cls, *, epsilon: Number, sensitivity: Sensitivity) -> "AboveThreshold":
         """The scales of Dwork and Roth: half of epsilon for the threshold.
 
-        Privacy: epsilon-DP for the relation of the sensitivity [DR14, Thm. 3.23].
+        Privacy: epsilon-DP for the neighbouring relation of the sensitivity [DR14, Thm. 3.23].
         >>> AboveThreshold.textbook(epsilon=1, sensitivity=Sensitivity.single(1))
         AboveThreshold(threshold_scale=Fraction(2, 1), query_scale=Fraction(4, 1))
         """
@@ -79,8 +79,8 @@ class AboveThreshold:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run; linf is how far one unit moves any one value.
 
-        Privacy: linf/threshold_scale + 2 linf/query_scale for the relation of the sensitivity
-        [DR14, Thm. 3.23].
+        Privacy: linf/threshold_scale + 2 linf/query_scale for the neighbouring relation of the
+        sensitivity [DR14, Thm. 3.23].
         >>> AboveThreshold(threshold_scale=2, query_scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 1))
         """

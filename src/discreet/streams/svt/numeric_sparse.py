@@ -91,7 +91,8 @@ class NumericSparse:
         With a delta the share is sqrt(512)/(sqrt(512) + 1), each half keeps half of delta, and
         what one number may cost comes from optimal composition. (The textbook prints the epsilon of
         the numbers without its factor epsilon.)
-        Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.27].
+        Privacy: (epsilon, delta)-DP for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.27].
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.textbook(epsilon=1, alarms=3, sensitivity=one).number_scale
         Fraction(27, 1)
@@ -132,7 +133,8 @@ class NumericSparse:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run with all its numbers.
 
-        Privacy: the sum of `losses` for the relation of the sensitivity [DR14, Thm. 3.27].
+        Privacy: the sum of `losses` for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.27].
         >>> sparse = Sparse(threshold_scale=2, query_scale=4, alarms=1)
         >>> NumericSparse(sparse=sparse, number_scale=2).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(3, 2))

@@ -137,8 +137,8 @@ class Sparse:
 
         With a delta each run gets what optimal composition leaves it, where the textbook has
         epsilon/sqrt(8 c ln(1/delta)), which holds for small epsilon only.
-        Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.25],
-        [KOV15, Thm. 3.3].
+        Privacy: (epsilon, delta)-DP for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.25], [KOV15, Thm. 3.3].
         >>> Sparse.textbook(epsilon=1, alarms=3, sensitivity=Sensitivity.single(1)).threshold_scale
         Fraction(6, 1)
         """
@@ -154,8 +154,8 @@ class Sparse:
     def losses(self, sensitivity: Sensitivity) -> tuple[Pure, ...]:
         """The parts that compose to this mechanism: one, or one for each fresh threshold.
 
-        Privacy: each part is linf/threshold_scale + 2 k linf/query_scale, with k the alarms of
-        the part, for the relation of the sensitivity [LSL17, Thm. 4], [DR14, Thm. 3.23].
+        Privacy: each part is linf/threshold_scale + 2 k linf/query_scale, with k the alarms of the
+        part, for the neighbouring relation of the sensitivity [LSL17, Thm. 4], [DR14, Thm. 3.23].
         >>> Sparse(threshold_scale=2, query_scale=4, alarms=2, thresholds=Thresholds.FRESH).losses(
         ...     Sensitivity.single(1))
         (Pure(epsilon=Fraction(1, 1)), Pure(epsilon=Fraction(1, 1)))
@@ -182,8 +182,8 @@ class Sparse:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run; linf is how far one unit moves any one value.
 
-        Privacy: linf/threshold_scale + 2 alarms linf/query_scale with one threshold, `alarms`
-        times the loss of one alarm with fresh ones, for the relation of the sensitivity
+        Privacy: linf/threshold_scale + 2 alarms linf/query_scale with one threshold, `alarms` times
+        the loss of one alarm with fresh ones, for the neighbouring relation of the sensitivity
         [LSL17, Thm. 4], [DR14, Thm. 3.25].
         >>> Sparse(threshold_scale=2, query_scale=8, alarms=2).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 1))
