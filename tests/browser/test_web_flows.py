@@ -168,7 +168,7 @@ def test_a_custodian_from_registration_to_the_ledger(visit, site):
     page.get_by_role("link", name="Accounts").click()
     page.get_by_label("Name", exact=True).fill("bob")
     page.get_by_label("Budget, epsilon (analysts)").fill("1")
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("button", name="Create the account").click()
     site.tokens["bob"] = page.locator("#token").inner_text()
     visitor.look("accounts")
     assert site.accounts.identify(site.tokens["bob"]).role is Role.ANALYST

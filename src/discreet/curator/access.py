@@ -46,7 +46,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One analyst's access to the rows of a vault: at once, or on the grid of time of a remote
+    """One analyst's access to the rows of a vault: at once, or on the time grid of a remote
     session.
 
     On the grid an outcome is seen at a time that is fixed when the charge is durable and before the
@@ -259,7 +259,7 @@ class Access:
         payment: "_Payment",
         bits: BitSource = system,
     ) -> _Result:
-        """`release_rows` at once or on the grid; a failure is stored as the outcome of the charge."""
+        """`release_rows` at once or on the time grid; a failure is stored as the outcome."""
         plan, names = measurement.plan, _names(measurement.plan)
         engines, watched = self.warehouse.engines, _Watched()
 

@@ -157,7 +157,7 @@ def _address(folder: Path) -> str:
         return (folder / _ADDRESS).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise Unavailable(
-            f"{folder / _ADDRESS}, which names the ledger's server, cannot be read; mend it. "
+            f"{folder / _ADDRESS}, which names the ledger's server, cannot be read; correct it. "
             "Nothing was run or charged."
         ) from None
 

@@ -10,7 +10,7 @@ __all__ = ["Mechanism"]
 
 
 class Mechanism(Protocol):
-    """A randomised function with a price: what it costs, what it releases, how far off it is.
+    """A randomised function with a price: its loss, what it releases, its error.
 
     Privacy: `loss` states the guarantee and its theorem; nothing else here touches data.
     """

@@ -116,7 +116,7 @@ def _share(paid: Price, part: Fraction) -> Price:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """A priced release: its parts, what they cost together, how far off they will be.
+    """A priced release: its parts, their total cost, their errors.
 
     Privacy: `cost` for the table's privacy unit and neighbouring relation; parameters are fixed
     before it is run.

@@ -87,7 +87,7 @@ def notes_table(answer: Answer) -> Grid:
 
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
-    """What a question will cost and how far off its answers will be."""
+    """The cost of a question and the errors of its answers."""
     facts = explain_plan(plan, count)
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),

@@ -1,5 +1,5 @@
 """What routes share: the curator, accounts, limits and counts of one server, and who is asking.
-Answers leave through remote sessions only, on the grid of time.
+Answers leave through remote sessions only, on the time grid.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""A quantile with smooth noise, as a plan takes it: which noise a price buys, and how far off it is
+"""A quantile with smooth noise, as a plan takes it: which noise a price buys, and its error
 where rows are spread evenly. Knows counts by candidate, never a row; shows no scale.
 """
 

@@ -1,4 +1,4 @@
-"""What a plan will cost and how far off its answers will be, said before anything is run.
+"""The cost of a plan and the errors of its answers, stated before anything is run.
 The same value is shown by Python, the command line and every other surface.
 """
 

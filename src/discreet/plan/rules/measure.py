@@ -18,7 +18,7 @@ _PICKED = (Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.M
 
 
 def measure(draft: Draft) -> Draft:
-    """The sums and counts that all aggregates need, each of them once, and the candidate queries."""
+    """The sums and counts that all aggregates need, each once, and the candidate queries."""
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
     query = draft.query

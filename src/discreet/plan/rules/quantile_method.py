@@ -113,7 +113,7 @@ def _preferred(
 
 
 def expected_error(pick: CandidateQuery, choice: Choice, rows: int) -> float:
-    """How far off a quantile is on average where so many rows are spread evenly, in values.
+    """The mean error of a quantile where so many rows are spread evenly, in values.
 
     Off is the distance from the nearest value whose rank is right. A choice by rank takes the gap k
     ranks away in proportion to e^(-k/scale), a place in it evenly; it falls on the right gap itself

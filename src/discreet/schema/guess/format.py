@@ -278,7 +278,7 @@ def _unread(cells: Sequence[str], kind: str, given: Format) -> list[str]:
     return [
         f"some of the first cells are not read as {kind}, and `discreet add` refuses a column of "
         f"which more than {float(UNREADABLE_SHARE):.0%} is not: name words for missing in "
-        "[format], mend the source, declare a category, or raise unreadable_share in [table]",
+        "[format], correct the source, declare a category, or raise unreadable_share in [table]",
         *_looks(unread),
     ]
 
