@@ -1,4 +1,4 @@
-"""What was released when joins had no limit is given again for nothing; the rest stays refused."""
+"""What was released when joins had no limit is replayed for free; the rest stays refused."""
 
 from dataclasses import replace
 
