@@ -1,4 +1,4 @@
-"""Pages and lists of the server by the length of the record: 1,000, 30,000 and 100,000 entries.
+"""Pages and lists of the server by the length of the ledger: 1,000, 30,000 and 100,000 entries.
 The middle of a few requests over loopback, in milliseconds; the peer is the same page at 1,000
 entries, so a ratio near 1 says that its cost does not grow. Records are written in bulk.
 """
@@ -64,7 +64,7 @@ def _seconds(port: int, path: str, headers: dict[str, str]) -> float:
 
 def main() -> None:
     """Measure every page at every length."""
-    report = Report("pages and lists, milliseconds, by the length of the record")
+    report = Report("pages and lists, milliseconds, by the length of the ledger")
     first: dict[str, float] = {}
     with (
         tempfile.TemporaryDirectory() as name,

@@ -6,7 +6,7 @@ mechanism, all at the same epsilon, held within the same bounds, on the same row
 half a lattice step counts as half a step. Means: the smooth trimmed mean against Laplace noise for
 the whole range, where that is far too wide. Triangles: against Laplace noise at the n - 2 that one
 edge can change in the worst graph. SELECT MEDIAN: the mean distance from the nearest right value,
-by the way the plan takes when the number of rows is supposed, against the other ways. Edges under
+by the method the plan chooses for an assumed number of rows, against the others. Edges under
 node privacy: against the n - 1 of one node. The peers are the mechanisms of this package, at the
 price that the sensitivity they know costs.
 """
@@ -186,7 +186,7 @@ def sql_error(made: Plan, shape: str, count: int) -> float:
 
 
 def sql_medians(report: Report) -> None:
-    """What the plan's rule takes where a count is supposed, and what it leaves."""
+    """The method that the plan chooses for an assumed count, and the others."""
     for rows_per_unit, epsilon, count in ((1, 1.0, 30_000), (1, 20.0, 3000), (100, 20.0, 30_000)):
         taken = sql_plan(rows_per_unit, epsilon, count)
         others = [way for way in QuantileMethod if (way,) != taken.ways]

@@ -31,7 +31,7 @@ epsilon = 1000000
 _SECONDS = 60
 
 
-def _house(folder: Path, rows: int) -> dict[str, str]:
+def _make_vault(folder: Path, rows: int) -> dict[str, str]:
     from discreet.curator.curator import Curator
     from discreet.server.accounts import Accounts, Role
 
@@ -184,7 +184,7 @@ def measure(rows: int, scale: int) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        tokens = list(_house(folder, rows).values())
+        tokens = list(_make_vault(folder, rows).values())
         command = ("-c", "from discreet.cli import main; main()", "serve", "--port", "0")
         server = subprocess.Popen(
             [

@@ -1,5 +1,5 @@
 """Which of many values are above a threshold: the error of our form of the sparse vector technique
-against the book's, and against paying for every answer, at the same price.
+against the textbook's, and against paying for every answer, at the same price.
 
 First the distance from the threshold at which nothing is misjudged, with 95% for all questions
 together, by the exact law of the noise. Then streams of counts, judged many times over: how many

@@ -22,7 +22,7 @@ from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.statement import scopes
 from discreet.query.statement import text as words
 from support.questions import TABLES, ask
-from support.twin_houses import KINDS, PERSONS, ordinary
+from support.twin_vaults import KINDS, PERSONS, ordinary
 
 PLACES = [
     "SELECT {}(age) FROM visits",

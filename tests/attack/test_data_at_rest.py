@@ -18,7 +18,7 @@ from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.preparation import prepare
 from discreet.engines.duckdb.sealing import Seal
 from discreet.errors import DiscreetError, InvalidValue, SchemaError, Unavailable
-from support.join_houses import data, house
+from support.join_vaults import data, make_vault
 from support.vaults import NAMES, curator_of, people, write_schema, write_source
 
 KEY = "5c0ffee5" * 8
@@ -163,7 +163,7 @@ def test_without_the_key_or_with_another_nothing_is_charged(tmp_path, monkeypatc
 @pytest.mark.usefixtures("unsafe_crypto")
 def test_sealed_tables_are_joined(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA_KEY", KEY)
-    with house(tmp_path / "made", data(), "prepared") as curator:
+    with make_vault(tmp_path / "made", data(), "prepared") as curator:
         text = "SELECT COUNT(*) AS n FROM visits JOIN bills ON patient = payer"
         assert len(curator.session("ana").sql(text, epsilon=1)) == 1
         with pytest.raises(SchemaError, match="not encrypted"):

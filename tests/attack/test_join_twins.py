@@ -7,7 +7,7 @@ import pytest
 from discreet.curator.access import Access
 from discreet.errors import DiscreetError
 from discreet.noise.bits import SeededBits
-from support.join_houses import data, house
+from support.join_vaults import data, make_vault
 
 FAR = {
     "visits": [(99, 10**18, "nowhere"), (99, None, None), (99, 110, "a"), (99, -5, "b")],
@@ -47,7 +47,7 @@ def twins(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("joined")
     both = {name: [*rows, *FAR[name]] for name, rows in data().items()}
     made = [
-        house(folder / name, rows, request.param)
+        make_vault(folder / name, rows, request.param)
         for name, rows in (("with", both), ("without", data()))
     ]
     yield made

@@ -1,5 +1,5 @@
 """One person's line, cell or key never changes how the rows of others are read, whatever it holds;
-and what tells people apart cannot be exchanged behind their budget.
+and the privacy unit cannot be exchanged behind their budget.
 """
 
 import json

@@ -14,7 +14,7 @@ from discreet.mechanisms.additive.gaussian import DiscreteGaussian
 from discreet.streams.synopsis.epochs import Epoch
 from discreet.streams.synopsis.synopsis import Synopsis
 from support import fit
-from support.synopsis_houses import house
+from support.synopsis_vaults import make_vault
 
 pytestmark = pytest.mark.slow("black-box audits")
 
@@ -30,7 +30,7 @@ def sessions(tmp_path_factory):
     with ExitStack() as stack:
         made = []
         for rows in (WITHOUT, WITH):
-            curator = stack.enter_context(house(tmp_path_factory.mktemp("audit"), rows))
+            curator = stack.enter_context(make_vault(tmp_path_factory.mktemp("audit"), rows))
             made.append(curator.session("ana"))
         yield made
 

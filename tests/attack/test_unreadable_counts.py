@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from discreet.errors import SchemaError
-from support.server_house import house_of
+from support.served_vault import serve_vault
 
 GOOD, BAD = 9_000, 1_234_567
 WORDS = (
@@ -35,8 +35,8 @@ epsilon = 9
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    yield from house_of(tmp_path_factory.mktemp("house"))
+def served(tmp_path_factory):
+    yield from serve_vault(tmp_path_factory.mktemp("served"))
 
 
 def shows(data: bytes) -> list[str]:
@@ -48,9 +48,9 @@ def shows(data: bytes) -> list[str]:
     return found
 
 
-def outside(house) -> dict[str, bytes]:
+def outside(served) -> dict[str, bytes]:
     """Every file around the prepared rows."""
-    folder = house.curator.vault.folder
+    folder = served.curator.vault.folder
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in folder.rglob("*")
@@ -58,29 +58,29 @@ def outside(house) -> dict[str, bytes]:
     }
 
 
-def seen_by_ana(house) -> list[tuple[int, bytes]]:
+def seen_by_ana(served) -> list[tuple[int, bytes]]:
     """What an analyst gets to see without paying."""
     question = {"sql": "SELECT COUNT(*) AS n, AVG(age) AS a FROM ages", "epsilon": 0.01}
     asked = [
-        house.call("ana", "GET", "/tables"),
-        house.call("ana", "GET", "/tables/ages"),
-        house.call("ana", "POST", "/explain", json=question),
-        house.call("ana", "GET", "/budget"),
-        house.call("ana", "GET", "/answers"),
-        house.call("ana", "POST", "/custodian/tables/ages/refresh"),
-        house.call("ana", "GET", "/custodian/tables/ages/inspect"),
-        house.call("ana", "GET", "/custodian/ledger"),
+        served.call("ana", "GET", "/tables"),
+        served.call("ana", "GET", "/tables/ages"),
+        served.call("ana", "POST", "/explain", json=question),
+        served.call("ana", "GET", "/budget"),
+        served.call("ana", "GET", "/answers"),
+        served.call("ana", "POST", "/custodian/tables/ages/refresh"),
+        served.call("ana", "GET", "/custodian/tables/ages/inspect"),
+        served.call("ana", "GET", "/custodian/ledger"),
     ]
     return [(each.status_code, each.content) for each in asked]
 
 
 @pytest.mark.slow("servers")
-def test_nobody_but_the_custodian_is_told(house, caplog, capfd):
+def test_nobody_but_the_custodian_is_told(served, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    file = house.folder / "ages.csv"
+    file = served.folder / "ages.csv"
     file.write_text("age\n" + "5\n" * GOOD + "x\n" * BAD)
     form = {"schema_text": SCHEMA, "source": "ages.csv"}
-    added = house.call("cora", "POST", "/custodian/tables", json=form)
+    added = served.call("cora", "POST", "/custodian/tables", json=form)
     assert added.status_code == 201, added.text
     assert added.json()["report"]["columns"] == [
         {
@@ -91,23 +91,23 @@ def test_nobody_but_the_custodian_is_told(house, caplog, capfd):
             "places": [f"line {GOOD + 2}", f"line {GOOD + 3}", f"line {GOOD + 4}"],
         }
     ]
-    before = seen_by_ana(house)
+    before = seen_by_ana(served)
 
     # A refresh that is refused looks like none.
     file.write_text("age\n" + "x\n" * BAD)
-    changed = seen_by_ana(house)
-    versions = [each.data_version for each in house.curator.vault.catalogue.tables()]
-    entries = [each.hash for each in house.curator.ledger.entries()]
-    refused = house.call("cora", "POST", "/custodian/tables/ages/refresh")
+    changed = seen_by_ana(served)
+    versions = [each.data_version for each in served.curator.vault.catalogue.tables()]
+    entries = [each.hash for each in served.curator.ledger.entries()]
+    refused = served.call("cora", "POST", "/custodian/tables/ages/refresh")
     assert refused.status_code == 400
     assert f"{BAD} of {BAD} cells" in refused.text  # the custodian's eyes
-    assert seen_by_ana(house) == changed
-    assert [each.data_version for each in house.curator.vault.catalogue.tables()] == versions
-    assert [each.hash for each in house.curator.ledger.entries()] == entries
+    assert seen_by_ana(served) == changed
+    assert [each.data_version for each in served.curator.vault.catalogue.tables()] == versions
+    assert [each.hash for each in served.curator.ledger.entries()] == entries
 
     for _, body in (*before, *changed):
         assert not shows(body)
-    assert {name: shows(data) for name, data in outside(house).items() if shows(data)} == {}
+    assert {name: shows(data) for name, data in outside(served).items() if shows(data)} == {}
     assert not shows("\n".join(record.getMessage() for record in caplog.records).encode())
     assert not shows("".join(capfd.readouterr()).encode())
 
@@ -120,11 +120,11 @@ def test_the_search_finds_what_is_planted():
 
 
 @pytest.mark.slow("servers")  # after the one that adds the table
-def test_a_refusal_in_python_is_not_kept(house):
+def test_a_refusal_in_python_is_not_kept(served):
     with pytest.raises(SchemaError) as refused:
-        house.curator.refresh("ages")
+        served.curator.refresh("ages")
     assert str(BAD) in str(refused.value)
-    assert {name for name, data in outside(house).items() if shows(data)} == set()
+    assert {name for name, data in outside(served).items() if shows(data)} == set()
 
 
 @pytest.mark.slow("servers")
@@ -133,17 +133,17 @@ def test_a_source_without_rows_is_told_to_nobody_else(tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     seen = []
     for name, rows in (("full", "5\n" * 20), ("empty", "")):
-        for house in house_of(tmp_path / name):
-            (house.folder / "ages.csv").write_text("age\n" + rows)
+        for served in serve_vault(tmp_path / name):
+            (served.folder / "ages.csv").write_text("age\n" + rows)
             form = {"schema_text": SCHEMA, "source": "ages.csv"}
-            added = house.call("cora", "POST", "/custodian/tables", json=form)
+            added = served.call("cora", "POST", "/custodian/tables", json=form)
             assert added.status_code == 201, added.text
             assert added.json()["report"]["is_empty"] is (name == "empty")
-            house.call("cora", "POST", "/custodian/tables/ages/refresh")
-            found = seen_by_ana(house)
+            served.call("cora", "POST", "/custodian/tables/ages/refresh")
+            found = seen_by_ana(served)
             assert not any(shows(body) for _, body in found)
             seen.append([(status, MOMENT.sub(b"", body)) for status, body in found])
-            kept = outside(house)
+            kept = outside(served)
             assert {file: shows(data) for file, data in kept.items() if shows(data)} == {}
     assert seen[0] == seen[1]
     assert not shows("\n".join(record.getMessage() for record in caplog.records).encode())

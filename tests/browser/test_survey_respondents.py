@@ -90,7 +90,7 @@ EVERYBODY = """(() => {
 })()"""
 
 
-class House:
+class RunningSurvey:
     """A running survey behind a wire that is read."""
 
     def __init__(self, folder, text=SURVEY, invited=None):
@@ -110,8 +110,8 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path):
-    made = House(tmp_path)
+def running(tmp_path):
+    made = RunningSurvey(tmp_path)
     yield made
     made.close()
 
@@ -180,7 +180,7 @@ def reported(sent, size):
     return found
 
 
-def test_two_hundred_respondents(house, page):
+def test_two_hundred_respondents(running, page):
     truth = {
         "beast": [int(system.bits(8)) % 3 for _ in range(PEOPLE)],
         "pets": [int(system.bits(1)) for _ in range(PEOPLE)],
@@ -190,16 +190,16 @@ def test_two_hundred_respondents(house, page):
         [beast, pets, str(weight)] for beast, pets, weight in zip(*truth.values(), strict=True)
     ]
     page.add_init_script(EVERYBODY % (json.dumps(given), ANSWER))
-    page.goto(house.address)
+    page.goto(running.address)
     page.wait_for_selector("body[data-everybody]", state="attached", timeout=4 * PATIENCE)
     stored = json.loads(page.evaluate("sessionStorage.getItem('kept')"))
     kept = {one["token"]: bytes.fromhex(one["body"]) for one in map(json.loads, stored)}
-    sent = house.wire.sent()
-    assert dict(reported(sent, length(house.survey))) == kept
-    assert len(kept) == len(house.reports) == PEOPLE
+    sent = running.wire.sent()
+    assert dict(reported(sent, length(running.survey))) == kept
+    assert len(kept) == len(running.reports) == PEOPLE
     assert leaks(sent, [*OPTIONS, *(str(weight) for weight in truth["weight"])]) == []
     # Five intervals and a mean, each of 1e-13: one check of the suite.
-    found = findings(house.survey, house.reports.piles(), confidence=1 - 1e-13)
+    found = findings(running.survey, running.reports.piles(), confidence=1 - 1e-13)
     shares = [
         *(truth["beast"].count(place) / PEOPLE for place in range(3)),
         *(truth["pets"].count(place) / PEOPLE for place in range(2)),
@@ -208,12 +208,12 @@ def test_two_hundred_respondents(house, page):
     rows = [row for finding in found for row in finding.rows]
     inside = sum(row.low <= share <= row.high for row, share in zip(rows, shares, strict=True))
     assert check_rate(inside, 6, 1.0, name="two hundred respondents in a browser") > 0
-    usual = findings(house.survey, house.reports.piles())
+    usual = findings(running.survey, running.reports.piles())
     assert all(row.high - row.low < 0.7 for finding in usual[:2] for row in finding.rows)
     assert usual[2].rows[0].high - usual[2].rows[0].low < 2000
 
 
-def with_known_words(browser, house, words, given, script=None, part=b""):
+def with_known_words(browser, running, words, given, script=None, part=b""):
     """The raw bytes that one respondent sends whose browser draws these words, this part too."""
     context = browser.new_context()
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
@@ -223,12 +223,12 @@ def with_known_words(browser, house, words, given, script=None, part=b""):
         page.route(
             "**/survey.js", lambda route: route.fulfill(body=script, content_type="text/javascript")
         )
-    house.wire.forget()
-    answer(page, house.address, *given)
+    running.wire.forget()
+    answer(page, running.address, *given)
     deadline = time.monotonic() + PATIENCE / 1000
-    while part not in house.wire.sent() and time.monotonic() < deadline:
+    while part not in running.wire.sent() and time.monotonic() < deadline:
         page.wait_for_timeout(20)
-    sent = house.wire.sent()
+    sent = running.wire.sent()
     context.close()
     return sent
 
@@ -242,14 +242,14 @@ def body_by_the_library(survey, words, given):
     return pack(survey, {name: [report] for name, report in drawn.items()})[0].tobytes()
 
 
-def test_only_the_body_depends_on_the_answers(browser, house):
+def test_only_the_body_depends_on_the_answers(browser, running):
     words = [system.bits(64) for _ in range(40)]
-    size = length(house.survey)
+    size = length(running.survey)
     seen = []
     for given in ((0, 0, "3.25"), (2, 1, "3999.75")):
-        sent = with_known_words(browser, house, words, given)
+        sent = with_known_words(browser, running, words, given)
         [(token, body)] = reported(sent, size)
-        assert body == body_by_the_library(house.survey, words, given)
+        assert body == body_by_the_library(running.survey, words, given)
         at = sent.index(token.encode())
         place = sent.index(b"\r\n\r\n", at) + 4
         assert sent[place : place + size] == body
@@ -257,17 +257,17 @@ def test_only_the_body_depends_on_the_answers(browser, house):
     assert seen[0] == seen[1]
 
 
-def test_planted_leaks_are_seen(browser, house):
+def test_planted_leaks_are_seen(browser, running):
     words = [system.bits(64) for _ in range(40)]
     page = asset("survey.js")
-    size = length(house.survey)
+    size = length(running.survey)
     # The answer as the first digit of the token: the tokens differ where they must not.
     source = page.replace(
         "new Uint8Array(16)));", "new Uint8Array(16))).replace(/^./, String(found[0]));"
     )
     assert source != page
     tokens = [
-        reported(with_known_words(browser, house, words, (beast, 0, "7"), source), size)[0][0]
+        reported(with_known_words(browser, running, words, (beast, 0, "7"), source), size)[0][0]
         for beast in (0, 2)
     ]
     assert tokens[0] != tokens[1]
@@ -278,19 +278,19 @@ def test_planted_leaks_are_seen(browser, house):
     )
     header = header.replace("async function send(report)", "async function send(report, seen)")
     header = header.replace('credentials: "omit",\n      cache', "headers: { seen }, cache")
-    sent = with_known_words(browser, house, words, (1, 0, "7"), header)
+    sent = with_known_words(browser, running, words, (1, 0, "7"), header)
     assert leaks(sent, OPTIONS) == [OPTIONS[1]]
     address = page.replace(
         "clear();\n    void send(report);",
         f"fetch('survey.json?' + btoa({label})); clear(); void send(report);",
     )
-    sent = with_known_words(browser, house, words, (1, 0, "7"), address, b"survey.json?")
+    sent = with_known_words(browser, running, words, (1, 0, "7"), address, b"survey.json?")
     assert leaks(sent, OPTIONS) == [OPTIONS[1]]
     with pytest.raises(AssertionError):
         reported(sent, size)
 
 
-def test_a_report_is_kept_before_it_is_sent_and_sent_again_byte_for_byte(house, page):
+def test_a_report_is_kept_before_it_is_sent_and_sent_again_byte_for_byte(running, page):
     kept_when_sent = []
 
     def lose(route):
@@ -307,58 +307,58 @@ def test_a_report_is_kept_before_it_is_sent_and_sent_again_byte_for_byte(house, 
         ),
     )
     page.route("**/reports/*", lose)
-    assert answer(page, house.address, 1, 1, "12") == "kept"
+    assert answer(page, running.address, 1, 1, "12") == "kept"
     stored = page.evaluate("Object.values(localStorage)[0]")
     assert kept_when_sent == [stored]
-    assert len(house.reports) == 0
+    assert len(running.reports) == 0
     page.unroute("**/reports/*")
     page.click("#send")
     page.wait_for_selector("body[data-state=sent]", state="attached")
     for _ in range(2):  # opened again: the same bytes, nothing is drawn anew
-        page.goto(house.address)
+        page.goto(running.address)
         assert state(page) == "sent"
     assert page.evaluate("Object.values(localStorage)[0]") == stored
     assert len(bodies) == 4
     assert len(set(bodies)) == 1
     assert bodies[0][1] == bytes.fromhex(json.loads(stored)["body"])
-    assert len(house.reports) == 1
+    assert len(running.reports) == 1
     assert "epsilon of 5.5" in page.text_content("#spent")
 
 
-def test_two_tabs_make_one_report(house, page):
+def test_two_tabs_make_one_report(running, page):
     other = page.context.new_page()
-    ready(page, house.address)
-    ready(other, house.address)
+    ready(page, running.address)
+    ready(other, running.address)
     page.evaluate(ANSWER, [0, 0, "1"])
     assert state(page) == "sent"
     other.evaluate(ANSWER, [2, 1, "4000"])
     assert state(other) == "sent"
-    assert len(house.reports) == 1
-    assert len(set(reported(house.wire.sent(), length(house.survey)))) == 1
+    assert len(running.reports) == 1
+    assert len(set(reported(running.wire.sent(), length(running.survey)))) == 1
 
 
-def test_no_answer_stays_in_the_browser_or_the_page(house, page):
-    answer(page, house.address, 1, 1, "1234.5")
+def test_no_answer_stays_in_the_browser_or_the_page(running, page):
+    answer(page, running.address, 1, 1, "1234.5")
     stored = json.loads(page.evaluate("Object.values(localStorage)[0]"))
     assert set(stored) == {"token", "body", "epsilon"}
     assert page.evaluate("document.querySelectorAll('input:checked').length") == 0
     assert page.evaluate("document.querySelector('#question-weight input').value") == ""
     assert page.context.cookies() == []
-    assert page.url == house.address
+    assert page.url == running.address
 
 
-def test_what_is_not_kept_is_not_sent(browser, house):
+def test_what_is_not_kept_is_not_sent(browser, running):
     context = browser.new_context()
     context.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); }")
     page = context.new_page()
-    assert answer(page, house.address, 0, 1, "5") == "not-kept"
+    assert answer(page, running.address, 0, 1, "5") == "not-kept"
     assert "nothing was sent" in page.text_content("#says")
     context.close()
-    assert reported(house.wire.sent(), length(house.survey)) == []
+    assert reported(running.wire.sent(), length(running.survey)) == []
 
 
-def test_a_missing_answer_or_one_that_is_no_number_is_asked_for(house, page):
-    ready(page, house.address)
+def test_a_missing_answer_or_one_that_is_no_number_is_asked_for(running, page):
+    ready(page, running.address)
     for weight in ("", "heavy"):
         page.evaluate(ANSWER, [0, 1, weight])
         assert "every question" in page.text_content("#says")
@@ -367,37 +367,37 @@ def test_a_missing_answer_or_one_that_is_no_number_is_asked_for(house, page):
     assert state(page) == "sent"
 
 
-def test_without_scripts_nothing_can_be_sent(browser, house):
+def test_without_scripts_nothing_can_be_sent(browser, running):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
-    page.goto(house.address)
+    page.goto(running.address)
     assert "needs JavaScript" in page.text_content("noscript")
     page.check("#question-beast input[value='1']")
     page.fill("#question-weight input", "77")
     page.keyboard.press("Enter")
     assert page.is_disabled("#send")
     context.close()
-    assert reported(house.wire.sent(), length(house.survey)) == []
+    assert reported(running.wire.sent(), length(running.survey)) == []
 
 
-def test_a_refusal_is_final(house, page):
-    ready(page, house.address)
-    fingerprint = house.survey.fingerprint
-    stored = json.dumps({"token": "0" * 32, "body": "ff" * length(house.survey), "epsilon": 1})
+def test_a_refusal_is_final(running, page):
+    ready(page, running.address)
+    fingerprint = running.survey.fingerprint
+    stored = json.dumps({"token": "0" * 32, "body": "ff" * length(running.survey), "epsilon": 1})
     page.evaluate(
         "([key, text]) => localStorage.setItem(key, text)", [f"discreet/{fingerprint}/1", stored]
     )
-    page.goto(house.address)
+    page.goto(running.address)
     assert state(page) == "refused"
-    assert len(house.reports) == 0
+    assert len(running.reports) == 0
 
 
-def test_the_page_reaches_no_other_place(house, page):
+def test_the_page_reaches_no_other_place(running, page):
     seen = []
     page.on("request", lambda request: seen.append(request.url))
-    answer(page, house.address, 0, 0, "1")
-    assert [url for url in seen if not url.startswith((house.address, "data:"))] == []
+    answer(page, running.address, 0, 0, "1")
+    assert [url for url in seen if not url.startswith((running.address, "data:"))] == []
     blocked = page.evaluate(
         "() => fetch('http://127.0.0.1:9/').then(() => 'sent', (error) => error.name)"
     )
@@ -419,7 +419,7 @@ def over_rounds(browser, folder, history, invitation=None):
     folder.mkdir()
     survey = read_survey_text(ROUNDS)
     invited = None if invitation is None else frozenset([invitation])
-    house = House(folder)
+    running = RunningSurvey(folder)
     context = browser.new_context()
     page = context.new_page()
     sent, expected, spent = [], [], []
@@ -430,12 +430,12 @@ def over_rounds(browser, folder, history, invitation=None):
         context.add_init_script(KNOWN_WORDS % json.dumps(halves))
         reports = Reports(folder / f"{number}.db", survey, invited=invited, round_number=number)
         endpoint = Endpoint(reports, port=0)
-        house.wire.lead_to(int(endpoint.address.rstrip("/").split(":")[-1]))
-        house.wire.forget()
-        address = house.address + ("" if invitation is None else f"#{invitation}")
+        running.wire.lead_to(int(endpoint.address.rstrip("/").split(":")[-1]))
+        running.wire.forget()
+        address = running.address + ("" if invitation is None else f"#{invitation}")
         assert answer(page, address, *given) == "sent"
-        sent += reported(house.wire.sent(), length(survey))
-        assert leaks(house.wire.sent(), OPTIONS) == []
+        sent += reported(running.wire.sent(), length(survey))
+        assert leaks(running.wire.sent(), OPTIONS) == []
         assert len(reports) == 1
         script = Script(words)
         drawn = {
@@ -451,7 +451,7 @@ def over_rounds(browser, folder, history, invitation=None):
         endpoint.close()
         reports.close()
     context.close()
-    house.close()
+    running.close()
     return sent, expected, spent
 
 
@@ -476,13 +476,13 @@ def test_an_invited_person_has_another_token_in_every_round(browser, tmp_path):
     assert [body for _, body in sent] == expected
 
 
-def test_answers_that_an_earlier_version_kept_are_deleted(house, page):
-    ready(page, house.address)
+def test_answers_that_an_earlier_version_kept_are_deleted(running, page):
+    ready(page, running.address)
     memo = {"epsilon": 3.5, "drawn": {"beast": {"1": [2]}, "pets": {"1": [0, 1]}}}
     name = f"discreet/{'0' * 32}/answers"
     for key in (name, f"{name}/{'a' * 32}"):
         page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, json.dumps(memo)])
-    ready(page, house.address)
+    ready(page, running.address)
     kept = json.loads(page.evaluate("(key) => localStorage.getItem(key)", name))
     assert kept == {"epsilon": 3.5, "drawn": {}}
     said = page.text_content("#spent")
@@ -508,48 +508,48 @@ epsilon = 1.0
 
 def test_long_lists_are_reported_as_the_library_would(browser, tmp_path):
     towns, villages = ([f"place {number}" for number in range(count)] for count in (40, 300))
-    house = House(tmp_path, LONG % (json.dumps(towns), json.dumps(villages)))
-    kinds = [type(question.randomizer).__name__ for question in house.survey.questions]
+    running = RunningSurvey(tmp_path, LONG % (json.dumps(towns), json.dumps(villages)))
+    kinds = [type(question.randomizer).__name__ for question in running.survey.questions]
     assert kinds == ["SubsetSelection", "LocalHashing"]
     words = [system.bits(64) for _ in range(80)]
     script = Script(words)
     drawn = {
-        name: [house.survey.question(name).randomizer.release(exact, script)]
+        name: [running.survey.question(name).randomizer.release(exact, script)]
         for name, exact in (("town", 17), ("village", 299))
     }
     context = browser.new_context()
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
     context.add_init_script(KNOWN_WORDS % json.dumps(halves))
     page = context.new_page()
-    ready(page, house.address)
+    ready(page, running.address)
     page.click("#send")
     assert "every question" in page.text_content("#says")
     page.select_option("#question-town select", "17")
     page.select_option("#question-village select", label="place 299")
     page.click("#send")
     assert state(page) == "sent"
-    [(_, body)] = reported(house.wire.sent(), length(house.survey))
-    assert body == pack(house.survey, drawn)[0].tobytes()
-    assert leaks(house.wire.sent(), ["place 17", "place 299"]) == []
+    [(_, body)] = reported(running.wire.sent(), length(running.survey))
+    assert body == pack(running.survey, drawn)[0].tobytes()
+    assert leaks(running.wire.sent(), ["place 17", "place 299"]) == []
     context.close()
-    house.close()
+    running.close()
 
 
 def test_only_an_invitation_opens_the_survey(page, tmp_path):
     mine, other = invite(2)
-    house = House(tmp_path, invited=frozenset([mine]))
-    page.goto(house.address)
+    running = RunningSurvey(tmp_path, invited=frozenset([mine]))
+    page.goto(running.address)
     assert state(page) == "uninvited"
     assert page.is_disabled("#send")
     page.goto("about:blank")
-    assert answer(page, f"{house.address}#{mine}", 0, 1, "5") == "sent"
+    assert answer(page, f"{running.address}#{mine}", 0, 1, "5") == "sent"
     page.goto("about:blank")
-    page.goto(f"{house.address}#{mine}")  # again: the same report
+    page.goto(f"{running.address}#{mine}")  # again: the same report
     assert state(page) == "sent"
     page.goto("about:blank")
-    assert answer(page, f"{house.address}#{other}", 2, 0, "6") == "refused"
-    found = reported(house.wire.sent(), length(house.survey))
+    assert answer(page, f"{running.address}#{other}", 2, 0, "6") == "refused"
+    found = reported(running.wire.sent(), length(running.survey))
     assert sorted(token for token, _ in found) == sorted([mine, mine, other])
     assert len(set(found)) == 2
-    assert len(house.reports) == 1
-    house.close()
+    assert len(running.reports) == 1
+    running.close()

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.server.accounts import Role
 from support.browser import PATIENCE
-from support.server_house import house_of, listening
+from support.served_vault import listening, serve_vault
 
 EVIL = "<img src=x onerror=alert(1)>"
 UNNAMED = """() => [...document.querySelectorAll('input, select, textarea, button, a[href]')]
@@ -22,10 +22,10 @@ UNNAMED = """() => [...document.querySelectorAll('input, select, textarea, butto
 
 @pytest.fixture
 def site(tmp_path):
-    for house in house_of(tmp_path / "h", login_hours=1):
-        with listening(house.client.app) as url:
-            house.url = url
-            yield house
+    for served in serve_vault(tmp_path / "h", login_hours=1):
+        with listening(served.client.app) as url:
+            served.url = url
+            yield served
 
 
 class Visitor:
@@ -168,7 +168,7 @@ def test_a_custodian_from_registration_to_the_ledger(visit, site):
     page.get_by_role("link", name="Accounts").click()
     page.get_by_label("Name", exact=True).fill("bob")
     page.get_by_label("Budget, epsilon (analysts)").fill("1")
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("button", name="Create the account").click()
     site.tokens["bob"] = page.locator("#token").inner_text()
     visitor.look("accounts")
     assert site.accounts.identify(site.tokens["bob"]).role is Role.ANALYST

@@ -17,7 +17,7 @@ def folders(text: str) -> list[str]:
 
 def missing(text: str) -> list[str]:
     """The files and functions of a page, written `file`: `name`, that do not exist."""
-    part = text.partition("## The way of a question")[2].partition("\n## ")[0]
+    part = text.partition("## How a question is answered")[2].partition("\n## ")[0]
     named = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", part)
     assert len(named) > 12
     return [f"{file}: {name}" for file, name in named if not _defines(file, name)]

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.loss import Relation, Sensitivity
 from discreet.streams import Sparse, sparse_accuracy
-from support.command_line import write_desk
+from support.command_line import write_clinic
 from support.surface import ROOT
 
 PAGE = (ROOT / "docs" / "streams.md").read_text()
@@ -15,19 +15,19 @@ SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL
 
 
 @pytest.fixture
-def desk(tmp_path):
-    made = write_desk(tmp_path)
+def clinic(tmp_path):
+    made = write_clinic(tmp_path)
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ana", "--epsilon", "20").status == 0
     return made
 
 
-def test_the_commands_of_the_page_run(desk):
+def test_the_commands_of_the_page_run(clinic):
     lines = re.findall(r"^    discreet (monitor .*)$", SECTIONS["Monitors"], flags=re.MULTILINE)
     assert len(lines) == 4
     for line in lines:
         words = shlex.split(line.replace("--every 3600", "--every 0 --checks 2"))
-        outcome = desk.run(*words)
+        outcome = clinic.run(*words)
         assert outcome.status == 0, outcome.err
 
 

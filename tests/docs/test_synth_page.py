@@ -7,15 +7,15 @@ import pytest
 
 from discreet.release.synth.service import _METHODS
 from discreet.release.synth.stages import Stages
-from support.command_line import write_desk
+from support.command_line import write_clinic
 from support.surface import ROOT
 
 PAGE = (ROOT / "docs" / "synth.md").read_text()
 
 
 @pytest.fixture
-def desk(tmp_path):
-    made = write_desk(tmp_path, patients=60)
+def clinic(tmp_path):
+    made = write_clinic(tmp_path, patients=60)
     made.schema.write_text(
         made.schema.read_text().replace("epsilon = 30", "epsilon = 9\ndelta = 1e-6")
     )
@@ -23,12 +23,12 @@ def desk(tmp_path):
     return made
 
 
-def test_the_command_runs(desk, monkeypatch):
-    monkeypatch.chdir(desk.folder)
+def test_the_command_runs(clinic, monkeypatch):
+    monkeypatch.chdir(clinic.folder)
     (line,) = re.findall(r"^    discreet (synth .*)$", PAGE, flags=re.MULTILINE)
-    assert desk.run(*line.replace("10000", "100").split()).status == 0
-    assert (desk.folder / "rows.csv").exists()
-    assert (desk.folder / "pages" / "public.html").exists()
+    assert clinic.run(*line.replace("10000", "100").split()).status == 0
+    assert (clinic.folder / "rows.csv").exists()
+    assert (clinic.folder / "pages" / "public.html").exists()
 
 
 def test_the_examples_run(tmp_path, monkeypatch):

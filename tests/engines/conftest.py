@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from support.engine_houses import (
+from support.loaded_engines import (
     INTERPRETED,
     SMALL,
-    DuckDBHouse,
-    House,
-    PostgreSQLHouse,
-    SparkHouse,
+    LoadedDuckDB,
+    LoadedEngine,
+    LoadedPostgreSQL,
+    LoadedSpark,
 )
 
 
 @pytest.fixture(scope="session")
-def postgresql(postgresql_folder: Path) -> Iterator[PostgreSQLHouse]:
+def postgresql(postgresql_folder: Path) -> Iterator[LoadedPostgreSQL]:
     """PostgreSQL with raw rows."""
-    house = PostgreSQLHouse(str(postgresql_folder))
-    yield house
-    house.close()
+    loaded = LoadedPostgreSQL(str(postgresql_folder))
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture(scope="session")
@@ -40,42 +40,42 @@ def spark_present() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_present: None) -> Iterator[SparkHouse]:
+def spark(spark_present: None) -> Iterator[LoadedSpark]:
     """Spark with raw rows."""
     assert spark_present is None
-    house = SparkHouse(SMALL)
-    yield house
-    house.close()
+    loaded = LoadedSpark(SMALL)
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture(scope="session")
-def interpreted_spark(spark_present: None) -> Iterator[SparkHouse]:
+def interpreted_spark(spark_present: None) -> Iterator[LoadedSpark]:
     """Spark with raw rows, for many small statements."""
     assert spark_present is None
-    house = SparkHouse(INTERPRETED)
-    yield house
-    house.close()
+    loaded = LoadedSpark(INTERPRETED)
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture(scope="session")
-def duckdb_house() -> Iterator[DuckDBHouse]:
+def loaded_duckdb() -> Iterator[LoadedDuckDB]:
     """DuckDB with raw rows."""
-    house = DuckDBHouse()
-    yield house
-    house.close()
+    loaded = LoadedDuckDB()
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture(scope="session")
-def houses(
-    duckdb_house: DuckDBHouse, postgresql: PostgreSQLHouse, spark: SparkHouse
-) -> list[House]:
+def loaded_engines(
+    loaded_duckdb: LoadedDuckDB, postgresql: LoadedPostgreSQL, spark: LoadedSpark
+) -> list[LoadedEngine]:
     """All three."""
-    return [duckdb_house, postgresql, spark]
+    return [loaded_duckdb, postgresql, spark]
 
 
 @pytest.fixture(scope="session")
-def quick_houses(
-    duckdb_house: DuckDBHouse, postgresql: PostgreSQLHouse, interpreted_spark: SparkHouse
-) -> list[House]:
+def quick_engines(
+    loaded_duckdb: LoadedDuckDB, postgresql: LoadedPostgreSQL, interpreted_spark: LoadedSpark
+) -> list[LoadedEngine]:
     """All three, for many small statements."""
-    return [duckdb_house, postgresql, interpreted_spark]
+    return [loaded_duckdb, postgresql, interpreted_spark]

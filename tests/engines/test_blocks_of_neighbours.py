@@ -75,16 +75,16 @@ class InFile:
 class InPostgreSQL:
     """Rows in a table of a server."""
 
-    def __init__(self, house):
-        self._house = house
-        self.source = house.source.replace("#source", "#in_blocks")
-        house.run("DROP TABLE IF EXISTS in_blocks")
+    def __init__(self, loaded):
+        self._loaded = loaded
+        self.source = loaded.source.replace("#source", "#in_blocks")
+        loaded.run("DROP TABLE IF EXISTS in_blocks")
 
     def write(self, rows, kind):
         column = {"none": "BIGINT", "VARCHAR": "TEXT"}.get(kind, kind)
         made = "CREATE TABLE IF NOT EXISTS in_blocks"
-        self._house.run(f"{made} (who {column}, age BIGINT, score DOUBLE PRECISION)")
-        self._house.run(f"TRUNCATE in_blocks; INSERT INTO in_blocks {select(rows, kind)}")
+        self._loaded.run(f"{made} (who {column}, age BIGINT, score DOUBLE PRECISION)")
+        self._loaded.run(f"TRUNCATE in_blocks; INSERT INTO in_blocks {select(rows, kind)}")
 
 
 def neighbours(kind):
@@ -130,17 +130,17 @@ def seen(curator, monkeypatch):
     return np.array(found)
 
 
-def check_neighbours(folder, monkeypatch, house, kind, add, every=1):
-    house.write(ROWS, kind)
+def check_neighbours(folder, monkeypatch, loaded, kind, add, every=1):
+    loaded.write(ROWS, kind)
     schema = folder / "visits.toml"
     unit = "" if kind == "none" else 'unit = "who"\nrows_per_unit = 2'
-    schema.write_text(SCHEMA.format(source=house.source, unit=unit))
+    schema.write_text(SCHEMA.format(source=loaded.source, unit=unit))
     with Curator.open(folder / "vault", price_floor=0) as curator:
         add(curator, schema)
         curator.grant("ana", epsilon=10**6)
         before = seen(curator, monkeypatch)
         for rows, most in list(neighbours(kind))[::every]:
-            house.write(rows, kind)
+            loaded.write(rows, kind)
             curator.refresh("visits")
             differ = (seen(curator, monkeypatch) != before).sum(axis=1)
             assert differ.max() <= most, (rows, most)
@@ -169,11 +169,11 @@ def test_spark(tmp_path, monkeypatch, kind):
 
 @pytest.mark.parametrize("kind", ["VARCHAR", "none"])
 def test_a_real_release_answers(tmp_path, kind):
-    house = InFile(tmp_path)
-    house.write(ROWS * 2, kind)
+    loaded = InFile(tmp_path)
+    loaded.write(ROWS * 2, kind)
     unit = "" if kind == "none" else 'unit = "who"\nrows_per_unit = 2'
     schema = tmp_path / "visits.toml"
-    schema.write_text(SCHEMA.format(source=house.source, unit=unit))
+    schema.write_text(SCHEMA.format(source=loaded.source, unit=unit))
     with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         curator.add(schema)
         curator.grant("ana", epsilon=10**6)

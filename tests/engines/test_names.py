@@ -19,7 +19,7 @@ from discreet.schema.names import any_name, fold, propose_names, sql_name
 from discreet.schema.table import Table
 from discreet.schema.toml.read import read_schema_text
 from discreet.schema.toml.write import schema_text
-from support.engine_houses import planned
+from support.loaded_engines import planned
 
 WORDS = [
     "all", "and", "as", "between", "by", "case", "cast", "column", "count", "create",
@@ -78,7 +78,7 @@ def statements(names: list[str], title: str, unit: str, others: list[str]) -> li
     return found
 
 
-def test_what_things_are_called_makes_no_difference(quick_houses):
+def test_what_things_are_called_makes_no_difference(quick_engines):
     odd, title, unit = NAMES[2:], NAMES[0], NAMES[1]
     plain = PLAIN[2:]
     kinds = ("BIGINT",) * (1 + len(odd))
@@ -88,18 +88,18 @@ def test_what_things_are_called_makes_no_difference(quick_houses):
         (table(plain, "t", "id"), statements(plain, "t", "id", [f"o{n}" for n in range(200)])),
         (strange, statements(odd, title, unit, odd[1:] + odd[:1])),
     ]
-    for house in quick_houses:
+    for loaded in quick_engines:
         seen = []
         for known, texts in asked:
             names = [known.unit, *(each.name for each in known.columns)]
-            house.load(dict(zip(names, kinds, strict=True)), rows)
-            house.prepare(known)
+            loaded.load(dict(zip(names, kinds, strict=True)), rows)
+            loaded.prepare(known)
             plans = [
-                planned(parse(text, {known.name: known}), known, house.dialect) for text in texts
+                planned(parse(text, {known.name: known}), known, loaded.dialect) for text in texts
             ]
-            some = plans if house.dialect != "spark" else plans[:: 2 * len(ASKED) + 1]
-            seen.append([sorted(house.rows(each.sql)) for each in some])
-        assert seen[0] == seen[1], house.dialect
+            some = plans if loaded.dialect != "spark" else plans[:: 2 * len(ASKED) + 1]
+            seen.append([sorted(loaded.rows(each.sql)) for each in some])
+        assert seen[0] == seen[1], loaded.dialect
 
 
 def test_a_question_may_write_a_name_in_any_form_of_its_letters():

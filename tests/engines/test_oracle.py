@@ -26,7 +26,7 @@ from discreet.query.statement.scopes import ON_RESULTS, ON_ROWS
 from discreet.schema.column import KINDS
 from discreet.schema.table import Table
 from support import oracle_cases
-from support.engine_houses import House, SparkHouse
+from support.loaded_engines import LoadedEngine, LoadedSpark
 from support.oracle import differences, expected, planned
 from support.oracle_cases import COLUMNS, Case, Template, cases, covering
 from support.oracle_tables import SOURCES, TABLES, VISITS, Plain, names_of, raw_rows
@@ -57,29 +57,29 @@ def plain() -> Iterator[Plain]:
 class Stage:
     """An engine with all tables: what stands for each, prepared and in place."""
 
-    house: House
+    loaded: LoadedEngine
     prepared: dict[str, str]
     in_place: dict[str, str]
 
     @classmethod
-    def of(cls, house: House) -> "Stage":
+    def of(cls, loaded: LoadedEngine) -> "Stage":
         """Load the raw rows, and prepare them."""
         prepared, in_place = {}, {}
         for name, table in TABLES.items():
-            house.load({each: SOURCES[each] for each in names_of(table)}, raw_rows()[name])
-            house.prepare(table)
+            loaded.load({each: SOURCES[each] for each in names_of(table)}, raw_rows()[name])
+            loaded.prepare(table)
             for made, role in (("source", "raw"), ("prepared", "prepared")):
-                _keep(house, made, f"oracle_{role}_{name}")
-            dialect = dialect_of(house.dialect)
-            rows = lattice_rows(table, f"oracle_raw_{name}", house._types, house.dialect)
+                _keep(loaded, made, f"oracle_{role}_{name}")
+            dialect = dialect_of(loaded.dialect)
+            rows = lattice_rows(table, f"oracle_raw_{name}", loaded._types, loaded.dialect)
             prepared[name] = f'"oracle_prepared_{name}"'
             in_place[name] = dialect.derived(rows, "prepared")
-        return cls(house, prepared, in_place)
+        return cls(loaded, prepared, in_place)
 
     @cache  # noqa: B019 (there are three stages, for a whole run)
     def planned(self, case: Case) -> Plan:
         """The plan over prepared rows."""
-        return planned(case, self.house.dialect, self.prepared)
+        return planned(case, self.loaded.dialect, self.prepared)
 
     def placed(self, sql: str) -> str:
         """A statement over prepared rows as the same over raw ones."""
@@ -89,23 +89,23 @@ class Stage:
 
     def answers(self, plans: list[Plan], statements: list[str]) -> Iterator[Rows]:
         """The rows of the plans, of each by its statement."""
-        if not isinstance(self.house, SparkHouse):
-            yield from (self.house.rows(sql) for sql in statements)
+        if not isinstance(self.loaded, LoadedSpark):
+            yield from (self.loaded.rows(sql) for sql in statements)
             return
         for first in range(0, len(statements), SPARK_BATCH):
             last = first + SPARK_BATCH
-            yield from _together(self.house, plans[first:last], statements[first:last])
+            yield from _together(self.loaded, plans[first:last], statements[first:last])
 
 
-def _keep(house: House, made: str, name: str) -> None:
+def _keep(loaded: LoadedEngine, made: str, name: str) -> None:
     """The same rows under a name of their own."""
-    if isinstance(house, SparkHouse):
-        frame = house.session.table(made)
-        rows = house.session.createDataFrame(frame.collect(), frame.schema)
+    if isinstance(loaded, LoadedSpark):
+        frame = loaded.session.table(made)
+        rows = loaded.session.createDataFrame(frame.collect(), frame.schema)
         rows.createOrReplaceTempView(name)
         return
-    house.run(f"DROP TABLE IF EXISTS {name}")
-    house.run(f"CREATE TABLE {name} AS SELECT * FROM {made}")
+    loaded.run(f"DROP TABLE IF EXISTS {name}")
+    loaded.run(f"CREATE TABLE {name} AS SELECT * FROM {made}")
 
 
 def _columns(made: Plan) -> dict[str, bool]:
@@ -117,7 +117,7 @@ def _columns(made: Plan) -> dict[str, bool]:
     return {"$b": False, **keys, "$c": False, "$n": False, **sums}
 
 
-def _together(house: SparkHouse, plans: list[Plan], statements: list[str]) -> Iterator[Rows]:
+def _together(loaded: LoadedSpark, plans: list[Plan], statements: list[str]) -> Iterator[Rows]:
     """Many statements as one: a job of Spark takes longer than all of them."""
     columns = [_columns(made) for made in plans]
     widest = max(map(len, columns))
@@ -127,7 +127,7 @@ def _together(house: SparkHouse, plans: list[Plan], statements: list[str]) -> It
         texts += ["CAST(NULL AS STRING)"] * (widest - len(texts))
         named = ", ".join(f'{each} AS "$k{n}"' for n, each in enumerate(texts))
         parts.append(f'SELECT {place} AS "$k", {named} FROM ({sql}) AS part{place}')
-    found = house.rows(" UNION ALL ".join(parts))
+    found = loaded.rows(" UNION ALL ".join(parts))
     for place, names in enumerate(columns):
         yield [
             tuple(
@@ -140,14 +140,14 @@ def _together(house: SparkHouse, plans: list[Plan], statements: list[str]) -> It
 
 
 @cache
-def staged(house: House) -> Stage:
-    """Each house is filled once."""
-    return Stage.of(house)
+def staged(loaded: LoadedEngine) -> Stage:
+    """Each loaded is filled once."""
+    return Stage.of(loaded)
 
 
-def wrong(house: House, asked: list[Case], plain: Plain) -> list[str]:
+def wrong(loaded: LoadedEngine, asked: list[Case], plain: Plain) -> list[str]:
     """Every difference from plain SQL, over prepared rows."""
-    stage = staged(house)
+    stage = staged(loaded)
     plans = [stage.planned(case) for case in asked]
     answers = stage.answers(plans, [made.sql for made in plans])
     found = []
@@ -157,14 +157,14 @@ def wrong(house: House, asked: list[Case], plain: Plain) -> list[str]:
     return found
 
 
-def wrong_in_place(house: House, asked: list[Case], plain: Plain) -> list[str]:
+def wrong_in_place(loaded: LoadedEngine, asked: list[Case], plain: Plain) -> list[str]:
     """Every difference over raw rows: the tables as a whole, then questions about them."""
-    stage = staged(house)
+    stage = staged(loaded)
     found = []
     for name, table in TABLES.items():
         named = ", ".join(f'{each} AS "$k{place}"' for place, each in enumerate(_shown(table)))
         places = stage.prepared[name], stage.in_place[name]
-        one, other = (in_order(house.rows(f"SELECT {named} FROM {place}")) for place in places)
+        one, other = (in_order(loaded.rows(f"SELECT {named} FROM {place}")) for place in places)
         if one != other:
             found.append(f"the rows of {name} in place: {other}, not {one}")
     plans = [stage.planned(case) for case in asked]
@@ -190,25 +190,25 @@ def check_none(found: list[str]) -> None:
     assert not found, f"{len(found)} differences\n" + "\n".join(found[:MOST_SHOWN])
 
 
-def test_duckdb_gives_the_integers_of_plain_sql(duckdb_house, plain):
+def test_duckdb_gives_the_integers_of_plain_sql(loaded_duckdb, plain):
     """Every construct, with every type of column at least once."""
-    check_none(wrong(duckdb_house, SOME, plain))
+    check_none(wrong(loaded_duckdb, SOME, plain))
 
 
 @pytest.mark.slow("large oracles")
-def test_duckdb_gives_the_integers_of_plain_sql_for_every_case(duckdb_house, plain):
-    check_none(wrong(duckdb_house, EVERY, plain))
+def test_duckdb_gives_the_integers_of_plain_sql_for_every_case(loaded_duckdb, plain):
+    check_none(wrong(loaded_duckdb, EVERY, plain))
 
 
 @pytest.mark.slow("large oracles")
-def test_duckdb_in_place_gives_the_integers_of_plain_sql(duckdb_house, plain):
-    check_none(wrong_in_place(duckdb_house, SOME, plain))
+def test_duckdb_in_place_gives_the_integers_of_plain_sql(loaded_duckdb, plain):
+    check_none(wrong_in_place(loaded_duckdb, SOME, plain))
 
 
-def test_kept_totals_give_the_integers_of_plain_sql(duckdb_house, plain):
-    stage = staged(duckdb_house)
+def test_kept_totals_give_the_integers_of_plain_sql(loaded_duckdb, plain):
+    stage = staged(loaded_duckdb)
     for name, sql in kept_tables(VISITS, stage.prepared["visits"]).items():
-        duckdb_house.run(f'CREATE OR REPLACE TABLE "{name}" AS {sql}')
+        loaded_duckdb.run(f'CREATE OR REPLACE TABLE "{name}" AS {sql}')
     found, used = [], 0
     for case in EVERY:
         small = case.column in SMALL or case.construct in ("every aggregate", "mode")
@@ -217,7 +217,9 @@ def test_kept_totals_give_the_integers_of_plain_sql(duckdb_house, plain):
         made = planned(case, "duckdb", stage.prepared, kept="totals")
         if made.sql != stage.planned(case).sql:
             used += 1
-            different = differences(case, made, duckdb_house.rows(made.sql), _expected(case, plain))
+            different = differences(
+                case, made, loaded_duckdb.rows(made.sql), _expected(case, plain)
+            )
             found += [f"{case}: {each}" for each in different]
     assert used > 50
     check_none(found)
@@ -240,15 +242,15 @@ def test_spark_in_place_gives_the_integers_of_plain_sql(interpreted_spark, plain
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("check", [wrong, wrong_in_place])
-@pytest.mark.parametrize("engine", ["duckdb_house", "postgresql", "interpreted_spark"])
+@pytest.mark.parametrize("engine", ["loaded_duckdb", "postgresql", "interpreted_spark"])
 def test_every_engine_gives_the_integers_of_plain_sql(request, plain, engine, check, part):
     """The whole product, in parts that say how far it has come."""
     check_none(check(request.getfixturevalue(engine), EVERY[part::PARTS], plain))
 
 
-def test_a_plan_over_raw_rows_is_the_one_over_prepared_rows(duckdb_house):
+def test_a_plan_over_raw_rows_is_the_one_over_prepared_rows(loaded_duckdb):
     """So that one plan can stand for both."""
-    stage = staged(duckdb_house)
+    stage = staged(loaded_duckdb)
     for case in SOME:
         in_place = planned(case, "duckdb", stage.in_place)
         assert in_place.sql == stage.placed(stage.planned(case).sql)
@@ -274,15 +276,15 @@ MUTATIONS = [
 
 
 @pytest.mark.parametrize(("right", "mistaken"), MUTATIONS)
-def test_a_mistake_in_a_statement_is_noticed(duckdb_house, plain, right, mistaken):
+def test_a_mistake_in_a_statement_is_noticed(loaded_duckdb, plain, right, mistaken):
     """The oracle can fail: of the questions whose statement is spoilt, some are told apart."""
-    stage = staged(duckdb_house)
+    stage = staged(loaded_duckdb)
     spoilt = [case for case in EVERY if right in stage.planned(case).sql]
     spoilt = spoilt[:: max(1, len(spoilt) // 12)]
     noticed = 0
     for case in spoilt:
         made = stage.planned(case)
-        rows = duckdb_house.rows(made.sql.replace(right, mistaken))
+        rows = loaded_duckdb.rows(made.sql.replace(right, mistaken))
         try:
             noticed += bool(differences(case, made, rows, _expected(case, plain)))
         except (AssertionError, LookupError, ValueError, TypeError):
@@ -290,15 +292,15 @@ def test_a_mistake_in_a_statement_is_noticed(duckdb_house, plain, right, mistake
     assert noticed > 0, len(spoilt)
 
 
-def test_steps_taken_for_days_are_noticed(duckdb_house, plain):
+def test_steps_taken_for_days_are_noticed(loaded_duckdb, plain):
     """The mistake that this oracle was made for."""
-    stage = staged(duckdb_house)
+    stage = staged(loaded_duckdb)
     case = next(
         each for each in EVERY if each.column == "t3600" and "DATE_TRUNC('month'" in each.question
         and each.keys and each.source == "visits"
     )  # fmt: skip
     made = stage.planned(case)
-    rows = duckdb_house.rows(made.sql)
+    rows = loaded_duckdb.rows(made.sql)
     assert not differences(case, made, rows, _expected(case, plain))
     column = next(each for each in VISITS.columns if each.name == "t3600")
     codes = tuple(calendar.starts("month", column.lower, column.upper))
@@ -361,8 +363,8 @@ def test_every_token_that_is_allowed_is_in_some_question():
     assert text._ALLOWED - kinds == set()
 
 
-def test_every_statistic_and_every_type_of_column_is_asked(duckdb_house):
-    stage = staged(duckdb_house)
+def test_every_statistic_and_every_type_of_column_is_asked(loaded_duckdb):
+    stage = staged(loaded_duckdb)
     plans = [stage.planned(case) for case in EVERY if case.construct in ("every aggregate", "mode")]
     found = {aggregate.statistic for made in plans for aggregate, _ in made.estimators}
     assert found | {Statistic.ROWS, Statistic.UNITS} == set(Statistic)

@@ -30,7 +30,7 @@ class Meeting:
 
 @pytest.fixture
 def curator(tmp_path):
-    with copied_curator(tmp_path / "house", people(), clock=InstantClock()) as made:
+    with copied_curator(tmp_path / "c", people(), clock=InstantClock()) as made:
         for name in ("ana", "bob"):
             made.grant(name, epsilon=5)
         yield made

@@ -32,7 +32,7 @@ from discreet.query.algebra import (
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from support.engine_houses import House, planned
+from support.loaded_engines import LoadedEngine, planned
 from support.plan_cases import queries, raw_rows, tables
 from support.plan_reference import code_of
 from support.written_times import day_code, some_cells
@@ -71,38 +71,38 @@ def asked(draw):
     return table, kinds, [(u, *r) for u, r in zip(units, rows, strict=False)], found[:QUESTIONS]
 
 
-def check_asked(houses: list[House], case) -> None:
+def check_asked(loaded_engines: list[LoadedEngine], case) -> None:
     table, kinds, rows, questions = case
-    first, *others = houses
-    for house in houses:
-        house.load(kinds, rows)
+    first, *others = loaded_engines
+    for loaded in loaded_engines:
+        loaded.load(kinds, rows)
     expected = in_order(first.prepare(table))
-    for house in others:
-        assert in_order(house.prepare(table)) == expected, house.dialect
+    for loaded in others:
+        assert in_order(loaded.prepare(table)) == expected, loaded.dialect
     for query in questions:
         answer = in_order(first.rows(planned(query, table, first.dialect).sql))
-        for house in others:
-            made = planned(query, table, house.dialect)
-            assert in_order(house.rows(made.sql)) == answer, (house.dialect, made.sql)
+        for loaded in others:
+            made = planned(query, table, loaded.dialect)
+            assert in_order(loaded.rows(made.sql)) == answer, (loaded.dialect, made.sql)
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
 @given(case=asked())
-def test_generated_questions_have_the_same_exact_answers(quick_houses, case):
-    check_asked(quick_houses, case)
+def test_generated_questions_have_the_same_exact_answers(quick_engines, case):
+    check_asked(quick_engines, case)
 
 
 @pytest.mark.soak
 @settings(max_examples=1000, deadline=None, suppress_health_check=SLOW)
 @given(case=asked())
-def test_many_more_generated_questions_have_the_same_exact_answers(quick_houses, case):
-    check_asked(quick_houses, case)
+def test_many_more_generated_questions_have_the_same_exact_answers(quick_engines, case):
+    check_asked(quick_engines, case)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(case=asked())
-def test_generated_questions_agree_on_duckdb_and_postgresql(duckdb_house, postgresql, case):
-    check_asked([duckdb_house, postgresql], case)
+def test_generated_questions_agree_on_duckdb_and_postgresql(loaded_duckdb, postgresql, case):
+    check_asked([loaded_duckdb, postgresql], case)
 
 
 LARGE = Table("t", unit="who", columns=(Column("b", "integer", lower=-(2**53), upper=2**53),))
@@ -111,14 +111,14 @@ LARGE = Table("t", unit="who", columns=(Column("b", "integer", lower=-(2**53), u
 @pytest.mark.parametrize(
     "text", ["VAR_POP(0 * b)", "SUM((b * 0) * (b * 0))", "SUM((0 * b) * (b - b))"]
 )
-def test_no_engine_changes_the_order_of_a_product(houses, text):
+def test_no_engine_changes_the_order_of_a_product(loaded_engines, text):
     """In another order the square of a large number would come first, and would not fit."""
     query = parse(f"SELECT {text} AS o FROM t", {"t": LARGE})
-    for house in houses:
-        house.load({"who": "BIGINT", "b": "BIGINT"}, [(1, 2**53), (2, -(2**53)), (3, None)])
-        house.prepare(LARGE)
-        (row,) = house.rows(planned(query, LARGE, house.dialect).sql)
-        assert set(row) <= {0, 2}, house.dialect
+    for loaded in loaded_engines:
+        loaded.load({"who": "BIGINT", "b": "BIGINT"}, [(1, 2**53), (2, -(2**53)), (3, None)])
+        loaded.prepare(LARGE)
+        (row,) = loaded.rows(planned(query, LARGE, loaded.dialect).sql)
+        assert set(row) <= {0, 2}, loaded.dialect
 
 
 FLOATS = [
@@ -172,19 +172,19 @@ def number_columns():
     return (*plain, *ruled)
 
 
-def check_codes(houses, columns, kind, values, expected=None):
+def check_codes(loaded_engines, columns, kind, values, expected=None):
     """Every engine gives the same code for every value, and the one expected of it."""
     table = Table("t", unit="who", rows_per_unit=1, columns=columns)
     kinds = {"who": "BIGINT", **{column.name: kind for column in columns}}
     rows = [(unit, *(value for _ in columns)) for unit, value in enumerate(values)]
     found = []
-    for house in houses:
-        house.load(kinds, rows)
-        codes = {row[-1]: row[:-1] for row in house.prepare(table)}
+    for loaded in loaded_engines:
+        loaded.load(kinds, rows)
+        codes = {row[-1]: row[:-1] for row in loaded.prepare(table)}
         found.append([codes[unit] for unit in range(len(values))])
-    for house, codes in zip(houses, found, strict=True):
+    for loaded, codes in zip(loaded_engines, found, strict=True):
         for value, code, usual in zip(values, codes, found[0], strict=True):
-            assert code == usual, (house.dialect, value)
+            assert code == usual, (loaded.dialect, value)
     if expected is not None:
         for value, code in zip(values, found[0], strict=True):
             assert list(code) == [expected(column, value) for column in columns], value
@@ -200,40 +200,40 @@ def ruled_code(column: Column, value):
     return code_of(column, value)
 
 
-def test_floats_of_every_kind(houses):
-    check_codes(houses, number_columns(), "DOUBLE", FLOATS, ruled_code)
+def test_floats_of_every_kind(loaded_engines):
+    check_codes(loaded_engines, number_columns(), "DOUBLE", FLOATS, ruled_code)
 
 
-def test_single_precision_floats(houses):
+def test_single_precision_floats(loaded_engines):
     values = [0.5, 1.5, -2.5, 0.25, 3.0e38, 1e-40, math.nan, math.inf, -math.inf, None]
-    check_codes(houses, number_columns(), "FLOAT", values)
+    check_codes(loaded_engines, number_columns(), "FLOAT", values)
 
 
-def test_integers_are_exact_beyond_what_a_float_holds(houses):
+def test_integers_are_exact_beyond_what_a_float_holds(loaded_engines):
     columns = number_columns()
-    check_codes(houses, columns, "BIGINT", WHOLES, ruled_code)
+    check_codes(loaded_engines, columns, "BIGINT", WHOLES, ruled_code)
 
 
-def test_decimals_are_exact_and_ties_go_to_the_even_neighbour(houses):
+def test_decimals_are_exact_and_ties_go_to_the_even_neighbour(loaded_engines):
     def exact(column, value):
         return None if value is None else code_of(column, Fraction(value))
 
     columns = tuple(column for column in number_columns() if column.null == "drop")
-    check_codes(houses, columns, "DECIMAL(18,3)", DECIMALS, exact)
+    check_codes(loaded_engines, columns, "DECIMAL(18,3)", DECIMALS, exact)
 
 
-def test_integers_wider_than_64_bits(houses):
+def test_integers_wider_than_64_bits(loaded_engines):
     values = [0, 2**64, -(2**64), 2**100, -(2**100), 10**37, 5, None]
-    check_codes(houses, number_columns(), "HUGEINT", values, ruled_code)
+    check_codes(loaded_engines, number_columns(), "HUGEINT", values, ruled_code)
 
 
-def test_text_that_is_or_is_not_a_number(houses):
+def test_text_that_is_or_is_not_a_number(loaded_engines):
     columns = (
         Column("a", "number", step=Fraction(1, 2), lower=-8, upper=500),
         Column("b", "integer", lower=-3, upper=9, null=0),
         Column("c", "number", lower=-3, upper=9, nan=7, infinity="drop"),
     )
-    codes = check_codes(houses, columns, "VARCHAR", TEXTS)
+    codes = check_codes(loaded_engines, columns, "VARCHAR", TEXTS)
     by_text = dict(zip(TEXTS, codes, strict=True))
     assert by_text[" 2.5 "] == (5, 2, 2)
     assert by_text["x"] == (None, 0, None)
@@ -267,7 +267,7 @@ WORDS = [
 ]
 
 
-def test_texts_are_told_apart_byte_by_byte(houses):
+def test_texts_are_told_apart_byte_by_byte(loaded_engines):
     keys = tuple(dict.fromkeys(word for word in WORDS if word))
     columns = (
         Column("c", "category", upper=len(keys) - 1, keys=keys),
@@ -278,18 +278,18 @@ def test_texts_are_told_apart_byte_by_byte(houses):
     def expected(column, value):
         return value if column.private_keys else code_of(column, value)
 
-    check_codes(houses, columns, "VARCHAR", WORDS, expected)
+    check_codes(loaded_engines, columns, "VARCHAR", WORDS, expected)
 
 
-def test_units_that_differ_in_one_byte_are_different(houses):
+def test_units_that_differ_in_one_byte_are_different(loaded_engines):
     table = Table("t", unit="who", rows_per_unit=1, columns=(Column("f", "boolean"),))
     rows = [(word, True) for word in WORDS] * 2
     counts = []
-    for house in houses:
-        house.load({"who": "VARCHAR", "f": "BOOLEAN"}, rows)
-        kept = house.prepare(table)
+    for loaded in loaded_engines:
+        loaded.load({"who": "VARCHAR", "f": "BOOLEAN"}, rows)
+        kept = loaded.prepare(table)
         counts.append(in_order(kept))
-        (distinct,) = house.rows('SELECT COUNT(DISTINCT "$unit") AS "$s0" FROM prepared')
+        (distinct,) = loaded.rows('SELECT COUNT(DISTINCT "$unit") AS "$s0" FROM prepared')
         assert distinct == (len(WORDS) - 1,)
     assert counts[0] == counts[1] == counts[2]
     assert len(counts[0]) == len(WORDS) - 1
@@ -301,26 +301,26 @@ DAYS = [
 ]
 
 
-def test_days_and_days_in_texts(houses):
+def test_days_and_days_in_texts(loaded_engines):
     columns = (
         Column("a", "date", lower=-719_162, upper=2_932_896),
         Column("b", "date", lower=19_000, upper=19_800, null=19_500),
     )
-    check_codes(houses, columns, "DATE", DAYS, code_of)
+    check_codes(loaded_engines, columns, "DATE", DAYS, code_of)
     texts = [
         *("2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "2024-13-01", "2024-04-31"),
         *("0001-01-01", "9999-12-31", " 2024-01-05 ", "yesterday", "", "2024", "20240105", None),
     ]
-    check_codes(houses, columns, "VARCHAR", texts)
+    check_codes(loaded_engines, columns, "VARCHAR", texts)
 
 
-def test_texts_are_days_as_a_whole_in_every_engine(houses):
+def test_texts_are_days_as_a_whole_in_every_engine(loaded_engines):
     texts = some_cells(5003)
     whole = Column("a", "date", lower=-719_162, upper=2_932_896)
-    check_codes(houses, (whole,), "VARCHAR", texts, lambda _, text: day_code(text))
+    check_codes(loaded_engines, (whole,), "VARCHAR", texts, lambda _, text: day_code(text))
 
 
-def test_times_are_taken_down_to_their_step(houses):
+def test_times_are_taken_down_to_their_step(loaded_engines):
     columns = tuple(
         Column(f"a{step}", "datetime", step=Fraction(step), lower=-(10**5), upper=10**9 // step)
         for step in (1, 60, 3600)
@@ -331,7 +331,7 @@ def test_times_are_taken_down_to_their_step(houses):
         *(datetime(2000, 1, 1, 10, 59, 59), datetime(9999, 12, 31, 23, 59, 59, 999_999), None),
     ]
 
-    codes = check_codes(houses, columns, "TIMESTAMP", values)
+    codes = check_codes(loaded_engines, columns, "TIMESTAMP", values)
     assert codes[0] == tuple(column.lower for column in columns)
     assert codes[1] == (-1, -1, -1)
     assert codes[2] == codes[3] == (0, 0, 0)
@@ -341,7 +341,7 @@ def test_times_are_taken_down_to_their_step(houses):
     assert codes[7] == (None, None, None)
 
 
-def test_truths_in_texts_and_numbers(houses):
+def test_truths_in_texts_and_numbers(loaded_engines):
     columns = (Column("f", "boolean"), Column("g", "boolean", null=1))
     words = [
         "true",
@@ -360,28 +360,28 @@ def test_truths_in_texts_and_numbers(houses):
         " true",
         None,
     ]
-    codes = check_codes(houses, columns, "VARCHAR", words)
+    codes = check_codes(loaded_engines, columns, "VARCHAR", words)
     assert codes[0] == (1, 1)
     assert codes[3] == (0, 0)
     assert codes[11] == (None, 1)
-    check_codes(houses, columns, "BIGINT", [0, 1, -1, 2**40, None])
-    check_codes(houses, columns, "DOUBLE", [0.0, -0.0, 0.5, math.nan, math.inf, None])
+    check_codes(loaded_engines, columns, "BIGINT", [0, 1, -1, 2**40, None])
+    check_codes(loaded_engines, columns, "DOUBLE", [0.0, -0.0, 0.5, math.nan, math.inf, None])
 
 
-def test_infinite_days_of_duckdb_and_postgresql(duckdb_house, postgresql):
+def test_infinite_days_of_duckdb_and_postgresql(loaded_duckdb, postgresql):
     columns = (
         Column("a", "date", lower=0, upper=100),
         Column("b", "date", lower=0, upper=100, infinity="drop", null=3),
     )
     values = ["infinity", "-infinity", "1970-01-02", None]
-    codes = check_codes([duckdb_house, postgresql], columns, "DATE", values)
+    codes = check_codes([loaded_duckdb, postgresql], columns, "DATE", values)
     assert codes == [(100, None), (0, None), (1, 1), (None, 3)]
     columns = (
         Column("a", "datetime", lower=0, upper=100),
         Column("b", "datetime", lower=0, upper=100, infinity="drop", null=3),
     )
     values = ["infinity", "-infinity", "1970-01-01 00:00:01.9", None]
-    codes = check_codes([duckdb_house, postgresql], columns, "TIMESTAMP", values)
+    codes = check_codes([loaded_duckdb, postgresql], columns, "TIMESTAMP", values)
     assert codes == [(100, None), (0, None), (1, 1), (None, 3)]
 
 
@@ -414,23 +414,23 @@ def test_types_that_read_differently_in_other_engines_are_refused(dialect, colum
         lattice_rows(Table("t", columns=(column,)), "source", {"a": kind}, dialect)
 
 
-def test_the_largest_sums_do_not_overflow(houses):
+def test_the_largest_sums_do_not_overflow(loaded_engines):
     big = Column("a", "integer", lower=-(2**53), upper=2**53)
     table = Table("t", columns=(big, Column("b", "integer", lower=0, upper=2**37)))
     rows = [(2**62, 2**40)] * 2000
-    for house in houses:
-        house.load({"a": "BIGINT", "b": "BIGINT"}, rows)
-        house.prepare(table)
-        dialect = dialect_of(house.dialect)
+    for loaded in loaded_engines:
+        loaded.load({"a": "BIGINT", "b": "BIGINT"}, rows)
+        loaded.prepare(table)
+        dialect = dialect_of(loaded.dialect)
         product = f'(CAST("a" AS {dialect.wide}) * CAST("b" AS {dialect.wide}))'
         sums = [dialect.total('"a"', 2**53), dialect.total(product, 2**90 - 1)]
-        found = house.rows(f"SELECT {', '.join(sums)} FROM prepared")
+        found = loaded.rows(f"SELECT {', '.join(sums)} FROM prepared")
         assert found == [(2000 * 2**53, 2000 * 2**90)]
-        if house.dialect == "spark":
-            assert house.engine._attempt('SELECT SUM("a") FROM prepared') is None
+        if loaded.dialect == "spark":
+            assert loaded.engine._attempt('SELECT SUM("a") FROM prepared') is None
 
 
-def test_expressions_over_times_and_extremes(houses):
+def test_expressions_over_times_and_extremes(loaded_engines):
     table = Table(
         "t",
         columns=(
@@ -463,11 +463,11 @@ def test_expressions_over_times_and_extremes(houses):
         (7, 9.99, datetime(2024, 12, 30), date(2024, 12, 30)),
     ]
     found = []
-    for house in houses:
-        house.load({"a": "BIGINT", "b": "DOUBLE", "t": "TIMESTAMP", "d": "DATE"}, rows)
-        house.prepare(table)
-        listed = [bounded(each, scope(table, house.dialect)).sql for each in expressions]
-        found.append(in_order(house.rows(f"SELECT {', '.join(listed)} FROM prepared")))
+    for loaded in loaded_engines:
+        loaded.load({"a": "BIGINT", "b": "DOUBLE", "t": "TIMESTAMP", "d": "DATE"}, rows)
+        loaded.prepare(table)
+        listed = [bounded(each, scope(table, loaded.dialect)).sql for each in expressions]
+        found.append(in_order(loaded.rows(f"SELECT {', '.join(listed)} FROM prepared")))
     assert found[0] == found[1] == found[2]
     assert all(any(row[place] is not None for row in found[0]) for place in (0, 1, 2, 3, 4, 5, 6))
     least = bounded(expressions[0], scope(table))
@@ -476,22 +476,22 @@ def test_expressions_over_times_and_extremes(houses):
     assert meant == {Fraction(1, 3), Fraction(-3), None, Fraction(0)}
 
 
-def test_parts_and_starts_of_days_are_those_of_the_calendar(houses):
+def test_parts_and_starts_of_days_are_those_of_the_calendar(loaded_engines):
     first, last = calendar.day_number(date(1899, 12, 20)), calendar.day_number(date(1904, 3, 10))
     table = Table("t", columns=(Column("d", "date", lower=-719_162, upper=2_932_896),))
     days = [*range(first, last, 3), -719_162, 2_932_896, *range(10_950, 11_100)]
-    for house in houses:
-        house.load({"d": "DATE"}, [(calendar.day_of(day),) for day in days])
-        house.prepare(table)
-        columns = scope(table, house.dialect)
+    for loaded in loaded_engines:
+        loaded.load({"d": "DATE"}, [(calendar.day_of(day),) for day in days])
+        loaded.prepare(table)
+        columns = scope(table, loaded.dialect)
         parts = [bounded(DatePart(part, Field("d")), columns).sql for part in calendar.PARTS]
         units = [bounded(DateTrunc(unit, Field("d")), columns).sql for unit in calendar.UNITS]
-        rows = house.rows(f"SELECT {', '.join(['d', *parts, *units])} FROM prepared")
+        rows = loaded.rows(f"SELECT {', '.join(['d', *parts, *units])} FROM prepared")
         assert len(rows) == len(days)
         for day, *values in rows:
             expected = [calendar.part_of(part, day) for part in calendar.PARTS]
             expected += [calendar.truncate(unit, day) for unit in calendar.UNITS]
-            assert values == expected, (house.dialect, calendar.day_of(day))
+            assert values == expected, (loaded.dialect, calendar.day_of(day))
 
 
 @pytest.mark.parametrize(
@@ -513,12 +513,12 @@ def test_without_its_guards_one_row_would_end_a_statement(postgresql, naive, val
     assert len(postgresql.prepare(Table("t", columns=(column,)))) == 1
 
 
-def test_ties_would_go_elsewhere_with_the_engines_own_rounding(houses):
+def test_ties_would_go_elsewhere_with_the_engines_own_rounding(loaded_engines):
     column = Column("a", "number", lower=-9, upper=9)
-    for house in houses:
-        house.load({"a": "DECIMAL(18,2)"}, [("2.5",), ("-2.5",), ("3.5",)])
-        assert in_order(house.rows("SELECT CAST(round(a, 0) AS INT) FROM source")) == in_order(
+    for loaded in loaded_engines:
+        loaded.load({"a": "DECIMAL(18,2)"}, [("2.5",), ("-2.5",), ("3.5",)])
+        assert in_order(loaded.rows("SELECT CAST(round(a, 0) AS INT) FROM source")) == in_order(
             [(3,), (-3,), (4,)]
         )
-        prepared = house.prepare(Table("t", columns=(column,)))
+        prepared = loaded.prepare(Table("t", columns=(column,)))
         assert in_order(prepared) == in_order([(2,), (-2,), (4,)])

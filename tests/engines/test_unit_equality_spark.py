@@ -12,7 +12,7 @@ from discreet.engines.spark.session import new_session
 from discreet.errors import SchemaError
 from discreet.plan.sql.dialects import SPARK
 from discreet.plan.sql.preparation.statement import lattice_rows
-from support.engine_houses import INTERPRETED
+from support.loaded_engines import INTERPRETED
 from support.unit_values import SPELLINGS, check_units, column, proved, table_of
 
 KINDS = {

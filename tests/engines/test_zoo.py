@@ -345,15 +345,15 @@ def test_a_copy_is_refused_where_a_data_key_is_set(tmp_path):
     ],
 )
 def test_servers_count_what_they_cannot_read(tmp_path, request, engine):
-    house = request.getfixturevalue(engine)
+    loaded = request.getfixturevalue(engine)
     texts = ["1", "n/a", " ", "3", "NaN"]
     if engine == "postgresql":
-        house.run("DROP TABLE IF EXISTS texts")
-        house.run("CREATE TABLE texts (age TEXT)")
+        loaded.run("DROP TABLE IF EXISTS texts")
+        loaded.run("CREATE TABLE texts (age TEXT)")
         for text in texts:
-            house.admin.execute("INSERT INTO texts VALUES (%s)", (text,))
-        house.run("SELECT 1")
-        source = str(house.source.replace("#source", "#texts"))
+            loaded.admin.execute("INSERT INTO texts VALUES (%s)", (text,))
+        loaded.run("SELECT 1")
+        source = str(loaded.source.replace("#source", "#texts"))
     else:
         file = tmp_path / "texts.parquet"
         pandas.DataFrame({"age": texts}).to_parquet(file)

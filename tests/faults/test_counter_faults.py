@@ -142,7 +142,7 @@ def test_a_vault_that_is_put_back_says_nothing(vault, tmp_path):
     with Curator.open(vault, price_floor=0) as curator:
         session = curator.session("ana")
         for _ in range(2):
-            with pytest.raises(Unavailable, match="record of this vault is not sound"):
+            with pytest.raises(Unavailable, match="ledger of this vault is not sound"):
                 opened(session)
         curator.ledger.adopt({"why": "restored"})
         for attempt in (
@@ -152,7 +152,7 @@ def test_a_vault_that_is_put_back_says_nothing(vault, tmp_path):
                 session, table="visits", name="holdout", threshold=0.1, overfits=2, epsilon=1
             ),
         ):
-            with pytest.raises(Unavailable, match="before the record was adopted"):
+            with pytest.raises(Unavailable, match="before the ledger was adopted"):
                 attempt()
 
 

@@ -1,4 +1,4 @@
-"""kill -9 at random points: what went out was charged before, and the record is whole.
+"""kill -9 at random points: what went out was charged before, and the ledger is sound.
 The same harness catches a curator that charges after the answer.
 """
 
@@ -110,7 +110,7 @@ def until(children: list[subprocess.Popen], true: Callable[[], bool]) -> None:
 
 
 def uncharged(folder: Path, answers: set[str]) -> set[str]:
-    """Answers that went out without a charge in the record; everything else must hold."""
+    """Answers that went out without a charge in the ledger; everything else must hold."""
     raw = sqlite3.connect(folder / FILE)
     assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert raw.execute("PRAGMA foreign_key_check").fetchall() == []

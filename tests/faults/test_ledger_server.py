@@ -23,7 +23,7 @@ from discreet.ledger.vault import FILE, Vault
 from discreet.loss import Pure
 from discreet.schema import Budget
 
-REFUSED = "the record of this vault is not sound"
+REFUSED = "the ledger of this vault is not sound"
 SPEND = """
 import os, sys, time
 from fractions import Fraction
@@ -110,7 +110,7 @@ def finish(child: subprocess.Popen) -> list[int]:
 
 
 def check_record(vault, numbers: list[int], charges: int) -> None:
-    """All numbers that went out are charges of the record, which is sound."""
+    """All numbers that went out are charges of the ledger, which is sound."""
     assert vault.ledger.verify().sound
     recorded = [entry.sequence for entry in vault.ledger.entries() if entry.act == "charge"]
     assert len(recorded) == charges

@@ -1,4 +1,4 @@
-"""The record when someone changes it: found with its place, refused until it is adopted."""
+"""The ledger when someone changes it: found with its place, refused until it is adopted."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from discreet.report.tables import entry_table
 from discreet.report.values import entry_values
 from discreet.schema import Budget
 
-REFUSED = "the record of this vault is not sound"
+REFUSED = "the ledger of this vault is not sound"
 
 
 @pytest.fixture

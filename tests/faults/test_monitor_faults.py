@@ -78,7 +78,7 @@ def vault(tmp_path):
 
 
 def standing(vault):
-    """How many alarms are counted, how many are left, and whether the record is whole."""
+    """How many alarms are counted, how many are left, and whether the ledger is sound."""
     with Curator.open(vault, price_floor=0) as curator:
         monitor = Monitor.open(curator.session("ana"), name="busy")
         assert curator.ledger.verify().sound
@@ -149,7 +149,7 @@ def test_a_vault_that_is_put_back_answers_nothing(vault, tmp_path):
             lambda: Monitor(session, "busy").alarms_left,
             lambda: Monitor.open(session, COUNT, threshold=5, epsilon=1, name="new"),
         ):
-            with pytest.raises(Unavailable, match="record of this vault is not sound"):
+            with pytest.raises(Unavailable, match="ledger of this vault is not sound"):
                 attempt()
         curator.ledger.adopt({"why": "restored"})
         for attempt in (
@@ -157,7 +157,7 @@ def test_a_vault_that_is_put_back_answers_nothing(vault, tmp_path):
             lambda: Monitor(session, "busy").check(),
             lambda: Monitor(session, "busy").renew(),
         ):
-            with pytest.raises(Unavailable, match="before the record was adopted"):
+            with pytest.raises(Unavailable, match="before the ledger was adopted"):
                 attempt()
         fresh = Monitor.open(session, COUNT, threshold=-FAR, epsilon=1, name="new")
         assert fresh.check().above

@@ -186,7 +186,7 @@ def asking(servers, token, count):
 
 
 def check_record(curator, received):
-    """The record is whole, and every answer that arrived was charged, once."""
+    """The ledger is sound, and every answer that arrived was charged, once."""
     assert curator.ledger.verify().sound
     entries = curator.ledger.entries()
     charged = {entry.hash[:20] for entry in entries if entry.act == "charge"}

@@ -22,7 +22,7 @@ from discreet.plan.results.released import Released
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
-from support.pick_laws import choice_laws
+from support.candidate_laws import choice_laws
 
 UPPERS = {"values": 4_000, "buckets": 335_871, "fine": 4_194_303}
 FRACTIONS = ("0.5", "0.1", "0.99")

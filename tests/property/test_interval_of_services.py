@@ -20,8 +20,8 @@ from discreet.robust.tested.stable import DistanceTest, mode_distance
 from discreet.streams.svt.above_threshold import AboveThreshold
 from discreet.streams.svt.numeric_sparse import NumericSparse
 from discreet.streams.svt.sparse import Sparse, Thresholds
+from support.candidate_laws import choice_laws
 from support.fit import rejects
-from support.pick_laws import choice_laws
 from support.sparse_laws import at_least, chance
 
 ONE = Sensitivity.single(1)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from support.server_house import House, house_of
+from support.served_vault import ServedVault, serve_vault
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    """A house of one test's own."""
-    yield from house_of(tmp_path / "h")
+def served(tmp_path: Path) -> Iterator[ServedVault]:
+    """A served of one test's own."""
+    yield from serve_vault(tmp_path / "h")

@@ -12,76 +12,76 @@ from discreet.server.accounts import Accounts, Identity, Role
 from discreet.server.limits import PerMinute
 from discreet.server.logins import COOKIE, Logins
 from discreet.server.settings import Settings
-from support.server_house import house_of
+from support.served_vault import serve_vault
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 
 
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "YW5h.x.y", "é.é.é", "..", "YW5h..", "\x7f"])
-def test_wrong_tokens_are_all_alike(house, token):
+def test_wrong_tokens_are_all_alike(served, token):
     headers = {"Authorization": f"Bearer {token}".encode()}
-    refused = house.call(None, "GET", "/budget", headers=headers)
+    refused = served.call(None, "GET", "/budget", headers=headers)
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
-    assert refused.json() == house.call(None, "GET", "/budget").json()
+    assert refused.json() == served.call(None, "GET", "/budget").json()
 
 
-def test_a_token_with_one_letter_changed_is_wrong(house):
-    text = house.tokens["ana"]
+def test_a_token_with_one_letter_changed_is_wrong(served):
+    text = served.tokens["ana"]
     for place in (3, len(text) // 2, len(text) - 1):
         other = "A" if text[place] != "A" else "B"
-        assert house.accounts.identify(text[:place] + other + text[place + 1 :]) is None
-    assert house.accounts.identify(text) is not None
+        assert served.accounts.identify(text[:place] + other + text[place + 1 :]) is None
+    assert served.accounts.identify(text) is not None
 
 
-def test_tokens_expire_and_are_revoked_for_every_process(house):
+def test_tokens_expire_and_are_revoked_for_every_process(served):
     now = [datetime.now(UTC)]
-    accounts = Accounts(house.curator.vault.states, now=lambda: now[0])
+    accounts = Accounts(served.curator.vault.states, now=lambda: now[0])
     text = accounts.issue("dan", Role.ANALYST, days=2).text
     assert accounts.identify(text).name == "dan"
     now[0] += timedelta(days=2)
     assert accounts.identify(text) is None
-    other = Accounts(house.curator.vault.states)
+    other = Accounts(served.curator.vault.states)
     fresh = other.issue("dan", Role.ANALYST, days=2)
     other.revoke("dan")
-    assert Accounts(house.curator.vault.states).identify(fresh.text) is None
+    assert Accounts(served.curator.vault.states).identify(fresh.text) is None
     with pytest.raises(InvalidValue, match="stays one"):
         other.issue("dan", Role.CUSTODIAN, days=1)
 
 
-def test_only_hashes_are_kept(house):
-    secret = house.tokens["ana"].rpartition(".")[2].encode()
-    house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5})
-    for file in (house.folder / "vault").rglob("*"):
+def test_only_hashes_are_kept(served):
+    secret = served.tokens["ana"].rpartition(".")[2].encode()
+    served.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5})
+    for file in (served.folder / "vault").rglob("*"):
         if file.is_file():
             assert secret not in file.read_bytes(), file.name
 
 
-def test_after_an_adoption_everyone_is_let_in_anew(house):
-    house.curator.ledger.adopt({"why": "restored"})
-    assert house.call("ana", "GET", "/budget").status_code == 401
-    house.tokens["ana"] = house.accounts.issue("ana", Role.ANALYST, days=1).text
-    assert house.call("ana", "GET", "/budget").status_code == 200
+def test_after_an_adoption_everyone_is_let_in_anew(served):
+    served.curator.ledger.adopt({"why": "restored"})
+    assert served.call("ana", "GET", "/budget").status_code == 401
+    served.tokens["ana"] = served.accounts.issue("ana", Role.ANALYST, days=1).text
+    assert served.call("ana", "GET", "/budget").status_code == 200
 
 
-def test_a_pause_outlives_an_adoption(house):
-    assert not house.accounts.paused
-    house.accounts.pause()
-    house.curator.ledger.adopt({"why": "restored"})
-    assert house.accounts.paused
-    house.accounts.go_on()
-    assert not house.accounts.paused
+def test_a_pause_outlives_an_adoption(served):
+    assert not served.accounts.paused
+    served.accounts.pause()
+    served.curator.ledger.adopt({"why": "restored"})
+    assert served.accounts.paused
+    served.accounts.go_on()
+    assert not served.accounts.paused
 
 
 def test_wrong_tokens_are_throttled(tmp_path):
-    for house in house_of(tmp_path / "h", logins_per_minute=3):
-        house.tokens["guess"] = "YW5h.abc.def"
-        statuses = [house.call("guess", "GET", "/budget").status_code for _ in range(5)]
+    for served in serve_vault(tmp_path / "h", logins_per_minute=3):
+        served.tokens["guess"] = "YW5h.abc.def"
+        statuses = [served.call("guess", "GET", "/budget").status_code for _ in range(5)]
         assert statuses == [401, 401, 401, 429, 429]
-        refused = house.call("guess", "GET", "/budget")
+        refused = served.call("guess", "GET", "/budget")
         assert refused.headers["retry-after"] == "60"
         # Behind a proxy all share an address: nobody can lock the others out by guessing.
-        assert house.call("ana", "GET", "/budget").status_code == 200
+        assert served.call("ana", "GET", "/budget").status_code == 200
 
 
 def test_guesses_are_forgotten_after_a_minute():
@@ -94,52 +94,52 @@ def test_guesses_are_forgotten_after_a_minute():
     assert not guesses.too_many("a")
 
 
-def cookie_of(house, who="ana", role=Role.ANALYST):
-    identity = house.accounts.identify(house.tokens[who])
+def cookie_of(served, who="ana", role=Role.ANALYST):
+    identity = served.accounts.identify(served.tokens[who])
     assert identity.role is role
-    logins = Logins(house.accounts, hours=1)
+    logins = Logins(served.accounts, hours=1)
     value = logins.cookie(identity)
     return value, logins.read(value)
 
 
-def test_a_cookie_reads_and_needs_the_form_token_to_change(house):
-    value, login = cookie_of(house)
+def test_a_cookie_reads_and_needs_the_form_token_to_change(served):
+    value, login = cookie_of(served)
     assert login.identity.name == "ana"
     cookies = {"Cookie": f"{COOKIE}={value}"}
-    assert house.call(None, "GET", "/budget", headers=cookies).status_code == 200
+    assert served.call(None, "GET", "/budget", headers=cookies).status_code == 200
     body = {"sql": SQL, "epsilon": 0.5}
     for csrf in (None, "", "wrong", login.csrf[:-1] + "x", "é"):
         headers = cookies if csrf is None else {**cookies, "X-CSRF-Token": csrf.encode()}
-        refused = house.call(None, "POST", "/queries", json=body, headers=headers)
+        refused = served.call(None, "POST", "/queries", json=body, headers=headers)
         assert (refused.status_code, refused.json()["type"][-7:]) == (403, "forgery")
     headers = {**cookies, "X-CSRF-Token": login.csrf}
-    assert house.call(None, "POST", "/queries", json=body, headers=headers).status_code == 200
+    assert served.call(None, "POST", "/queries", json=body, headers=headers).status_code == 200
 
 
-def test_a_cookie_ends_with_its_token_its_time_or_a_forged_letter(house):
-    value, _ = cookie_of(house)
+def test_a_cookie_ends_with_its_token_its_time_or_a_forged_letter(served):
+    value, _ = cookie_of(served)
     now = [0.0]
-    logins = Logins(house.accounts, hours=1, clock=lambda: now[0])
-    identity = house.accounts.identify(house.tokens["ana"])
+    logins = Logins(served.accounts, hours=1, clock=lambda: now[0])
+    identity = served.accounts.identify(served.tokens["ana"])
     old = logins.cookie(identity)
     assert logins.read(old) is not None
     now[0] = 3601.0
     assert logins.read(old) is None
     assert (
-        Logins(house.accounts, hours=1).read(value[:-1] + ("0" if value[-1] != "0" else "1"))
+        Logins(served.accounts, hours=1).read(value[:-1] + ("0" if value[-1] != "0" else "1"))
         is None
     )
-    assert Logins(house.accounts, hours=1).read("é.é") is None
-    forged = Logins(house.accounts, hours=1).cookie(Identity("ana", Role.CUSTODIAN, "none"))
-    assert Logins(house.accounts, hours=1).read(forged) is None
-    house.accounts.revoke("ana")
-    assert Logins(house.accounts, hours=1).read(value) is None
+    assert Logins(served.accounts, hours=1).read("é.é") is None
+    forged = Logins(served.accounts, hours=1).cookie(Identity("ana", Role.CUSTODIAN, "none"))
+    assert Logins(served.accounts, hours=1).read(forged) is None
+    served.accounts.revoke("ana")
+    assert Logins(served.accounts, hours=1).read(value) is None
 
 
 def test_large_and_chunked_bodies_are_refused(tmp_path):
-    for house in house_of(tmp_path / "h", body_bytes=2048):
+    for served in serve_vault(tmp_path / "h", body_bytes=2048):
         for content in (b"x" * 3000, (b"x" * 1000 for _ in range(3))):
-            refused = house.call("ana", "POST", "/queries", content=content)
+            refused = served.call("ana", "POST", "/queries", content=content)
             assert refused.status_code == 413
 
 
@@ -150,8 +150,8 @@ def test_large_and_chunked_bodies_are_refused(tmp_path):
 def test_too_many_at_once_are_told_to_wait(tmp_path, limits, status):
     import threading
 
-    for house in house_of(tmp_path / "h", **limits):
-        desk, go_on = house.client.app.state.desk, threading.Event()
+    for served in serve_vault(tmp_path / "h", **limits):
+        desk, go_on = served.client.app.state.desk, threading.Event()
         real = desk.session
 
         def slow(identity, real=real, go_on=go_on):
@@ -162,16 +162,16 @@ def test_too_many_at_once_are_told_to_wait(tmp_path, limits, status):
         results = []
         body = {"sql": SQL, "epsilon": 0.1}
 
-        def ask(results=results, house=house, body=body):
-            results.append(house.call("ana", "POST", "/queries", json=body).status_code)
+        def ask(results=results, served=served, body=body):
+            results.append(served.call("ana", "POST", "/queries", json=body).status_code)
 
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for each in threads:
             each.start()
         while desk.gate.inside < 2:
             time.sleep(0.001)
-        third = house.call("ana", "POST", "/queries", json=body)
-        assert house.client.get("/health").json() == {"status": "ok"}
+        third = served.call("ana", "POST", "/queries", json=body)
+        assert served.client.get("/health").json() == {"status": "ok"}
         go_on.set()
         for each in threads:
             each.join()
@@ -179,44 +179,44 @@ def test_too_many_at_once_are_told_to_wait(tmp_path, limits, status):
         assert results == [200, 200]
 
 
-def test_every_answer_has_the_safe_headers(house):
+def test_every_answer_has_the_safe_headers(served):
     for path in ("/health", "/metrics", "/api/v1/tables", "/nothing"):
-        headers = house.client.get(path).headers
+        headers = served.client.get(path).headers
         assert "script-src 'self'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
 
 
-def test_logs_and_metrics_show_no_question_token_or_name(house, caplog):
+def test_logs_and_metrics_show_no_question_token_or_name(served, caplog):
     literal = "secret_literal_417"
     with caplog.at_level(logging.INFO, logger="discreet.server"):
-        house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5})
+        served.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5})
         refused = {"sql": f"SELECT '{literal}' FROM visits", "epsilon": 0.5}
-        house.call("ana", "POST", "/queries", json=refused)
-        house.call("ana", "GET", "/tables/visits")
+        served.call("ana", "POST", "/queries", json=refused)
+        served.call("ana", "GET", "/tables/visits")
     own = [record.message for record in caplog.records if record.name == "discreet.server"]
     lines = [json.loads(message) for message in own]
     routes = [line["route"] for line in lines]
     assert routes == ["/queries"] * 2 + ["/tables/{name}"]
     assert [line["status"] for line in lines] == [200, 422, 200]
-    metrics = house.client.get("/metrics").text
+    metrics = served.client.get("/metrics").text
     assert 'discreet_answers_total{paid="charged"} 1' in metrics
-    for secret in (literal, house.tokens["ana"], "visits", "ana", "SELECT"):
+    for secret in (literal, served.tokens["ana"], "visits", "ana", "SELECT"):
         assert secret not in "".join(own)
         assert secret not in metrics
 
 
-def test_an_unforeseen_failure_says_nothing(house, monkeypatch):
+def test_an_unforeseen_failure_says_nothing(served, monkeypatch):
     from starlette.testclient import TestClient
 
     def fails(*_):
         raise RuntimeError("secret 417")
 
-    monkeypatch.setattr(house.client.app.state.desk, "session", fails)
-    client = TestClient(house.client.app, raise_server_exceptions=False)
+    monkeypatch.setattr(served.client.app.state.desk, "session", fails)
+    client = TestClient(served.client.app, raise_server_exceptions=False)
     body = {"sql": SQL, "epsilon": 1}
-    headers = {"Authorization": f"Bearer {house.tokens['ana']}"}
+    headers = {"Authorization": f"Bearer {served.tokens['ana']}"}
     answer = client.post("/api/v1/queries", json=body, headers=headers)
     assert answer.status_code == 503
     assert "417" not in answer.text

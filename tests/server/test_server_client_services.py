@@ -9,7 +9,7 @@ from discreet.errors import BudgetExceeded, InvalidValue, Unavailable
 from discreet.schema.table import Budget
 from discreet.server.accounts import Role
 from discreet.streams import Synopsis
-from support.server_house import listening
+from support.served_vault import listening
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age >= 0"
 DAYS = "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
@@ -17,40 +17,40 @@ NORTH = "SELECT COUNT(*) FROM visits WHERE region = 'north'"
 
 
 @pytest.fixture
-def client(house):
+def client(served):
     """An analyst whose budget has a delta, speaking to a server that listens."""
     budget = Budget(epsilon=20, delta=1e-6)
-    house.curator.ledger.amend("population", "patients", budget, {})
-    house.curator.grant("ria", epsilon=10, delta=1e-6)
-    token = house.accounts.issue("ria", Role.ANALYST, days=1).text
-    with listening(house.client.app) as url:
+    served.curator.ledger.amend("population", "patients", budget, {})
+    served.curator.grant("ria", epsilon=10, delta=1e-6)
+    token = served.accounts.issue("ria", Role.ANALYST, days=1).text
+    with listening(served.client.app) as url:
         yield discreet.Client(url, token)
 
 
-def charges(house):
-    return [each for each in house.curator.ledger.entries() if each.act.value == "charge"]
+def charges(served):
+    return [each for each in served.curator.ledger.entries() if each.act.value == "charge"]
 
 
-def test_a_monitor(house, client):
+def test_a_monitor(served, client):
     assert client.monitors == []
     monitor = client.open_monitor("fever", COUNT, threshold=30, epsilon=2)
     assert monitor.alarms_left == 1
     assert client.open_monitor("fever", COUNT, threshold=30, epsilon=2) == monitor
-    assert len(charges(house)) == 1
+    assert len(charges(served)) == 1
     assert monitor.check(threshold=-10_000)["said"] == "above"
     with pytest.raises(BudgetExceeded):
         monitor.check()
     assert (monitor.values["alarms_left"], monitor.values["alarms_in_all"]) == (0, 1)
     assert monitor.renew()["alarms_left"] == 1
     assert [each.name for each in client.monitors] == ["fever"]
-    assert len(charges(house)) == 2
+    assert len(charges(served)) == 2
     with pytest.raises(Unavailable, match="nothing here for you"):
         client.monitor("none").check()
     with pytest.raises(InvalidValue):
         client.open_monitor("fever", COUNT, threshold=31, epsilon=2)
 
 
-def test_a_counter(house, client):
+def test_a_counter(served, client):
     counter = client.open_counter("monthly", DAYS, epsilon=1, versions=2)
     assert counter.points == []
     new = counter.advance(upto=date(2024, 3, 31))
@@ -58,7 +58,7 @@ def test_a_counter(house, client):
     assert counter.points == new
     assert counter.values["question"] == DAYS
     assert client.counters == [counter]
-    assert len(charges(house)) == 1
+    assert len(charges(served)) == 1
 
 
 def test_a_synopsis(client, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from discreet.server.accounts import Role
-from support.server_house import house_of, listening
+from support.served_vault import listening, serve_vault
 
 pytestmark = pytest.mark.slow("servers")
 
@@ -17,45 +17,45 @@ _FEW = settings(max_examples=12, deadline=None, suppress_health_check=[*HealthCh
 
 
 @pytest.fixture(scope="module")
-def open_house(tmp_path_factory):
-    yield from house_of(
+def open_server(tmp_path_factory):
+    yield from serve_vault(
         tmp_path_factory.mktemp("contract") / "h", logins_per_minute=1000, most_per_account=1000
     )
 
 
 @pytest.fixture(scope="module")
-def operations(open_house):
-    with listening(open_house.client.app) as url:
+def operations(open_server):
+    with listening(open_server.client.app) as url:
         schema = schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
         yield [each.ok() for each in schema.get_all_operations()]
 
 
-def token_of(house, role):
+def token_of(served, role):
     """Of an account of its own, so that what one case revokes the next one still has."""
     name = f"{role}-{next(_NUMBERS)}"
     if role is Role.ANALYST:
-        house.curator.grant(name, epsilon=1)
-    return house.accounts.issue(name, role, days=1).text
+        served.curator.grant(name, epsilon=1)
+    return served.accounts.issue(name, role, days=1).text
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_everyone_is_answered_as_described(operations, open_house, role):
-    house = open_house
+def test_everyone_is_answered_as_described(operations, open_server, role):
+    served = open_server
     assert len(operations) > 20
     for operation in operations:
 
         @_FEW
         @given(case=operation.as_strategy())
         def check(case):
-            headers = {"Authorization": f"Bearer {token_of(house, role)}"}
+            headers = {"Authorization": f"Bearer {token_of(served, role)}"}
             # Which texts are SQL or TOML the document cannot say.
             case.call_and_validate(
                 headers=headers, timeout=240, excluded_checks=[positive_data_acceptance]
             )
-            house.accounts.go_on()
+            served.accounts.go_on()
 
         check()
-    assert house.curator.ledger.verify().sound
+    assert served.curator.ledger.verify().sound
 
 
 def test_a_stranger_is_let_in_nowhere(operations):

@@ -14,26 +14,26 @@ from discreet.ledger import ledger as sqlite
 from discreet.ledger import states
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
-from support.server_house import house_of
+from support.served_vault import serve_vault
 from support.vaults import copied_curator, people
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 
 
-def signed_in(house, who):
+def signed_in(served, who):
     """A browser of somebody's, and the token of its forms."""
-    made = TestClient(house.client.app, base_url="http://127.0.0.1", follow_redirects=False)
-    logins = Logins(house.accounts, hours=1)
-    value = logins.cookie(house.accounts.identify(house.tokens[who]))
+    made = TestClient(served.client.app, base_url="http://127.0.0.1", follow_redirects=False)
+    logins = Logins(served.accounts, hours=1)
+    value = logins.cookie(served.accounts.identify(served.tokens[who]))
     made.cookies.set(COOKIE, value)
     return made, logins.read(value).csrf
 
 
 WAYS = {
-    "a bearer": lambda house, token: house.client.get(
+    "a bearer": lambda served, token: served.client.get(
         "/api/v1/budget", headers={"Authorization": f"Bearer {token}"}
     ),
-    "the form": lambda house, token: house.client.post(
+    "the form": lambda served, token: served.client.post(
         "/login", data={"token": token}, follow_redirects=False
     ),
 }
@@ -42,14 +42,14 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("guessed", WAYS)
 def test_a_right_token_comes_in_whoever_guesses(tmp_path, guessed, way):
-    for house in house_of(tmp_path / "h", logins_per_minute=2):
-        name, _, _ = house.tokens["ana"].split(".")
+    for served in serve_vault(tmp_path / "h", logins_per_minute=2):
+        name, _, _ = served.tokens["ana"].split(".")
         statuses = [
-            WAYS[guessed](house, f"{name}.guess.{number}").status_code for number in range(4)
+            WAYS[guessed](served, f"{name}.guess.{number}").status_code for number in range(4)
         ]
         assert statuses == [401, 401, 429, 429]
-        assert WAYS[way](house, house.tokens["ana"]).status_code in (200, 303)
-        assert WAYS[guessed](house, "one more").status_code == 429
+        assert WAYS[way](served, served.tokens["ana"]).status_code in (200, 303)
+        assert WAYS[guessed](served, "one more").status_code == 429
 
 
 OWN = "http://127.0.0.1"
@@ -61,19 +61,19 @@ ORIGINS = (
 
 
 @pytest.mark.parametrize("path", ["/login", "/logout"])
-def test_forms_of_other_sites_are_refused(house, path):
+def test_forms_of_other_sites_are_refused(served, path):
     """Whichever of the two headers a browser sends: one that names another site is enough."""
-    _, csrf = signed_in(house, "ana")
+    _, csrf = signed_in(served, "ana")
     for site, origin in product(SITES, ORIGINS):
         headers = {"Sec-Fetch-Site": site, "Origin": origin}
         headers = {name: value for name, value in headers.items() if value is not None}
-        told = house.client.post(
+        told = served.client.post(
             path,
-            data={"token": house.tokens["ana"], "csrf": csrf},
+            data={"token": served.tokens["ana"], "csrf": csrf},
             headers=headers,
             follow_redirects=False,
         )
-        house.client.cookies.clear()
+        served.client.cookies.clear()
         ours = site in (None, "none", "same-origin") and (
             origin is None or origin.lower() == OWN or (origin == "null" and site == "same-origin")
         )
@@ -82,59 +82,59 @@ def test_forms_of_other_sites_are_refused(house, path):
 
 
 def test_behind_tls_the_own_origin_is_https(tmp_path):
-    for house in house_of(tmp_path / "h", secure_cookies=True):
+    for served in serve_vault(tmp_path / "h", secure_cookies=True):
         for origin, status in (("https://127.0.0.1", 303), (OWN, 403)):
-            told = house.client.post(
+            told = served.client.post(
                 "/login",
-                data={"token": house.tokens["ana"]},
+                data={"token": served.tokens["ana"]},
                 headers={"Origin": origin},
                 follow_redirects=False,
             )
             assert told.status_code == status
 
 
-def test_forms_of_our_own_tell_their_origin(house):
+def test_forms_of_our_own_tell_their_origin(served):
     """Without a referrer browsers send `Origin: null`, as a page of anybody's can."""
-    assert house.client.get("/login").headers["referrer-policy"] == "same-origin"
+    assert served.client.get("/login").headers["referrer-policy"] == "same-origin"
 
 
 ALIKE = [("ana", "ANA"), ("Straße", "STRASSE"), ("ωmega", "Ωmega"), ("σ", "ς")]
 DIFFERENT = [("una", "unna"), ("bob", "bob1"), ("é", "e"), ("ira@x", "ira.x")]
 
 
-def granted(house, name):
-    house.curator.grant(name, epsilon=1)
+def granted(served, name):
+    served.curator.grant(name, epsilon=1)
 
 
-def issued(house, name):
-    house.accounts.issue(name, Role.ANALYST, days=1)
+def issued(served, name):
+    served.accounts.issue(name, Role.ANALYST, days=1)
 
 
-def kept(house, name):
-    house.accounts.issue(name, Role.CUSTODIAN, days=1)
+def kept(served, name):
+    served.accounts.issue(name, Role.CUSTODIAN, days=1)
 
 
-def test_names_that_look_alike_cannot_both_be_there(house):
+def test_names_that_look_alike_cannot_both_be_there(served):
     """Whichever came first, and however each comes: a budget, an analyst, a custodian."""
     ways = (granted, issued, kept)
     pairs = [pair for each in ALIKE for pair in permutations(each)]
     for number, (pair, first, second) in enumerate(product(pairs, ways, ways)):
         left, right = (f"{name}-{number}" for name in pair)
-        first(house, left)
+        first(served, left)
         with pytest.raises(InvalidValue, match=r"differs from it in capitals .* only"):
-            second(house, right)
-        first(house, left)  # once more changes nothing
+            second(served, right)
+        first(served, left)  # once more changes nothing
     for left, right in DIFFERENT:
-        granted(house, left)
-        granted(house, right)
-    assert house.curator.ledger.verify().sound
+        granted(served, left)
+        granted(served, right)
+    assert served.curator.ledger.verify().sound
 
 
-def test_pages_and_requests_refuse_a_name_that_looks_like_another(house):
+def test_pages_and_requests_refuse_a_name_that_looks_like_another(served):
     body = {"name": "ANA", "role": "analyst"}
-    refused = house.call("cora", "POST", "/custodian/accounts", json=body)
+    refused = served.call("cora", "POST", "/custodian/accounts", json=body)
     assert (refused.status_code, "'ana' already" in refused.json()["detail"]) == (400, True)
-    browser, csrf = signed_in(house, "cora")
+    browser, csrf = signed_in(served, "cora")
     form = {"csrf": csrf, "name": "CORA", "role": "custodian", "epsilon": "0.7", "delta": "1e-7"}
     page = browser.post("/custodian/accounts", data=form)
     assert page.status_code == 400
@@ -143,13 +143,13 @@ def test_pages_and_requests_refuse_a_name_that_looks_like_another(house):
         assert typed in page.text
 
 
-def test_of_two_at_once_one_is_made(house):
+def test_of_two_at_once_one_is_made(served):
     names, start, told = ("Zoe", "zoe", "ZOE", "zOE"), threading.Barrier(4), []
 
     def make(name):
         start.wait(240)
         try:
-            house.accounts.issue(name, Role.ANALYST, days=1)
+            served.accounts.issue(name, Role.ANALYST, days=1)
             told.append("made")
         except InvalidValue:
             told.append("refused")
@@ -177,37 +177,37 @@ def test_a_vault_of_old_with_both_goes_on(tmp_path, monkeypatch):
             curator.grant("aNa", epsilon=1)
 
 
-def own_token(house):
-    return house.accounts.identify(house.tokens["cora"]).token
+def own_token(served):
+    return served.accounts.identify(served.tokens["cora"]).token
 
 
 @pytest.mark.parametrize("which", ["all", "one"])
-def test_a_request_that_ends_its_own_token_asks_first(house, which):
+def test_a_request_that_ends_its_own_token_asks_first(served, which):
     path = "/custodian/accounts/cora/tokens"
-    path += "" if which == "all" else f"/{own_token(house)}"
-    asked = house.call("cora", "DELETE", path)
+    path += "" if which == "all" else f"/{own_token(served)}"
+    asked = served.call("cora", "DELETE", path)
     assert (asked.status_code, "?confirm=true" in asked.json()["detail"]) == (409, True)
-    assert house.call("cora", "GET", "/custodian/accounts").status_code == 200
-    assert house.call("cora", "DELETE", f"{path}?confirm=true").status_code == 204
-    assert house.call("cora", "GET", "/custodian/accounts").status_code == 401
+    assert served.call("cora", "GET", "/custodian/accounts").status_code == 200
+    assert served.call("cora", "DELETE", f"{path}?confirm=true").status_code == 204
+    assert served.call("cora", "GET", "/custodian/accounts").status_code == 401
 
 
-def test_others_tokens_and_others_of_ones_own_are_ended_at_once(house):
-    other = house.accounts.issue("cora", Role.CUSTODIAN, days=1)
+def test_others_tokens_and_others_of_ones_own_are_ended_at_once(served):
+    other = served.accounts.issue("cora", Role.CUSTODIAN, days=1)
     path = f"/custodian/accounts/cora/tokens/{other.id}"
-    assert house.call("cora", "DELETE", path).status_code == 204
-    assert house.call("cora", "DELETE", "/custodian/accounts/ana/tokens").status_code == 204
-    assert house.call("ana", "GET", "/budget").status_code == 401
+    assert served.call("cora", "DELETE", path).status_code == 204
+    assert served.call("cora", "DELETE", "/custodian/accounts/ana/tokens").status_code == 204
+    assert served.call("ana", "GET", "/budget").status_code == 401
 
 
-def test_a_page_that_ends_its_own_login_asks_first(house):
-    browser, csrf = signed_in(house, "cora")
+def test_a_page_that_ends_its_own_login_asks_first(served):
+    browser, csrf = signed_in(served, "cora")
     asked = browser.post("/custodian/accounts/revoke", data={"csrf": csrf, "name": "cora"})
     assert (asked.status_code, "Revoke your own tokens?" in asked.text) == (200, True)
     assert browser.get("/custodian/accounts").status_code == 200
     ended = browser.post("/custodian/accounts/revoke", data={"csrf": csrf, "name": "ana"})
     assert ended.status_code == 303
-    assert house.call("ana", "GET", "/budget").status_code == 401
+    assert served.call("ana", "GET", "/budget").status_code == 401
     confirmed = {"csrf": csrf, "name": "cora", "confirm": "yes"}
     assert browser.post("/custodian/accounts/revoke", data=confirmed).status_code == 303
     assert browser.get("/custodian/accounts").status_code == 401

@@ -32,22 +32,22 @@ OURS = ("/login", "/logout", "/static/{name}", "/", "/health", "/metrics")
 HTML = {"Accept": "text/html"}
 
 
-def pages(house, method):
+def pages(served, method):
     """The pages of a method, and whose they are."""
-    for verb, path in routes_of(house.client.app):
+    for verb, path in routes_of(served.client.app):
         if verb == method and not path.startswith("/api/") and path not in OURS:
             yield path.replace("{name}", "visits"), "cora" if "/custodian" in path else "ana"
 
 
-def browser(house, who):
+def browser(served, who):
     made = TestClient(
-        house.client.app,
+        served.client.app,
         base_url="http://127.0.0.1",
         follow_redirects=False,
         raise_server_exceptions=False,
     )
-    logins = Logins(house.accounts, hours=1)
-    value = logins.cookie(house.accounts.identify(house.tokens[who]))
+    logins = Logins(served.accounts, hours=1)
+    value = logins.cookie(served.accounts.identify(served.tokens[who]))
     made.cookies.set(COOKIE, value)
     return made, logins.read(value).csrf
 
@@ -76,11 +76,11 @@ def failing(monkeypatch):
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_refused_form_keeps_the_frame_and_what_was_typed(house, failing, failure):
-    visitors = {who: browser(house, who) for who in PEOPLE}
+def test_a_refused_form_keeps_the_frame_and_what_was_typed(served, failing, failure):
+    visitors = {who: browser(served, who) for who in PEOPLE}
     failing(FAILURES[failure])
     tried = 0
-    for path, who in pages(house, "POST"):
+    for path, who in pages(served, "POST"):
         visitor, csrf = visitors[who]
         form = {"csrf": csrf, "action": "ask", **TYPED}
         page = visitor.post(path, data=form, headers=HTML)
@@ -94,10 +94,10 @@ def test_a_refused_form_keeps_the_frame_and_what_was_typed(house, failing, failu
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_page_that_cannot_be_shown_keeps_the_frame(house, failing, failure):
-    visitors = {who: browser(house, who) for who in PEOPLE}
+def test_a_page_that_cannot_be_shown_keeps_the_frame(served, failing, failure):
+    visitors = {who: browser(served, who) for who in PEOPLE}
     failing(FAILURES[failure])
-    for path, who in pages(house, "GET"):
+    for path, who in pages(served, "GET"):
         page = visitors[who][0].get(path.replace("{receipt}", "0" * 20), headers=HTML)
         if page.status_code == 404:  # a form of export that there is not
             continue
@@ -107,10 +107,10 @@ def test_a_page_that_cannot_be_shown_keeps_the_frame(house, failing, failure):
     assert (lost.status_code, framed(lost, "ana")) == (404, True)
 
 
-def test_what_was_typed_outlives_a_login(house):
+def test_what_was_typed_outlives_a_login(served):
     """It can be copied, but is not a form: nobody is signed in who could send it."""
-    visitor, csrf = browser(house, "ana")
-    house.accounts.revoke("ana")
+    visitor, csrf = browser(served, "ana")
+    served.accounts.revoke("ana")
     page = visitor.post("/ask", data={"csrf": csrf, **TYPED}, headers=HTML)
     assert (page.status_code, shown(page)) == (401, [])
     assert 'href="/login"' in page.text
@@ -119,9 +119,9 @@ def test_what_was_typed_outlives_a_login(house):
     assert visitor.get("/ask", headers=HTML).headers["location"] == "/login"
 
 
-def test_a_forged_form_is_shown_and_cannot_be_sent_on(house):
+def test_a_forged_form_is_shown_and_cannot_be_sent_on(served):
     """Else one press would do what another site wrote."""
-    visitor, csrf = browser(house, "cora")
+    visitor, csrf = browser(served, "cora")
     for forged in ("", "guess"):
         page = visitor.post("/custodian/accounts", data={"csrf": forged, **TYPED}, headers=HTML)
         assert (page.status_code, framed(page, "cora"), shown(page)) == (403, True, [])
@@ -129,26 +129,26 @@ def test_a_forged_form_is_shown_and_cannot_be_sent_on(house):
         assert page.text.count(csrf) == 1  # of the button that signs out
 
 
-def test_a_token_is_never_shown_again(house):
+def test_a_token_is_never_shown_again(served):
     secret = "ana.secret.token"
-    page = house.client.post(
+    page = served.client.post(
         "/login", data={"token": secret}, headers={**HTML, "Origin": "http://evil.example"}
     )
     assert page.status_code == 403
     assert secret not in page.text
 
 
-def test_a_page_too_large_is_refused_in_its_frame(house):
-    visitor, csrf = browser(house, "ana")
+def test_a_page_too_large_is_refused_in_its_frame(served):
+    visitor, csrf = browser(served, "ana")
     page = visitor.post("/ask", data={"csrf": csrf, "sql": "x" * 100_000}, headers=HTML)
     assert (page.status_code, framed(page, "ana")) == (413, True)
     document = visitor.post("/api/v1/queries", content="x" * 100_000, headers=HTML)
     assert document.headers["content-type"] == "application/problem+json"
 
 
-def test_a_source_that_cannot_be_read_stays_picked(house):
-    (house.folder / "broken.parquet").write_text("not one")
-    visitor, csrf = browser(house, "cora")
+def test_a_source_that_cannot_be_read_stays_picked(served):
+    (served.folder / "broken.parquet").write_text("not one")
+    visitor, csrf = browser(served, "cora")
     form = {"csrf": csrf, "step": "2", "source": "broken.parquet"}
     page = visitor.post("/custodian/register", data=form, headers=HTML)
     assert page.status_code == 400

@@ -15,7 +15,7 @@ from discreet.server.accounts import Role
 from discreet.server.application import application
 from discreet.server.context import ServerContext
 from support.clocks import InstantClock
-from support.server_house import listening
+from support.served_vault import listening
 from support.vaults import people, write_schema, write_source
 from support.worlds import API, SPECIFICATION, base_of, routes_of, world_of
 

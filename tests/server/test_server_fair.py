@@ -13,25 +13,25 @@ from discreet.ledger.states import Change
 from discreet.schema.table import Budget
 from discreet.server.accounts import Role
 from discreet.server.limits import Workers
-from support.server_house import house_of
+from support.served_vault import serve_vault
 from support.worlds import COUNTER, MONITOR, SPECIFICATION, SYNOPSIS
 
 SQL = "SELECT COUNT(*) AS n FROM visits"
 PATIENCE = 60
 
 
-def joined(house, name="eve"):
+def joined(served, name="eve"):
     """One analyst more."""
-    house.curator.grant(name, epsilon=5)
-    house.tokens[name] = house.accounts.issue(name, Role.ANALYST, days=1).text
+    served.curator.grant(name, epsilon=5)
+    served.tokens[name] = served.accounts.issue(name, Role.ANALYST, days=1).text
 
 
 class Flood:
     """Requests of one account that are held where their work begins."""
 
-    def __init__(self, house, who):
-        desk, self.who, self.go_on = house.client.app.state.desk, who, threading.Event()
-        self.house, self.threads, self.desk, self.statuses = house, [], desk, []
+    def __init__(self, served, who):
+        desk, self.who, self.go_on = served.client.app.state.desk, who, threading.Event()
+        self.served, self.threads, self.desk, self.statuses = served, [], desk, []
         real = desk.session
 
         def held(identity):
@@ -51,7 +51,7 @@ class Flood:
             time.sleep(0.001)
 
     def _ask(self, path, body):
-        answer = self.house.call(self.who, "POST", path, json=body)
+        answer = self.served.call(self.who, "POST", path, json=body)
         self.statuses.append(answer.status_code)
 
     def end(self):
@@ -73,15 +73,15 @@ ROUTES = {
 @pytest.mark.parametrize("workers", [2, 3, 32])
 def test_one_account_never_holds_every_worker(tmp_path, workers):
     """As many as it may send are under way and none ends: whatever another asks is answered."""
-    for house in house_of(tmp_path / "h", most_running=workers, most_waiting=0):
-        joined(house)
-        flood = Flood(house, "ana")
+    for served in serve_vault(tmp_path / "h", most_running=workers, most_waiting=0):
+        joined(served)
+        flood = Flood(served, "ana")
         flood.send(32 if workers == 32 else workers, "/queries", key=None)
         answers = {}
 
-        def ask(house=house, answers=answers):
+        def ask(served=served, answers=answers):
             for name, (method, path, body) in ROUTES.items():
-                answers[name] = house.call("eve", method, path, json=body).status_code
+                answers[name] = served.call("eve", method, path, json=body).status_code
 
         asking = threading.Thread(target=ask, daemon=True)
         asking.start()
@@ -94,10 +94,10 @@ def test_one_account_never_holds_every_worker(tmp_path, workers):
 
 
 def test_jobs_of_one_account_do_not_hold_others(tmp_path):
-    for house in house_of(tmp_path / "h"):
-        joined(house)
+    for served in serve_vault(tmp_path / "h"):
+        joined(served)
         begun, go_on = [], threading.Event()
-        session_type = type(house.curator.remote_session("ana"))
+        session_type = type(served.curator.remote_session("ana"))
         real = session_type.sql
 
         def held(session, *given, real=real, begun=begun, go_on=go_on, **named):
@@ -110,11 +110,11 @@ def test_jobs_of_one_account_do_not_hold_others(tmp_path):
             patches.setattr(session_type, "sql", held)
             body = {"sql": SQL, "epsilon": 0.1, "wait": False}
             for _ in range(20):
-                assert house.call("ana", "POST", "/queries", json=body).status_code == 202
-            made = house.call("eve", "POST", "/queries", json=body)
+                assert served.call("ana", "POST", "/queries", json=body).status_code == 202
+            made = served.call("eve", "POST", "/queries", json=body)
             path = made.headers["location"].removeprefix("/api/v1")
             until = time.monotonic() + PATIENCE
-            while house.call("eve", "GET", path).json()["state"] != "done":
+            while served.call("eve", "GET", path).json()["state"] != "done":
                 assert time.monotonic() < until, "the job waits for others' jobs"
                 time.sleep(0.01)
             go_on.set()
@@ -155,18 +155,18 @@ def test_work_that_fails_or_is_dropped_leaves_its_place():
 
 
 def test_requests_of_an_account_are_limited_and_others_go_on(tmp_path):
-    for house in house_of(tmp_path / "h", requests_per_minute=3):
-        joined(house)
-        statuses = [house.call("ana", "GET", "/budget").status_code for _ in range(4)]
+    for served in serve_vault(tmp_path / "h", requests_per_minute=3):
+        joined(served)
+        statuses = [served.call("ana", "GET", "/budget").status_code for _ in range(4)]
         assert statuses == [200, 200, 200, 429]
-        refused = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.1})
+        refused = served.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.1})
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
         assert "--requests-per-minute" in refused.json()["detail"]
         assert "Nothing was run or charged" in refused.json()["detail"]
-        assert house.call("eve", "GET", "/budget").status_code == 200
+        assert served.call("eve", "GET", "/budget").status_code == 200
 
 
-STORING = {  # every way in which an analyst leaves something in the record
+STORING = {  # every way in which an analyst leaves something in the ledger
     "a question": ("/queries", {"sql": SQL, "epsilon": 0.1}),
     "a question with a key": ("/queries", {"sql": SQL, "epsilon": 0.1, "key": "k"}),
     "a key for an old answer": ("/queries", {"sql": SQL, "epsilon": 0.5, "key": "k"}),
@@ -180,8 +180,8 @@ STORING = {  # every way in which an analyst leaves something in the record
 }
 
 
-def written(house):
-    with house.curator.vault._store.reading() as connection:
+def written(served):
+    with served.curator.vault._store.reading() as connection:
         tables = ("entries", "releases", "states", "requests", "seals")
         return [
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables
@@ -189,44 +189,46 @@ def written(house):
 
 
 def test_an_account_that_is_full_stores_nothing_more(tmp_path):
-    for house in house_of(tmp_path / "h"):
-        joined(house)
+    for served in serve_vault(tmp_path / "h"):
+        joined(served)
         for holder, name in (("analyst", "ana"), ("population", "patients")):
             budget = Budget(epsilon=100, delta=1e-5)  # for Gaussian noise
-            house.curator.ledger.amend(holder, name, budget, {"why": "all services"})
-        first = house.call("ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5, "key": "o"})
+            served.curator.ledger.amend(holder, name, budget, {"why": "all services"})
+        first = served.call(
+            "ana", "POST", "/queries", json={"sql": SQL, "epsilon": 0.5, "key": "o"}
+        )
         begun = {"/monitors": MONITOR, "/counters": COUNTER, "/synopses": SYNOPSIS}
         for path, body in begun.items():
-            assert house.call("ana", "POST", path, json=body).status_code == 201
-        house.curator.ledger.quota = Quota(most=1000)
-        before, told = written(house), {}
+            assert served.call("ana", "POST", path, json=body).status_code == 201
+        served.curator.ledger.quota = Quota(most=1000)
+        before, told = written(served), {}
         for name, (path, body) in STORING.items():
-            refused = house.call("ana", "POST", path, json=body)
+            refused = served.call("ana", "POST", path, json=body)
             told[name] = refused.status_code, refused.json().get("type", "")[-14:]
         assert set(told.values()) == {(403, "quota-exceeded")}, told
-        assert written(house) == before
+        assert written(served) == before
         detail = refused.json()["detail"]
         assert "the limit of an account is 1,000" in detail
         assert "--account-megabytes" in detail
         assert "Nothing was run or charged" in detail
         # What there is can be read and asked again, and others go on.
         for path in ("/answers", f"/answers/{first.json()['receipt']['id']}", "/budget"):
-            assert house.call("ana", "GET", path).status_code == 200
+            assert served.call("ana", "GET", path).status_code == 200
         for key in ({}, {"key": "o"}):
             body = {"sql": SQL, "epsilon": 0.5, **key}
-            assert house.call("ana", "POST", "/queries", json=body).json()["free"]
+            assert served.call("ana", "POST", "/queries", json=body).json()["free"]
         body = {"sql": SQL, "epsilon": 0.5}
-        assert house.call("eve", "POST", "/queries", json=body).status_code == 200
-        house.curator.ledger.quota = Quota(most=1 << 20)
+        assert served.call("eve", "POST", "/queries", json=body).status_code == 200
+        served.curator.ledger.quota = Quota(most=1 << 20)
         body = {"sql": SQL, "epsilon": 0.1}
-        assert house.call("ana", "POST", "/queries", json=body).status_code == 200
+        assert served.call("ana", "POST", "/queries", json=body).status_code == 200
 
 
 def test_a_job_of_a_full_account_says_so(tmp_path):
-    for house in house_of(tmp_path / "h", account_bytes=1):
+    for served in serve_vault(tmp_path / "h", account_bytes=1):
         body = {"sql": SQL, "epsilon": 0.1, "wait": False}
-        path = house.call("ana", "POST", "/queries", json=body).headers["location"]
-        while (found := house.call("ana", "GET", path.removeprefix("/api/v1")).json())[
+        path = served.call("ana", "POST", "/queries", json=body).headers["location"]
+        while (found := served.call("ana", "GET", path.removeprefix("/api/v1")).json())[
             "state"
         ] not in ("failed", "done"):
             time.sleep(0.01)
@@ -238,19 +240,19 @@ def test_a_wide_question_cannot_be_asked_for_ever(tmp_path):
     wide = (
         "SELECT day, age, COUNT(*) AS n FROM visits WHERE day < DATE '2024-03-01' GROUP BY day, age"
     )
-    for house in house_of(tmp_path / "h", account_bytes=100_000):
+    for served in serve_vault(tmp_path / "h", account_bytes=100_000):
         statuses = []
         while not statuses or statuses[-1] == 200:
             assert len(statuses) < 50
             body = {"sql": wide, "epsilon": 1e-6 * (1 + len(statuses))}
-            statuses.append(house.call("ana", "POST", "/queries", json=body).status_code)
+            statuses.append(served.call("ana", "POST", "/queries", json=body).status_code)
         assert statuses[-1] == 403
 
 
-def test_what_is_counted_is_what_is_stored_step_by_step(house):
+def test_what_is_counted_is_what_is_stored_step_by_step(served):
     """Counted as it grows, from scratch, and summed by hand: the same."""
-    vault, quota = house.curator.vault, Quota(most=1)
-    joined(house)
+    vault, quota = served.curator.vault, Quota(most=1)
+    joined(served)
     reading = vault._store.reading
 
     def by_hand(name):
@@ -269,9 +271,9 @@ def test_what_is_counted_is_what_is_stored_step_by_step(house):
         who = ("ana", "eve")[number % 2]
         key = {"key": f"{who}:{number}"} if number % 3 else {}
         body = {"sql": SQL, "epsilon": 0.1 + number / 100, **key}
-        assert house.call(who, "POST", "/queries", json=body).status_code == 200
+        assert served.call(who, "POST", "/queries", json=body).status_code == 200
         if number == 3:
-            assert house.call(who, "POST", "/monitors", json=MONITOR).status_code == 201
+            assert served.call(who, "POST", "/monitors", json=MONITOR).status_code == 201
         for name in ("ana", "eve", "nobody"):
             counted = quota.used(name, reading)
             assert counted == Quota(most=1).used(name, reading) == by_hand(name)
@@ -279,9 +281,9 @@ def test_what_is_counted_is_what_is_stored_step_by_step(house):
         quota.check("ana", reading)
 
 
-def test_the_length_of_an_old_state_does_not_show(house):
+def test_the_length_of_an_old_state_does_not_show(served):
     """Earlier versions kept secrets as short as they are: such states all count the same."""
-    states, reading = house.curator.vault.states, house.curator.vault._store.reading
+    states, reading = served.curator.vault.states, served.curator.vault._store.reading
     used = []
     for name, size in (("a", 1), ("b", 10), ("c", 5000)):
         before = Quota(most=1).used("ana", reading)

@@ -36,7 +36,7 @@ from discreet.server.logins import COOKIE, Logins
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 from support.clocks import InstantClock
 from support.robust_estimators import size
-from support.server_house import listening
+from support.served_vault import listening
 from support.vaults import copied_curator, people
 from support.worlds import SPECIFICATION
 
@@ -140,7 +140,7 @@ CHARGES = {"bought count": 2, "monitor": 2}  # of one call; every other makes on
 
 
 @pytest.fixture(scope="module", params=["pure", "rho"])
-def house(request, tmp_path_factory):
+def curator(request, tmp_path_factory):
     """A curator whose analyst was charged through every service, and another through two."""
     folder = tmp_path_factory.mktemp(request.param)
     with copied_curator(folder / "c", people(600), budget=BUDGET, clock=InstantClock()) as curator:
@@ -194,24 +194,24 @@ def sequences(curator, name):
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
-def test_the_history_of_a_session_adds_up(house, name):
-    charges = house.session(name).history()
-    assert [each.receipt.sequence for each in charges] == sequences(house, name)
+def test_the_history_of_a_session_adds_up(curator, name):
+    charges = curator.session(name).history()
+    assert [each.receipt.sequence for each in charges] == sequences(curator, name)
     assert {each.receipt.analyst for each in charges} == {name}
-    assert fold([each.receipt.loss for each in charges], account_of(house, name)) == spent(
-        house, name
+    assert fold([each.receipt.loss for each in charges], account_of(curator, name)) == spent(
+        curator, name
     )
     if name == "ana":
-        pure = account_of(house, name).pure
+        pure = account_of(curator, name).pure
         assert len(charges) == sum(
             CHARGES.get(service, 1) for service in SERVICES if not pure or service not in NEED_DELTA
         )
 
 
-def test_every_service_is_named(house):
-    kinds = {each.kind for each in house.session("ana").history()}
+def test_every_service_is_named(curator):
+    kinds = {each.kind for each in curator.session("ana").history()}
     assert "other" not in kinds
-    if not account_of(house, "ana").pure:
+    if not account_of(curator, "ana").pure:
         assert kinds == {
             "counter", "estimate", "holdout", "joint questions", "monitor", "question",
             "release", "synopsis", "synthetic data",
@@ -219,8 +219,8 @@ def test_every_service_is_named(house):
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
-def test_the_transcript_has_each_charge_once(house, name):
-    session = house.session(name)
+def test_the_transcript_has_each_charge_once(curator, name):
+    session = curator.session(name)
     transcript, charges = session.transcript, session.history()
     assert [each.receipt.id for each in transcript] == [each.receipt.id for each in charges]
     for item, charge in zip(transcript, charges, strict=True):
@@ -232,15 +232,15 @@ def test_the_transcript_has_each_charge_once(house, name):
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
-def test_the_command_line_adds_up(house, name):
-    folder = str(house.vault.folder)
+def test_the_command_line_adds_up(curator, name):
+    folder = str(curator.vault.folder)
     command = ["transcript", "--as", name, "--vault", folder]
     found = CliRunner().invoke(command_line, [*command, "--json"])
     assert found.exit_code == 0, found.output
     shown = json.loads(found.stdout)
-    assert [each["number"] for each in shown["charges"]] == sequences(house, name)
-    assert told(shown["charges"]) == spent(house, name)
-    assert Fraction(shown["account"]["exact"]["spent"]) == spent(house, name)[0]
+    assert [each["number"] for each in shown["charges"]] == sequences(curator, name)
+    assert told(shown["charges"]) == spent(curator, name)
+    assert Fraction(shown["account"]["exact"]["spent"]) == spent(curator, name)[0]
     parts, after = [], 0
     while True:
         step = [*command, "--json", "--limit", "3", "--after", str(after)]
@@ -254,17 +254,17 @@ def test_the_command_line_adds_up(house, name):
 
 
 @pytest.fixture(scope="module")
-def served(house):
+def served(curator):
     """Its server, with the tokens of both."""
-    accounts = Accounts(house.vault.states)
+    accounts = Accounts(curator.vault.states)
     issued = {name: accounts.issue(name, Role.ANALYST, days=1).text for name in ("ana", "bob")}
-    app = application(house)
+    app = application(curator)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client, accounts, issued
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
-def test_rest_and_the_client_add_up(house, served, name):
+def test_rest_and_the_client_add_up(curator, served, name):
     client, _, tokens = served
     headers = {"Authorization": f"Bearer {tokens[name]}"}
     lines, path = [], "/api/v1/history?limit=4"
@@ -274,8 +274,8 @@ def test_rest_and_the_client_add_up(house, served, name):
         lines += answer.json()
         found = re.fullmatch(r'<([^>]+)>; rel="next"', answer.headers.get("link", ""))
         path = found.group(1) if found else None
-    assert [each["number"] for each in lines] == sequences(house, name)
-    assert told(lines) == spent(house, name)
+    assert [each["number"] for each in lines] == sequences(curator, name)
+    assert told(lines) == spent(curator, name)
     with listening(client.app) as url:
         remote = discreet.Client(url, tokens[name])
         assert list(remote.history()) == lines
@@ -285,7 +285,7 @@ def test_rest_and_the_client_add_up(house, served, name):
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])
-def test_the_page_adds_up(house, served, name, monkeypatch):
+def test_the_page_adds_up(curator, served, name, monkeypatch):
     from discreet.server.pages import analyst as analyst_pages
 
     monkeypatch.setattr(analyst_pages, "PAGE", 4)
@@ -299,18 +299,18 @@ def test_the_page_adds_up(house, served, name, monkeypatch):
         found = re.search(r'rel="next" href="([^"]+)"', page.text)
         path = found.group(1) if found else None
     lines = [{"spent": {"rho": cost, "delta": delta}} for cost, delta in reversed(amounts)]
-    assert told(lines) == spent(house, name)
-    assert len(lines) == len(sequences(house, name))
+    assert told(lines) == spent(curator, name)
+    assert len(lines) == len(sequences(curator, name))
 
 
-def test_a_failure_has_a_cause_that_only_the_custodian_sees(house, served):
-    failed = [each for each in house.session("ana").history() if each.outcome is Outcome.FAILURE]
+def test_a_failure_has_a_cause_that_only_the_custodian_sees(curator, served):
+    failed = [each for each in curator.session("ana").history() if each.outcome is Outcome.FAILURE]
     assert len(failed) == 1
-    (cause,) = house.vault.causes.newest(limit=10)
+    (cause,) = curator.vault.causes.newest(limit=10)
     assert (cause.analyst, cause.entry) == ("ana", failed[0].receipt.sequence)
     assert cause.cause == "the engine ran out of memory; raise memory_limit"
-    content = (house.vault.folder / "vault.db").read_bytes()
-    content += (house.vault.folder / "vault.db-wal").read_bytes()
+    content = (curator.vault.folder / "vault.db").read_bytes()
+    content += (curator.vault.folder / "vault.db-wal").read_bytes()
     assert b"a secret row" not in content
     client, _, tokens = served
     for path in ("history", "answers"):

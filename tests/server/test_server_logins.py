@@ -12,72 +12,74 @@ from discreet.server.accounts import Accounts, Role
 from discreet.server.logins import COOKIE, Logins
 
 
-def signed_in(house, who="ana"):
+def signed_in(served, who="ana"):
     """The cookie of a browser that has signed in, and the token of its forms."""
-    page = house.client.post("/login", data={"token": house.tokens[who]}, follow_redirects=False)
+    page = served.client.post("/login", data={"token": served.tokens[who]}, follow_redirects=False)
     assert page.status_code == 303
     value = page.cookies[COOKIE]
-    house.client.cookies.clear()
-    return value, Logins(house.accounts, hours=1).read(value).csrf
+    served.client.cookies.clear()
+    return value, Logins(served.accounts, hours=1).read(value).csrf
 
 
-def with_cookie(house, value, method="GET", path="/api/v1/budget", **how):
-    return house.client.request(
+def with_cookie(served, value, method="GET", path="/api/v1/budget", **how):
+    return served.client.request(
         method, path, headers={"Cookie": f"{COOKIE}={value}"}, follow_redirects=False, **how
     )
 
 
-def test_a_copied_cookie_ends_with_the_logout(house):
-    value, csrf = signed_in(house)
-    other, _ = signed_in(house)
-    assert with_cookie(house, value).status_code == 200
-    out = with_cookie(house, value, "POST", "/logout", data={"csrf": csrf})
+def test_a_copied_cookie_ends_with_the_logout(served):
+    value, csrf = signed_in(served)
+    other, _ = signed_in(served)
+    assert with_cookie(served, value).status_code == 200
+    out = with_cookie(served, value, "POST", "/logout", data={"csrf": csrf})
     assert (out.status_code, out.headers["location"]) == (303, "/login")
-    assert with_cookie(house, value).status_code == 401
-    page = with_cookie(house, value, path="/tables")
+    assert with_cookie(served, value).status_code == 401
+    page = with_cookie(served, value, path="/tables")
     assert page.status_code in (303, 401)
     assert "visits" not in page.text
     body = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
-    stolen = house.client.post(
+    stolen = served.client.post(
         "/api/v1/queries",
         json=body,
         headers={"Cookie": f"{COOKIE}={value}", "X-CSRF-Token": csrf},
     )
     assert stolen.status_code == 401
-    assert with_cookie(house, other).status_code == 200  # another browser of hers goes on
-    assert house.call("ana", "GET", "/budget").status_code == 200  # and so does the token
+    assert with_cookie(served, other).status_code == 200  # another browser of hers goes on
+    assert served.call("ana", "GET", "/budget").status_code == 200  # and so does the token
 
 
-def test_a_logout_without_the_forms_token_ends_nothing(house):
-    value, _ = signed_in(house)
-    assert with_cookie(house, value, "POST", "/logout", data={"csrf": "x"}).status_code == 403
-    assert with_cookie(house, value).status_code == 200
+def test_a_logout_without_the_forms_token_ends_nothing(served):
+    value, _ = signed_in(served)
+    assert with_cookie(served, value, "POST", "/logout", data={"csrf": "x"}).status_code == 403
+    assert with_cookie(served, value).status_code == 200
 
 
-def test_another_process_knows_a_logout(house):
-    value, _ = signed_in(house)
-    with Curator.open(house.folder / "vault", price_floor=0) as elsewhere:
+def test_another_process_knows_a_logout(served):
+    value, _ = signed_in(served)
+    with Curator.open(served.folder / "vault", price_floor=0) as elsewhere:
         there = Logins(Accounts(elsewhere.vault.states), hours=1)
         assert there.read(value).identity.name == "ana"
-        Logins(house.accounts, hours=1).end(value)
+        Logins(served.accounts, hours=1).end(value)
         assert there.read(value) is None
         there.end(value)  # once more does no harm
         there.end("forged.cookie")
-    assert house.accounts.identify(house.tokens["ana"]).name == "ana"
+    assert served.accounts.identify(served.tokens["ana"]).name == "ana"
 
 
-def test_a_new_token_does_not_bring_an_ended_login_back(house):
-    logins = Logins(house.accounts, hours=1)
-    value = logins.cookie(house.accounts.identify(house.tokens["ana"]))
+def test_a_new_token_does_not_bring_an_ended_login_back(served):
+    logins = Logins(served.accounts, hours=1)
+    value = logins.cookie(served.accounts.identify(served.tokens["ana"]))
     logins.end(value)
-    house.accounts.issue("ana", Role.ANALYST, days=1)
+    served.accounts.issue("ana", Role.ANALYST, days=1)
     assert logins.read(value) is None
 
 
-def test_few_ended_logins_are_remembered_and_the_rest_end_together(house, monkeypatch):
+def test_few_ended_logins_are_remembered_and_the_rest_end_together(served, monkeypatch):
     monkeypatch.setattr(module, "_MOST_ENDED", 3)
     now = [1000.0]
-    accounts = Accounts(house.curator.vault.states, now=lambda: datetime.fromtimestamp(now[0], UTC))
+    accounts = Accounts(
+        served.curator.vault.states, now=lambda: datetime.fromtimestamp(now[0], UTC)
+    )
     identity = accounts.identify(accounts.issue("dan", Role.ANALYST, days=1).text)
     logins = Logins(accounts, hours=1, clock=lambda: now[0])
     values = []
@@ -124,9 +126,9 @@ def other(text):
     return text[:-1] + ("A" if text[-1] != "A" else "B")
 
 
-def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatch):
-    accounts = house.accounts
-    right = house.tokens["ana"]
+def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(served, monkeypatch):
+    accounts = served.accounts
+    right = served.tokens["ana"]
     for _ in range(5):
         accounts.issue("cora", Role.CUSTODIAN, days=1)
     name, token, secret = right.split(".")
@@ -148,9 +150,9 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatc
         assert counted.of(accounts, guess) == way
 
 
-def test_names_that_cannot_be_are_nobody(house):
+def test_names_that_cannot_be_are_nobody(served):
     for name in ("\0", "ana\0", "a" * 5000, "(server)", "(nobody)", "../x"):
-        token = f"{module._encoded(name)}.{house.tokens['ana'].partition('.')[2]}"
-        assert house.accounts.identify(token) is None
+        token = f"{module._encoded(name)}.{served.tokens['ana'].partition('.')[2]}"
+        assert served.accounts.identify(token) is None
         headers = {"Authorization": f"Bearer {token}"}
-        assert house.call(None, "GET", "/budget", headers=headers).status_code == 401
+        assert served.call(None, "GET", "/budget", headers=headers).status_code == 401

@@ -1,4 +1,4 @@
-"""A longer record makes no page and no list slower: what SQLite does for each, step by step, and
+"""A longer ledger makes no page and no list slower: what SQLite does for each, step by step, and
 how often something is hashed is the same at 1,000 and at 100,000 entries. No clock is looked at.
 """
 
@@ -44,7 +44,7 @@ LISTS = {  # whose, and where; {} is the number of an entry in the middle
 }  # fmt: skip
 
 
-class House:
+class MeasuredServer:
     """A server over one vault that grows, in one process, and who may come in."""
 
     def __init__(self, curator, client):
@@ -97,7 +97,7 @@ class House:
 
 
 def measured(folder, lengths, lists, fault=None):
-    """The work of pages and lists at several lengths of one record."""
+    """The work of pages and lists at several lengths of one ledger."""
     found = {}
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
@@ -114,7 +114,7 @@ def measured(folder, lengths, lists, fault=None):
             with curator.vault._store._database.writing() as connection:
                 connection.execute(fault)
         with TestClient(application(curator), base_url="http://127.0.0.1") as client:
-            house = House(curator, client)
+            served = MeasuredServer(curator, client)
             for length in lengths:
                 lengthen(curator, analysts=("ana", "bob"), entries=length)
                 assert curator.ledger.count() == length
@@ -122,7 +122,7 @@ def measured(folder, lengths, lists, fault=None):
                     for path in paths:
                         # A page that is full at every length, with the same turns on it.
                         there = path.format(length - 400)
-                        found[length, who, path] = house.work(monkeypatch, who, there)
+                        found[length, who, path] = served.work(monkeypatch, who, there)
     return found
 
 
@@ -144,7 +144,7 @@ def works(tmp_path_factory):
     ],
 )
 def test_a_list_without_its_index_is_noticed(tmp_path, index, who, path):
-    """Planted: a list that reads more of a longer record."""
+    """Planted: a list that reads more of a longer ledger."""
     works = measured(tmp_path / "h", (800, 1600), {who: (path,)}, fault=f"DROP INDEX {index}")
     assert works[800, who, path] != works[1600, who, path]
 

@@ -15,7 +15,7 @@ import discreet
 from discreet.plan.parts.remarks import Note
 from discreet.server.logins import COOKIE
 from support.command_line import run
-from support.server_house import house_of, listening
+from support.served_vault import listening, serve_vault
 
 pytestmark = pytest.mark.slow("servers")
 
@@ -33,38 +33,38 @@ FAR = [(7, 10**9, -1e300, "nowhere", "9999-12-31", None)] * 500
 @pytest.fixture
 def twins(tmp_path):
     with ExitStack() as stack:
-        make = contextmanager(house_of)
+        make = contextmanager(serve_vault)
         yield [
             stack.enter_context(make(tmp_path / name, rows=rows))
             for name, rows in (("people", None), ("far", FAR))
         ]
 
 
-def _surfaces(house, question):
+def _surfaces(served, question):
     """What each surface says beside the numbers."""
     body = {"sql": question, "epsilon": 0.1}
-    found = house.call("ana", "POST", "/queries", json=body).json()
+    found = served.call("ana", "POST", "/queries", json=body).json()
     receipt = found["receipt"]["id"]
-    again = house.call("ana", "GET", f"/answers/{receipt}").json()
+    again = served.call("ana", "GET", f"/answers/{receipt}").json()
 
     def export(form):
-        return house.call("ana", "GET", f"/answers/{receipt}/{form}")
+        return served.call("ana", "GET", f"/answers/{receipt}/{form}")
 
     (first, *rest) = csv.DictReader(io.StringIO(export("csv").text))
     assert all(not row.get("notes") for row in rest)
     cells = json.loads(export("notebook").text)["cells"]
     listed = [line[3:-1] for line in cells[0]["source"] if line.startswith("\n- ")]
-    logins = house.client.app.state.desk.logins
-    cookie = logins.cookie(house.accounts.identify(house.tokens["ana"]))
-    page = house.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
+    logins = served.client.app.state.desk.logins
+    cookie = logins.cookie(served.accounts.identify(served.tokens["ana"]))
+    page = served.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
     words = re.findall(r"<text.*?</text>", export("svg").text, re.DOTALL)
     drawn = " ".join(re.sub(r"<[^>]*>", " ", each) for each in words)
     shown = run("query", question, "--epsilon", "0.1", "--as", "ana",
-                "--vault", house.folder / "vault")  # fmt: skip
+                "--vault", served.folder / "vault")  # fmt: skip
     typed = run("query", question, "--epsilon", "0.1", "--as", "ana", "--json",
-                "--vault", house.folder / "vault")  # fmt: skip
-    with listening(house.client.app) as url:
-        client = discreet.Client(url, house.tokens["ana"])
+                "--vault", served.folder / "vault")  # fmt: skip
+    with listening(served.client.app) as url:
+        client = discreet.Client(url, served.tokens["ana"])
         fetched = [str(note) for note in client.sql(question, epsilon=0.1).notes]
     return {
         "rest": _texts(found["notes"]),
@@ -96,9 +96,9 @@ def _plain(text):
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_surface_has_the_notes_and_twins_the_same(twins, question):
     told = []
-    for house in twins:
-        notes = house.curator.session("ana").explain(question, epsilon=0.1).notes
-        exact, loose = _surfaces(house, question)
+    for served in twins:
+        notes = served.curator.session("ana").explain(question, epsilon=0.1).notes
+        exact, loose = _surfaces(served, question)
         expected = [str(note) for note in notes]
         assert {name: each for name, each in exact.items() if each != expected} == {}
         for note in notes:
@@ -111,8 +111,8 @@ def test_every_surface_has_the_notes_and_twins_the_same(twins, question):
 
 def test_an_error_in_ranks_is_shown_by_notebooks_charts_pages_and_files(twins):
     question = "SELECT region, MEDIAN(age) AS m FROM visits GROUP BY region"
-    for house in twins:
-        session = house.curator.session("ana")
+    for served in twins:
+        session = served.curator.session("ana")
         answer = session.sql(question, epsilon=0.1)
         (off,) = {high for row in answer.intervals() for _, high in row.values()}
         words = f"± {-(-off // 1):,.0f} ranks"
@@ -120,13 +120,13 @@ def test_an_error_in_ranks_is_shown_by_notebooks_charts_pages_and_files(twins):
         assert answer.chart()["title"]["text"] == f"m, {words} with 95%"
         assert words in str(answer)
         assert set(answer.to_pandas(intervals=True)["m_off"]) == {off}
-        found = house.call("ana", "POST", "/queries", json={"sql": question, "epsilon": 0.1})
+        found = served.call("ana", "POST", "/queries", json={"sql": question, "epsilon": 0.1})
         receipt = found.json()["receipt"]["id"]
-        logins = house.client.app.state.desk.logins
-        cookie = logins.cookie(house.accounts.identify(house.tokens["ana"]))
-        page = house.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
+        logins = served.client.app.state.desk.logins
+        cookie = logins.cookie(served.accounts.identify(served.tokens["ana"]))
+        page = served.client.get(f"/answers/{receipt}", headers={"Cookie": f"{COOKIE}={cookie}"})
         assert page.text.count(words) >= len(answer)
-        text = house.call("ana", "GET", f"/answers/{receipt}/csv").text
+        text = served.call("ana", "GET", f"/answers/{receipt}/csv").text
         assert {float(row["m_off"]) for row in csv.DictReader(io.StringIO(text))} == {off}
 
 
@@ -141,14 +141,14 @@ def test_services_have_their_notes_wherever_they_say_a_number(twins):
     and what is offered keeps the condition.
     """
     told = []
-    for house in twins:
+    for served in twins:
         found = {
-            "opened": house.call("ana", "POST", "/monitors", json=MONITOR).json(),
-            "listed": house.call("ana", "GET", "/monitors").json()[0],
-            "read": house.call("ana", "GET", "/monitors/fever").json(),
-            "checked": house.call("ana", "POST", "/monitors/fever/checks", json={}).json(),
+            "opened": served.call("ana", "POST", "/monitors", json=MONITOR).json(),
+            "listed": served.call("ana", "GET", "/monitors").json()[0],
+            "read": served.call("ana", "GET", "/monitors/fever").json(),
+            "checked": served.call("ana", "POST", "/monitors/fever/checks", json={}).json(),
         }
-        folder = ("--vault", house.folder / "vault")
+        folder = ("--vault", served.folder / "vault")
         (found["list"],) = run("monitor", "list", "--as", "ana", "--json", *folder).json
         found["check"] = run("monitor", "check", "fever", "--as", "ana", "--json", *folder).json
         notes = {name: each["notes"] for name, each in found.items()}

@@ -17,7 +17,7 @@ from discreet.server.api import jobs as jobs_module
 from discreet.server.api.forms import QueryForm
 from discreet.server.logins import COOKIE, Logins
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
-from support.server_house import house_of
+from support.served_vault import serve_vault
 from support.vaults import copied_curator, people
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age < 45"
@@ -27,13 +27,13 @@ ROUNDS = {"alpha": 0.9, "epsilon": 10, "order": 1, "queries": 1, "reserve": 0.9}
 
 
 @pytest.fixture
-def house(tmp_path):
-    yield from house_of(tmp_path / "h")
+def served(tmp_path):
+    yield from serve_vault(tmp_path / "h")
 
 
-def page(house, path, who):
-    cookie = Logins(house.accounts, hours=1).cookie(house.accounts.identify(house.tokens[who]))
-    return house.client.get(path, headers={"Cookie": f"{COOKIE}={cookie}"})
+def page(served, path, who):
+    cookie = Logins(served.accounts, hours=1).cookie(served.accounts.identify(served.tokens[who]))
+    return served.client.get(path, headers={"Cookie": f"{COOKIE}={cookie}"})
 
 
 class Asked:
@@ -55,11 +55,11 @@ class Asked:
         (RuntimeError(SECRET), "Something failed here."),
     ],
 )
-def test_the_state_and_the_detail_of_a_job_agree(house, monkeypatch, fault, detail):
+def test_the_state_and_the_detail_of_a_job_agree(served, monkeypatch, fault, detail):
     """Waiting, running, failed by a refusal and by a fault: each says of itself what it is."""
     monkeypatch.setattr(jobs_module, "_RUNNING", 2)  # one of an account
-    desk, jobs = house.client.app.state.desk, jobs_module.Jobs()
-    who = house.accounts.identify(house.tokens["ana"])
+    desk, jobs = served.client.app.state.desk, jobs_module.Jobs()
+    who = served.accounts.identify(served.tokens["ana"])
     asked = Asked(fault)
     monkeypatch.setattr(type(desk), "session", lambda *_: asked)
     form = QueryForm(sql=COUNT, epsilon=0.1, wait=False)
@@ -81,13 +81,13 @@ def test_the_state_and_the_detail_of_a_job_agree(house, monkeypatch, fault, deta
     assert dropped.startswith(detail) or "Nothing was run or charged" in dropped
 
 
-def test_a_job_that_is_done_says_nothing_else(house):
+def test_a_job_that_is_done_says_nothing_else(served):
     body = {"sql": COUNT, "epsilon": 0.1, "wait": False}
-    started = house.call("ana", "POST", "/queries", json=body).json()
+    started = served.call("ana", "POST", "/queries", json=body).json()
     assert "fail" not in started["detail"].lower()
     found = started
     while found["state"] not in ("done", "failed"):
-        found = house.call("ana", "GET", f"/jobs/{started['job']}").json()
+        found = served.call("ana", "GET", f"/jobs/{started['job']}").json()
         assert (found["state"] == "failed") == ("fail" in found["detail"].lower())
     assert (found["state"], found["detail"]) == ("done", "")
 
@@ -181,20 +181,20 @@ def test_a_run_that_fails_says_whether_it_was_charged(tmp_path, monkeypatch, nam
         assert curator.ledger.verify().sound
 
 
-def test_the_custodian_sees_why_and_nobody_else(house, monkeypatch):
+def test_the_custodian_sees_why_and_nobody_else(served, monkeypatch):
     broken(monkeypatch, f"OutOfMemoryException: while {SECRET} was read")
-    refused = house.call("ana", "POST", "/queries", json={"sql": COUNT, "epsilon": 0.1})
+    refused = served.call("ana", "POST", "/queries", json={"sql": COUNT, "epsilon": 0.1})
     assert refused.status_code == 503
     assert "the custodian can see why" in refused.json()["detail"]
-    overview = page(house, "/custodian", "cora").text
+    overview = page(served, "/custodian", "cora").text
     assert "Runs that failed" in overview
     assert "ran out of memory" in overview
     assert SECRET not in overview
     for path in ("/history", "/services", "/tables"):
-        assert "memory" not in page(house, path, "ana").text
-    entry = house.call("cora", "GET", "/custodian/ledger").text
+        assert "memory" not in page(served, path, "ana").text
+    entry = served.call("cora", "GET", "/custodian/ledger").text
     assert "memory" not in entry  # not in the chain
-    assert house.curator.ledger.verify().sound
+    assert served.curator.ledger.verify().sound
 
 
 @given(

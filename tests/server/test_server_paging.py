@@ -10,29 +10,29 @@ from discreet.loss import Pure
 from discreet.server import paging
 from discreet.server.accounts import Role
 from discreet.server.logins import COOKIE, Logins
-from support.server_house import listening
+from support.served_vault import listening
 
 COUNT = 23
 
 
-def pay(house, analyst, number):
+def pay(served, analyst, number):
     """A release, without an engine: lists look at receipts only."""
     memo = {"label": "x", "question": f"SELECT {number}", "table": "visits", "data_version": "1"}
-    charge = house.curator.ledger.charge(
+    charge = served.curator.ledger.charge(
         population="patients", analyst=analyst, loss=Pure(epsilon=0.01), memo=memo
     )
-    house.curator.vault.releases.store(f"key{analyst}{number}", charge, b"{}")
+    served.curator.vault.releases.store(f"key{analyst}{number}", charge, b"{}")
 
 
 @pytest.fixture
-def long(house):
+def long(served):
     """Two analysts whose releases lie between each other's."""
-    house.curator.grant("bob", epsilon=5)
-    house.tokens["bob"] = house.accounts.issue("bob", Role.ANALYST, days=1).text
+    served.curator.grant("bob", epsilon=5)
+    served.tokens["bob"] = served.accounts.issue("bob", Role.ANALYST, days=1).text
     for number in range(COUNT):
-        pay(house, "ana", number)
-        pay(house, "bob", 1000 + number)
-    return house
+        pay(served, "ana", number)
+        pay(served, "bob", 1000 + number)
+    return served
 
 
 def following(answer):
@@ -40,11 +40,11 @@ def following(answer):
     return None if found is None else found.group(1)
 
 
-def walk(house, who, path, items):
+def walk(served, who, path, items):
     """Everything, and how long the parts were."""
     found, lengths = [], []
     while path is not None:
-        answer = house.call(who, "GET", path)
+        answer = served.call(who, "GET", path)
         assert answer.status_code == 200, answer.text
         part = items(answer.json())
         found += part
@@ -85,11 +85,11 @@ def test_the_ledger_in_parts(long):
         assert max(lengths) == min(limit, len(whole))
 
 
-def test_parts_that_cannot_be_are_refused(house):
+def test_parts_that_cannot_be_are_refused(served):
     wrong = ("limit=0", "limit=1001", "limit=x", "after=-1", "after=1.5", f"after={1 << 63}")
     for query in wrong:
         for who, path in (("ana", "/answers"), ("cora", "/custodian/ledger")):
-            assert house.call(who, "GET", f"{path}?{query}").status_code == 400
+            assert served.call(who, "GET", f"{path}?{query}").status_code == 400
 
 
 def test_a_client_follows_the_links(long, monkeypatch):
@@ -107,9 +107,9 @@ def test_a_client_follows_the_links(long, monkeypatch):
     assert len(paths) == 5
 
 
-def read(house, who, path):
-    value = Logins(house.accounts, hours=1).cookie(house.accounts.identify(house.tokens[who]))
-    page = house.client.get(path, headers={"Cookie": f"{COOKIE}={value}"})
+def read(served, who, path):
+    value = Logins(served.accounts, hours=1).cookie(served.accounts.identify(served.tokens[who]))
+    page = served.client.get(path, headers={"Cookie": f"{COOKIE}={value}"})
     assert page.status_code == 200
     return page.text
 

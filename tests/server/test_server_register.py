@@ -12,7 +12,7 @@ from discreet.schema.column import KINDS
 from discreet.schema.format import Format
 from discreet.server.pages.format_forms import declared_of, fields_of
 from discreet.server.pages.shared import Form
-from support.server_house import house_of
+from support.served_vault import serve_vault
 
 TYPED = {
     "name": "stays", "population": "guests", "unit": "guest", "rows_per_unit": "2", "epsilon": "3",
@@ -35,35 +35,35 @@ def server(ledger_url):
 class Custodian:
     """Somebody who fills in the forms."""
 
-    def __init__(self, house):
-        self.house = house
-        answer = house.client.post("/login", data={"token": house.tokens["cora"]})
+    def __init__(self, served):
+        self.served = served
+        answer = served.client.post("/login", data={"token": served.tokens["cora"]})
         assert answer.status_code == 200
         self.csrf = re.search(r'name="csrf" value="(\w+)"', answer.text).group(1)
 
     def send(self, **fields):
         body = {"csrf": self.csrf, **fields}
-        return self.house.client.post("/custodian/register", data=body, follow_redirects=False)
+        return self.served.client.post("/custodian/register", data=body, follow_redirects=False)
 
 
 def test_a_table_of_a_database_is_registered_step_by_step(tmp_path, server):
-    for house in house_of(tmp_path / "h", databases={"hotel": server}):
-        custodian = Custodian(house)
-        assert "hotel" in house.client.get("/custodian/register").text
+    for served in serve_vault(tmp_path / "h", databases={"hotel": server}):
+        custodian = Custodian(served)
+        assert "hotel" in served.client.get("/custodian/register").text
         second = custodian.send(step="2", other="hotel#stays")
         assert second.status_code == 200
         assert "nights" in second.text
         third = custodian.send(step="3", source="hotel#stays", **TYPED)
         assert "your data was not read" in third.text, third.text
-        assert "stays" not in house.curator.tables
+        assert "stays" not in served.curator.tables
         assert custodian.send(step="4", source="hotel#stays", **TYPED).status_code == 303
-        house.curator.grant("bob", epsilon=1)
+        served.curator.grant("bob", epsilon=1)
         sql = "SELECT city, COUNT(*) AS n FROM stays GROUP BY city"
-        assert len(house.curator.session("bob").sql(sql, epsilon=1)) == 2
+        assert len(served.curator.session("bob").sql(sql, epsilon=1)) == 2
 
 
-def test_a_refusal_keeps_what_was_typed(house):
-    custodian = Custodian(house)
+def test_a_refusal_keeps_what_was_typed(served):
+    custodian = Custodian(served)
     wrong = {**TYPED, "unit": "patient", "column-1": "age", "upper-1": "-5"}
     refused = custodian.send(step="3", source="visits.parquet", **wrong)
     assert refused.status_code == 400
@@ -71,35 +71,35 @@ def test_a_refusal_keeps_what_was_typed(house):
     assert 'value="-5"' in refused.text
     assert custodian.send(step="2", source="/etc/passwd").status_code == 400
     assert custodian.send(step="4", source="visits.parquet", **wrong).status_code == 400
-    assert list(house.curator.tables) == ["visits"]
+    assert list(served.curator.tables) == ["visits"]
 
 
 def test_the_custodian_sees_what_could_not_be_read(tmp_path):
-    for house in house_of(tmp_path / "h"):
-        file = house.folder / "stays.csv"
+    for served in serve_vault(tmp_path / "h"):
+        file = served.folder / "stays.csv"
         file.write_text("guest,nights,city\n" + "1,4,Graz\n2,5,Linz\n" * 100 + "3,many,Linz\n")
-        custodian = Custodian(house)
+        custodian = Custodian(served)
         sent = custodian.send(step="4", source="stays.csv", **TYPED)
         assert sent.status_code == 303, sent.text
         place = sent.headers["location"]
         assert place == "/custodian/tables/stays"
-        said = house.curator.report("stays").sentences()
+        said = served.curator.report("stays").sentences()
         assert said
-        shown = unescape(house.client.get(place).text)
+        shown = unescape(served.client.get(place).text)
         assert "What could not be read: NOT FOR RELEASE" in shown
         assert all(sentence in shown for sentence in said)
-        assert said[0] not in unescape(house.client.get("/custodian").text)
+        assert said[0] not in unescape(served.client.get("/custodian").text)
         file.write_text("guest,nights,city\n1,4,Graz\n2,4,Linz\n")
         body = {"csrf": custodian.csrf}
-        again = house.client.post(f"{place}/refresh", data=body, follow_redirects=False)
+        again = served.client.post(f"{place}/refresh", data=body, follow_redirects=False)
         assert (again.status_code, again.headers["location"]) == (303, place)
-        assert "all of it could be read" in house.client.get(place).text
+        assert "all of it could be read" in served.client.get(place).text
 
 
-def test_of_a_table_that_this_server_did_not_read_nothing_is_said(house):
-    Custodian(house)
-    house.curator._warehouse._reports.clear()  # as after a start
-    assert "What could not be read" not in house.client.get("/custodian/tables/visits").text
+def test_of_a_table_that_this_server_did_not_read_nothing_is_said(served):
+    Custodian(served)
+    served.curator._warehouse._reports.clear()  # as after a start
+    assert "What could not be read" not in served.client.get("/custodian/tables/visits").text
 
 
 GERMAN = (
@@ -144,9 +144,9 @@ def filled_in(page: str) -> dict[str, str]:
 
 
 def test_the_guessed_format_is_shown_and_can_be_changed(tmp_path):
-    for house in house_of(tmp_path / "h"):
-        (house.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
-        custodian = Custodian(house)
+    for served in serve_vault(tmp_path / "h"):
+        (served.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
+        custodian = Custodian(served)
         second = custodian.send(step="2", source="stays.csv")
         assert second.status_code == 200
         for name in ("delimiter", "decimal", "thousands", "first_line", "datetime", "header"):
@@ -164,12 +164,12 @@ def test_the_guessed_format_is_shown_and_can_be_changed(tmp_path):
         assert field(changed.text, "type-2") == "category"
         assert field(changed.text, "upper-1") == "31"
         assert custodian.send(step="4", source="stays.csv", **COLUMNS, **FORMAT).status_code == 303
-        table = house.curator.tables["stays"]
+        table = served.curator.tables["stays"]
         assert table.format.facts() == {
             "delimiter": ";", "decimal": ",", "thousands": ".", "datetime": ["%d.%m.%Y %H:%M"],
             "missing": ["n/a", "-"], "first_line": 3,
         }  # fmt: skip
-        assert house.curator.report("stays").sentences() == []
+        assert served.curator.report("stays").sentences() == []
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_the_guessed_format_is_shown_and_can_be_changed(tmp_path):
         ("encoding", "utf-16", "the first line must hold|line 3 must hold"),
     ],
 )
-def test_a_wrong_format_is_refused_and_what_was_typed_survives(house, name, typed, said):
-    (house.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
-    custodian = Custodian(house)
+def test_a_wrong_format_is_refused_and_what_was_typed_survives(served, name, typed, said):
+    (served.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
+    custodian = Custodian(served)
     body = {**COLUMNS, **FORMAT, f"format-{name}": typed}
     for how in ({"again": "1"}, {}):
         refused = custodian.send(step="3", source="stays.csv", **body, **how)
@@ -195,13 +195,13 @@ def test_a_wrong_format_is_refused_and_what_was_typed_survives(house, name, type
         shown = filled_in(refused.text)
         for key, value in body.items():
             assert shown.get(key, "") == value, key
-    (house.folder / "stays.csv").unlink()
+    (served.folder / "stays.csv").unlink()
 
 
 def test_a_sheet_is_chosen(tmp_path):
     import openpyxl
 
-    for house in house_of(tmp_path / "h"):
+    for served in serve_vault(tmp_path / "h"):
         book = openpyxl.Workbook()
         book.active.title = "About"
         book.active.append(["what", "when"])
@@ -211,8 +211,8 @@ def test_a_sheet_is_chosen(tmp_path):
         sheet.append(["guest", "nights", "city"])
         for row in range(20):
             sheet.append([row, row % 9, "Graz"])
-        book.save(house.folder / "stays.xlsx")
-        custodian = Custodian(house)
+        book.save(served.folder / "stays.xlsx")
+        custodian = Custodian(served)
         second = custodian.send(step="2", source="stays.xlsx")
         assert field(second.text, "sheet") == "About"
         sent = filled_in(second.text) | {"again": "1", "sheet": "Stays & more"}
@@ -227,14 +227,14 @@ def test_a_sheet_is_chosen(tmp_path):
         ]
         sent = filled_in(second.text) | TYPED | {"step": "4"}
         assert custodian.send(**sent).status_code == 303
-        table = house.curator.tables["stays"]
+        table = served.curator.tables["stays"]
         assert table.source.endswith("stays.xlsx#Stays & more")
-        assert house.curator.inspect("stays")["rows kept"] == 20
+        assert served.curator.inspect("stays")["rows kept"] == 20
 
 
-def test_every_kind_of_a_column_and_every_fact_of_a_format_is_on_the_page(house):
-    (house.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
-    page = Custodian(house).send(step="2", source="stays.csv").text
+def test_every_kind_of_a_column_and_every_fact_of_a_format_is_on_the_page(served):
+    (served.folder / "stays.csv").write_text(GERMAN, encoding="utf-8")
+    page = Custodian(served).send(step="2", source="stays.csv").text
     for kind in KINDS:
         assert f">{kind}</option>" in page
     for each in fields(Format):
@@ -246,16 +246,16 @@ def test_every_kind_of_a_column_and_every_fact_of_a_format_is_on_the_page(house)
         sent = {f"format-{name}": value for name, value in fields_of(each).items() if value}
         sent = {name: "1" if value is True else value for name, value in sent.items()}
         assert Format(**declared_of(Form({"format-given": "1", **sent}))) == each
-    (house.folder / "stays.csv").unlink()
+    (served.folder / "stays.csv").unlink()
 
 
-def test_the_widest_table_of_the_page_can_be_sent(house):
+def test_the_widest_table_of_the_page_can_be_sent(served):
     names = [f"x{place}" for place in range(400)]
-    (house.folder / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * 400) + "\n")
-    custodian = Custodian(house)
+    (served.folder / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * 400) + "\n")
+    custodian = Custodian(served)
     page = custodian.send(step="2", source="wide.csv").text
     sent = filled_in(page) | {"again": "1", "lower-299": "7"}
     again = custodian.send(**sent)
     assert again.status_code == 200
     assert field(again.text, "lower-299") == "7"
-    (house.folder / "wide.csv").unlink()
+    (served.folder / "wide.csv").unlink()

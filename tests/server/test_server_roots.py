@@ -26,9 +26,9 @@ VAULTS = ("vault.db", "ledger")
 
 
 @pytest.fixture
-def placed(house, tmp_path):
+def placed(served, tmp_path):
     """A file in a folder of the root, and a secret outside."""
-    folder = house.folder / "open"
+    folder = served.folder / "open"
     folder.mkdir()
     write_source(folder, people(40), "stays.parquet")
     outside = tmp_path / "secrets"
@@ -37,9 +37,9 @@ def placed(house, tmp_path):
     return folder, outside
 
 
-def register(house, **how):
+def register(served, **how):
     body = {"schema_text": SCHEMA, "source": "open/stays.parquet", **how}
-    made = house.call("cora", "POST", "/custodian/tables", json=body)
+    made = served.call("cora", "POST", "/custodian/tables", json=body)
     assert made.status_code == 201, made.text
 
 
@@ -60,75 +60,75 @@ def make_pipe(folder, _):
     os.mkfifo(folder / "stays.parquet")
 
 
-def version(house):
-    return house.curator.vault.catalogue.table("stays").data_version
+def version(served):
+    return served.curator.vault.catalogue.table("stays").data_version
 
 
 @pytest.mark.parametrize("swap", [swap_file, swap_folder, make_pipe])
-def test_what_was_put_in_place_of_a_file_is_not_read(house, placed, swap):
-    register(house)
-    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
-    assert house.call("cora", "GET", "/custodian/tables/stays/inspect").status_code == 200
-    before = version(house)
+def test_what_was_put_in_place_of_a_file_is_not_read(served, placed, swap):
+    register(served)
+    assert served.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
+    assert served.call("cora", "GET", "/custodian/tables/stays/inspect").status_code == 200
+    before = version(served)
     swap(*placed)
     for method, path in (("POST", "refresh"), ("GET", "inspect")):
-        refused = house.call("cora", method, f"/custodian/tables/stays/{path}")
+        refused = served.call("cora", method, f"/custodian/tables/stays/{path}")
         assert refused.status_code == 400
         assert "Nothing was read" in refused.json()["detail"]
         assert "secrets" not in refused.text
-    assert version(house) == before
+    assert version(served) == before
 
 
 @pytest.mark.parametrize("swap", [swap_file, swap_folder])
-def test_without_the_look_the_secret_would_be_read(house, placed, swap):
+def test_without_the_look_the_secret_would_be_read(served, placed, swap):
     """The attack is real: the operator's own command, which trusts the machine, follows it."""
-    register(house)
-    before = version(house)
+    register(served)
+    before = version(served)
     swap(*placed)
-    house.curator.refresh("stays")
-    assert version(house) == before + 1
-    assert house.curator.inspect("stays")["rows kept"] == 400
+    served.curator.refresh("stays")
+    assert version(served) == before + 1
+    assert served.curator.inspect("stays")["rows kept"] == 400
 
 
 @pytest.mark.parametrize("swap", [swap_file, swap_folder])
-def test_a_question_to_a_table_in_place_does_not_follow_it(house, placed, swap):
-    register(house, in_place=True)
+def test_a_question_to_a_table_in_place_does_not_follow_it(served, placed, swap):
+    register(served, in_place=True)
     body = {"sql": SQL, "epsilon": 0.5}
-    assert house.call("ana", "POST", "/queries", json=body).status_code == 200
+    assert served.call("ana", "POST", "/queries", json=body).status_code == 200
     swap(*placed)
-    refused = house.call("ana", "POST", "/queries", json={**body, "epsilon": 0.25})
+    refused = served.call("ana", "POST", "/queries", json={**body, "epsilon": 0.25})
     assert refused.status_code == 503
     assert "Nothing was run or charged" in refused.json()["detail"]
-    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 400
+    assert served.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 400
 
 
-def test_new_rows_in_the_same_place_are_read(house, placed):
-    register(house)
-    before = version(house)
+def test_new_rows_in_the_same_place_are_read(served, placed):
+    register(served)
+    before = version(served)
     write_source(placed[0], people(50), "stays.parquet")
-    assert house.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
-    assert version(house) == before + 1
+    assert served.call("cora", "POST", "/custodian/tables/stays/refresh").status_code == 200
+    assert version(served) == before + 1
 
 
-def test_absent_tables_are_absent(house):
-    assert house.call("cora", "POST", "/custodian/tables/none/refresh").status_code == 404
-    assert house.call("cora", "GET", "/custodian/tables/none/inspect").status_code == 404
+def test_absent_tables_are_absent(served):
+    assert served.call("cora", "POST", "/custodian/tables/none/refresh").status_code == 404
+    assert served.call("cora", "GET", "/custodian/tables/none/inspect").status_code == 404
 
 
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("mark", VAULTS)
-def test_a_vault_under_a_root_is_no_source(house, mark, in_place):
-    vault = house.folder / "kept"
+def test_a_vault_under_a_root_is_no_source(served, mark, in_place):
+    vault = served.folder / "kept"
     (vault / "prepared").mkdir(parents=True)
     (vault / mark).write_text("postgresql://db.example/ledger\n")
     write_source(vault / "prepared", people(40), "rows.parquet")
-    (house.folder / "link.parquet").symlink_to(vault / "prepared" / "rows.parquet")
-    before = house.curator.vault.catalogue.tables(), house.curator.ledger.accounts()
+    (served.folder / "link.parquet").symlink_to(vault / "prepared" / "rows.parquet")
+    before = served.curator.vault.catalogue.tables(), served.curator.ledger.accounts()
     for source in ("kept/prepared/rows.parquet", "link.parquet"):
         body = {"schema_text": SCHEMA, "source": source, "in_place": in_place}
-        refused = house.call("cora", "POST", "/custodian/tables", json=body)
+        refused = served.call("cora", "POST", "/custodian/tables", json=body)
         assert refused.status_code == 400
         assert "Nothing was added." in refused.text
-    assert (house.curator.vault.catalogue.tables(), house.curator.ledger.accounts()) == before
-    settings = Settings(roots=(house.folder,))
+    assert (served.curator.vault.catalogue.tables(), served.curator.ledger.accounts()) == before
+    settings = Settings(roots=(served.folder,))
     assert "kept/prepared/rows.parquet" not in files_of(settings)

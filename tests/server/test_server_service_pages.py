@@ -19,40 +19,42 @@ SYNOPSIS = {
 class Reader:
     """Somebody who is signed in, without a browser."""
 
-    def __init__(self, house, who):
-        self.house = house
-        logins = house.client.app.state.desk.logins
-        value = logins.cookie(house.accounts.identify(house.tokens[who]))
+    def __init__(self, served, who):
+        self.served = served
+        logins = served.client.app.state.desk.logins
+        value = logins.cookie(served.accounts.identify(served.tokens[who]))
         self.csrf = logins.read(value).csrf
         self.headers = {"Cookie": f"{COOKIE}={value}", "Accept": "text/html"}
 
     def get(self, path):
-        return self.house.client.get(path, headers=self.headers, follow_redirects=False)
+        return self.served.client.get(path, headers=self.headers, follow_redirects=False)
 
     def post(self, path, **form):
         body = {"csrf": self.csrf, **form}
-        return self.house.client.post(path, data=body, headers=self.headers, follow_redirects=False)
+        return self.served.client.post(
+            path, data=body, headers=self.headers, follow_redirects=False
+        )
 
 
 @pytest.fixture
-def rich(house):
+def rich(served):
     """Two analysts whose budgets have a delta."""
     budget = Budget(epsilon=20, delta=1e-6)
-    house.curator.ledger.amend("population", "patients", budget, {})
+    served.curator.ledger.amend("population", "patients", budget, {})
     for name in ("ria", "bob"):
-        house.curator.grant(name, epsilon=10, delta=1e-6)
-        house.tokens[name] = house.accounts.issue(name, Role.ANALYST, days=1).text
-    return house
+        served.curator.grant(name, epsilon=10, delta=1e-6)
+        served.tokens[name] = served.accounts.issue(name, Role.ANALYST, days=1).text
+    return served
 
 
-def charges(house):
-    return [each for each in house.curator.ledger.entries() if each.act.value == "charge"]
+def charges(served):
+    return [each for each in served.curator.ledger.entries() if each.act.value == "charge"]
 
 
-def test_a_monitor_is_checked_and_says_what_is_left(house):
-    ana = Reader(house, "ana")
+def test_a_monitor_is_checked_and_says_what_is_left(served):
+    ana = Reader(served, "ana")
     assert "None yet." in ana.get("/services").text
-    house.call("ana", "POST", "/monitors", json=MONITOR)
+    served.call("ana", "POST", "/monitors", json=MONITOR)
     listed = ana.get("/services").text
     assert "1 of 1" in listed
     assert "not checked yet" in listed
@@ -63,7 +65,7 @@ def test_a_monitor_is_checked_and_says_what_is_left(house):
     assert "Alarms left: <strong>0</strong>" in page
     again = ana.post("/monitors/fever/check")
     assert (again.status_code, 'role="alert"' in again.text) == (422, True)
-    assert len(charges(house)) == 1
+    assert len(charges(served)) == 1
 
 
 def test_a_synopsis_is_asked(rich):

@@ -12,7 +12,7 @@ import pytest
 from discreet.release import check_folder
 from discreet.server.accounts import Role
 from discreet.streams import Synopsis
-from support.server_house import house_of
+from support.served_vault import serve_vault
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE age >= 0"
 DAYS = "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
@@ -29,13 +29,13 @@ columns = ["region"]
 
 
 @pytest.fixture
-def rich(house):
+def rich(served):
     """An analyst whose budget has a delta, and another with nothing of his own."""
-    house.curator.ledger.amend("population", "patients", budget(20, "1e-6"), {})
+    served.curator.ledger.amend("population", "patients", budget(20, "1e-6"), {})
     for name in ("ria", "bob"):
-        house.curator.grant(name, epsilon=10, delta=1e-6)
-        house.tokens[name] = house.accounts.issue(name, Role.ANALYST, days=1).text
-    return house
+        served.curator.grant(name, epsilon=10, delta=1e-6)
+        served.tokens[name] = served.accounts.issue(name, Role.ANALYST, days=1).text
+    return served
 
 
 def budget(epsilon, delta):
@@ -46,54 +46,54 @@ def budget(epsilon, delta):
     return Budget(epsilon=epsilon, delta=Fraction(delta))
 
 
-def charges(house):
-    return [each for each in house.curator.ledger.entries() if each.act.value == "charge"]
+def charges(served):
+    return [each for each in served.curator.ledger.entries() if each.act.value == "charge"]
 
 
 def test_checks_of_monitors_are_rationed_for_each_account(tmp_path):
-    for house in house_of(tmp_path / "h", checks_per_minute=2):
-        house.call("ana", "POST", "/monitors", json={**MONITOR, "alarms": 5})
+    for served in serve_vault(tmp_path / "h", checks_per_minute=2):
+        served.call("ana", "POST", "/monitors", json={**MONITOR, "alarms": 5})
         high = {"threshold": 10_000}
-        said = [house.call("ana", "POST", "/monitors/fever/checks", json=high) for _ in range(4)]
+        said = [served.call("ana", "POST", "/monitors/fever/checks", json=high) for _ in range(4)]
         assert [each.status_code for each in said] == [200, 200, 429, 429]
         assert said[3].headers["Retry-After"] == "60"
-        assert house.call("ana", "GET", "/monitors/fever").json()["checks"] == 2
+        assert served.call("ana", "GET", "/monitors/fever").json()["checks"] == 2
 
 
-def test_a_monitor_is_paid_once_and_alarms(house):
-    made = house.call("ana", "POST", "/monitors", json=MONITOR)
+def test_a_monitor_is_paid_once_and_alarms(served):
+    made = served.call("ana", "POST", "/monitors", json=MONITOR)
     assert made.status_code == 201, made.text
     assert made.json()["alarms_left"] == 1
     assert made.json()["cost"]
-    assert house.call("ana", "POST", "/monitors", json=MONITOR).status_code == 201
-    assert len(charges(house)) == 1
-    checked = house.call("ana", "POST", "/monitors/fever/checks", json={"threshold": -10_000})
+    assert served.call("ana", "POST", "/monitors", json=MONITOR).status_code == 201
+    assert len(charges(served)) == 1
+    checked = served.call("ana", "POST", "/monitors/fever/checks", json={"threshold": -10_000})
     assert checked.json()["said"] == "above"
-    refused = house.call("ana", "POST", "/monitors/fever/checks", json={})
+    refused = served.call("ana", "POST", "/monitors/fever/checks", json={})
     assert refused.status_code == 403
-    assert len(charges(house)) == 1
-    (listed,) = house.call("ana", "GET", "/monitors").json()
-    assert listed == house.call("ana", "GET", "/monitors/fever").json()
+    assert len(charges(served)) == 1
+    (listed,) = served.call("ana", "GET", "/monitors").json()
+    assert listed == served.call("ana", "GET", "/monitors/fever").json()
     assert listed["alarms"][0]["said"] == "above"
     for secret in ("noise", "standing", "threshold_scale"):
         assert secret not in json.dumps(listed)
-    renewed = house.call("ana", "POST", "/monitors/fever/runs")
+    renewed = served.call("ana", "POST", "/monitors/fever/runs")
     assert (renewed.status_code, renewed.json()["alarms_left"]) == (201, 1)
-    assert len(charges(house)) == 2
+    assert len(charges(served)) == 2
 
 
-def test_another_question_under_an_old_name_is_refused(house):
-    house.call("ana", "POST", "/monitors", json=MONITOR)
-    other = house.call("ana", "POST", "/monitors", json={**MONITOR, "threshold": 31})
-    assert (other.status_code, len(charges(house))) == (400, 1)
+def test_another_question_under_an_old_name_is_refused(served):
+    served.call("ana", "POST", "/monitors", json=MONITOR)
+    other = served.call("ana", "POST", "/monitors", json={**MONITOR, "threshold": 31})
+    assert (other.status_code, len(charges(served))) == (400, 1)
 
 
-def test_checks_are_seen_at_their_time(house):
+def test_checks_are_seen_at_their_time(served):
     """The session of a check is a remote one: its outcome waits for its time."""
-    house.call("ana", "POST", "/monitors", json=MONITOR)
-    clock = house.curator._grid.clock
+    served.call("ana", "POST", "/monitors", json=MONITOR)
+    clock = served.curator._grid.clock
     start = clock.now()
-    house.call("ana", "POST", "/monitors/fever/checks", json={})
+    served.call("ana", "POST", "/monitors/fever/checks", json={})
     assert clock.now() - start >= 0.05
 
 
@@ -195,23 +195,23 @@ def test_a_specification_that_cannot_be_read_is_refused(rich):
         assert (refused.status_code, charges(rich)) == (400, [])
 
 
-def test_a_pause_stops_services_too(house):
-    house.call("ana", "POST", "/monitors", json=MONITOR)
-    house.call("cora", "PUT", "/custodian/paused", json={"paused": True})
+def test_a_pause_stops_services_too(served):
+    served.call("ana", "POST", "/monitors", json=MONITOR)
+    served.call("cora", "PUT", "/custodian/paused", json={"paused": True})
     for path, body in (
         ("/monitors", {**MONITOR, "name": "x"}),
         ("/monitors/fever/checks", {}),
         ("/releases", {"name": "r", "specification": SPECIFICATION}),
     ):
-        refused = house.call("ana", "POST", path, json=body)
+        refused = served.call("ana", "POST", path, json=body)
         assert refused.json()["type"] == "urn:discreet:problem:paused"
 
 
-def test_names_of_the_server_cannot_be_taken(house):
+def test_names_of_the_server_cannot_be_taken(served):
     """A service under the name of the account's own state would change who may come in."""
-    taken = house.call("ana", "POST", "/monitors", json={**MONITOR, "name": "account"})
-    assert (taken.status_code, charges(house)) == (400, [])
-    assert house.call("ana", "GET", "/budget").status_code == 200
+    taken = served.call("ana", "POST", "/monitors", json={**MONITOR, "name": "account"})
+    assert (taken.status_code, charges(served)) == (400, [])
+    assert served.call("ana", "GET", "/budget").status_code == 200
 
 
 def test_services_of_every_script_over_http(rich):

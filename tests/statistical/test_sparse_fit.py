@@ -1,5 +1,5 @@
 """Answers of the sparse vector technique against their exact laws, which sum over the noise of the
-threshold; numbers against the Laplace law; the book's accuracy theorems, counted.
+threshold; numbers against the Laplace distribution; the textbook's accuracy theorems, counted.
 """
 
 import math

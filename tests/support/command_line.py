@@ -47,7 +47,7 @@ def _stranger(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Clinic:
     """A folder with data and a schema, and the vault of its custodian."""
 
     folder: Path
@@ -77,7 +77,7 @@ def run(*words: object) -> Outcome:
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
-def write_desk(folder: Path, *, patients: int = 40) -> Desk:
+def write_clinic(folder: Path, *, patients: int = 40) -> Clinic:
     """Data and schema of a clinic with three visits of every patient; two of them count."""
     lines = ["patient,age,region,day,note"]
     for patient in range(patients):
@@ -87,10 +87,10 @@ def write_desk(folder: Path, *, patients: int = 40) -> Desk:
             lines.append(f"{known},{canary.TEXT}")
     (folder / "visits.csv").write_text("\n".join(lines) + "\n")
     (folder / "visits.toml").write_text(SCHEMA)
-    return Desk(folder)
+    return Clinic(folder)
 
 
-def copied_desk(prepared: Desk, folder: Path) -> Desk:
-    """A desk of a test's own, with what was done at another one; sources stay where they were."""
+def copied_clinic(prepared: Clinic, folder: Path) -> Clinic:
+    """A clinic of a test's own, with what was done at another one; sources stay where they were."""
     shutil.copytree(prepared.folder, folder, dirs_exist_ok=True)
-    return Desk(folder)
+    return Clinic(folder)

@@ -1,4 +1,4 @@
-"""Vaults with a long record, written in bulk: the same rows and the same chain that charges one by
+"""Vaults with a long ledger, written in bulk: the same rows and the same chain that charges one by
 one would leave, sealed by the vault's own key.
 """
 
@@ -34,7 +34,7 @@ _MEMOS = [
 
 
 def lengthen(curator: Curator, *, analysts: tuple[str, ...], entries: int) -> None:
-    """Go on until the record has so many entries: charges to the analysts in turn, some with a
+    """Go on until the ledger has so many entries: charges to the analysts in turn, some with a
     release, and services of theirs that were moved on many times.
     """
     count = entries - curator.ledger.count()

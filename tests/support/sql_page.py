@@ -16,7 +16,7 @@ Section = tuple[str, str, list[tuple[str, str]]]
 ACCEPTED: list[Section] = [
     (
         "Aggregates",
-        "Arithmetic with `+ - * /` over numeric aggregates and constants is post-processing. A quantile is chosen by rank among up to 4,096 public values, fewer where there are many groups. A column with more values is chosen from in buckets: the answer is the middle of a bucket, and the error in ranks holds for some value in that bucket (`answer.buckets()`), not for the middle. With a supposed `count` of rows (`session.sql(..., count=30_000)`, `--count 30000`) the plan may take a finer list or smooth noise instead, by public facts alone: [how a quantile is picked](robust.md#how-a-quantile-is-picked).",
+        "Arithmetic with `+ - * /` over numeric aggregates and constants is post-processing. A quantile is chosen by rank among up to 4,096 public values, fewer where there are many groups. A column with more values is chosen from in buckets: the answer is the middle of a bucket, and the error in ranks holds for some value in that bucket (`answer.buckets()`), not for the middle. With an assumed `count` of rows (`session.sql(..., count=30_000)`, `--count 30000`) the plan may take a finer list or smooth noise instead, by public facts alone: [methods for quantiles](robust.md#methods-for-quantiles).",
         [
             ("rows, values, units", "SELECT COUNT(*), COUNT(income), COUNT(DISTINCT patient_id) FROM visits"),
             ("sums and averages", "SELECT SUM(income), AVG(age) FROM visits"),
@@ -286,7 +286,7 @@ A join gives one person at most 1,000 rows (`joined_rows_per_unit` in the schema
 
 Values are clamped to their declared bounds and rounded half to even to their step before `WHERE`, `GROUP BY`, joins and aggregates see them. A category value that is not declared belongs to no group unless the schema says `other = true`. Names are matched without regard to case. Sunday is day 0 of the week; weeks begin on Monday. Two questions that differ only in spacing, capitals, parentheses or table aliases are the same question.
 
-What this cuts, clamps and leaves out is told with every answer: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
+Every answer states what it cuts, clamps and leaves out: `answer.notes`, from the schema and the question alone. A note about rows or values offers the question that says, noisily and for a price, how many there are.
 
 ## Constants
 

@@ -89,8 +89,8 @@ def _prepared(rows: bytes, schema: tuple[tuple[str, str], ...]) -> tuple[Path, i
     """A folder with the table in its vault, and when its source was written."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    curator_of(folder / "house", pickle.loads(rows), **dict(schema)).close()
-    return folder / "house", (folder / "house" / "visits.parquet").stat().st_mtime_ns
+    curator_of(folder / "template", pickle.loads(rows), **dict(schema)).close()
+    return folder / "template", (folder / "template" / "visits.parquet").stat().st_mtime_ns
 
 
 def copied_curator(

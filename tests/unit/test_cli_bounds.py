@@ -5,7 +5,7 @@ import re
 import pytest
 
 from discreet.curator.curator import Curator
-from support.command_line import write_desk
+from support.command_line import write_clinic
 
 WIDE = 'age    = { type = "integer", lower = -1000000, upper = 1000000 } # nobody knows\n'
 NARROW = 'age    = { type = "integer", lower = 0, upper = 50 }\n'
@@ -13,33 +13,33 @@ SURE = ("--as", "ana", "--epsilon", "20", "--failure", "1e-15")
 
 
 def widened(folder, line=WIDE):
-    desk = write_desk(folder, patients=400)
-    desk.schema.write_text(desk.schema.read_text().replace(NARROW, line))
-    assert desk.run("add", desk.schema).status == 0
-    desk.run("grant", "ana", "--epsilon", "25")
-    return desk
+    clinic = write_clinic(folder, patients=400)
+    clinic.schema.write_text(clinic.schema.read_text().replace(NARROW, line))
+    assert clinic.run("add", clinic.schema).status == 0
+    clinic.run("grant", "ana", "--epsilon", "25")
+    return clinic
 
 
 @pytest.fixture
-def desk(tmp_path):
+def clinic(tmp_path):
     return widened(tmp_path)
 
 
-def declared(desk):
+def declared(clinic):
     """The bounds of the registered table."""
-    with Curator.open(desk.vault, price_floor=0) as curator:
+    with Curator.open(clinic.vault, price_floor=0) as curator:
         age = curator.tables["visits"].columns[0]
     return age.lower, age.upper
 
 
-def left(desk):
+def left(clinic):
     """What the analyst has left."""
-    accounts = desk.run("ledger", "--json").json["accounts"]
+    accounts = clinic.run("ledger", "--json").json["accounts"]
     return {each["name"]: each["remaining"]["epsilon"] for each in accounts}["ana"]
 
 
-def test_bounds_are_printed_with_their_cost(desk):
-    outcome = desk.run("bounds", "visits", "age", *SURE)
+def test_bounds_are_printed_with_their_cost(clinic):
+    outcome = clinic.run("bounds", "visits", "age", *SURE)
     assert outcome.status == 0
     # Patients are 20 to 419 years old: 17 is where the bucket of the youngest begins.
     # Once in 600 runs a bucket outside has a row of noise: one row in 800.
@@ -48,61 +48,61 @@ def test_bounds_are_printed_with_their_cost(desk):
     assert "Confidence that both ends hold rows: 1." in outcome.out
     assert "Cost: epsilon 20. Left of analyst ana: epsilon 5" in outcome.out
     assert "declared one" not in outcome.out
-    again = desk.run("bounds", "visits", "age", *SURE)
+    again = clinic.run("bounds", "visits", "age", *SURE)
     assert "Free: asked before. It had cost epsilon 20. Left of analyst ana: epsilon 5" in again.out
 
 
-def test_json_has_the_same(desk):
-    values = desk.run("bounds", "visits", "age", *SURE, "--json").json
+def test_json_has_the_same(clinic):
+    values = clinic.run("bounds", "visits", "age", *SURE, "--json").json
     assert (values["lower"], values["upper"]) == (17, 512)
     assert values["cost"] == {"epsilon": "20"}
     assert values["share"] <= 1
 
 
-def test_writing_changes_the_file_and_not_the_registered_table(desk):
-    before = desk.schema.read_text()
-    outcome = desk.run("bounds", "visits", "age", *SURE, "--write", desk.schema)
+def test_writing_changes_the_file_and_not_the_registered_table(clinic):
+    before = clinic.schema.read_text()
+    outcome = clinic.run("bounds", "visits", "age", *SURE, "--write", clinic.schema)
     assert outcome.status == 0
     assert "Wrote lower = 17, upper = 512 into" in outcome.out
-    said = f"The registered table is as it was; to use the new bounds: discreet add {desk.schema}"
+    said = f"The registered table is as it was; to use the new bounds: discreet add {clinic.schema}"
     assert said in outcome.out
     written = before.replace("lower = -1000000, upper = 1000000", "lower = 17, upper = 512")
-    assert desk.schema.read_text() == written
-    assert declared(desk) == (-1000000, 1000000)
-    assert "Free: asked before" in desk.run("bounds", "visits", "age", *SURE).out
-    assert desk.run("add", desk.schema).status == 0
-    assert declared(desk) == (17, 512)
+    assert clinic.schema.read_text() == written
+    assert declared(clinic) == (-1000000, 1000000)
+    assert "Free: asked before" in clinic.run("bounds", "visits", "age", *SURE).out
+    assert clinic.run("add", clinic.schema).status == 0
+    assert declared(clinic) == (17, 512)
 
 
-def test_without_the_option_nothing_is_written(desk):
-    before = desk.schema.read_text()
-    desk.run("bounds", "visits", "age", *SURE)
-    assert desk.schema.read_text() == before
+def test_without_the_option_nothing_is_written(clinic):
+    before = clinic.schema.read_text()
+    clinic.run("bounds", "visits", "age", *SURE)
+    assert clinic.schema.read_text() == before
 
 
-def test_json_and_writing_keep_standard_output_for_json(desk):
-    outcome = desk.run("bounds", "visits", "age", *SURE, "--write", desk.schema, "--json")
+def test_json_and_writing_keep_standard_output_for_json(clinic):
+    outcome = clinic.run("bounds", "visits", "age", *SURE, "--write", clinic.schema, "--json")
     assert outcome.json["upper"] == 512
     assert "Wrote lower = 17, upper = 512" in outcome.err
 
 
 def test_a_bound_that_is_the_declared_one_is_said(tmp_path):
-    desk = widened(tmp_path, NARROW)
-    said = " ".join(desk.run("bounds", "visits", "age", *SURE).out.split())
+    clinic = widened(tmp_path, NARROW)
+    said = " ".join(clinic.run("bounds", "visits", "age", *SURE).out.split())
     assert "The upper bound is the declared one: rows beyond it, if any, count as it." in said
     assert "The lower bound is the declared one" not in said
 
 
-def test_nothing_found_is_an_answer_and_stays_charged(desk):
-    words = ("--as", "ana", "--epsilon", "0.0001", "--failure", "1e-15", "--write", desk.schema)
-    before = desk.schema.read_text()
-    outcome = desk.run("bounds", "visits", "age", *words)
+def test_nothing_found_is_an_answer_and_stays_charged(clinic):
+    words = ("--as", "ana", "--epsilon", "0.0001", "--failure", "1e-15", "--write", clinic.schema)
+    before = clinic.schema.read_text()
+    outcome = clinic.run("bounds", "visits", "age", *words)
     assert outcome.status == 0
     assert "no bounds found" in outcome.out
     assert "Cost: epsilon 0.0001." in outcome.out
     assert "Nothing was written" in outcome.out
-    assert desk.schema.read_text() == before
-    assert left(desk) < 25
+    assert clinic.schema.read_text() == before
+    assert left(clinic) < 25
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_nothing_found_is_an_answer_and_stays_charged(desk):
     ],
 )
 def test_what_cannot_be_written_is_printed_to_paste(tmp_path, line, reason):
-    desk = widened(tmp_path, line)
-    before = desk.schema.read_text()
-    outcome = desk.run("bounds", "visits", "age", *SURE, "--write", desk.schema)
+    clinic = widened(tmp_path, line)
+    before = clinic.schema.read_text()
+    outcome = clinic.run("bounds", "visits", "age", *SURE, "--write", clinic.schema)
     assert outcome.status == 2
     assert "visits.age: 17 to 512" in outcome.out
     assert reason in outcome.err
     assert "nothing was written. Write there: lower = 17, upper = 512" in outcome.err
-    assert desk.schema.read_text() == before
+    assert clinic.schema.read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -134,12 +134,12 @@ def test_what_cannot_be_written_is_printed_to_paste(tmp_path, line, reason):
         ("[columns]", "[colums]", "Did you mean 'columns'?"),
     ],
 )
-def test_the_wrong_file_is_refused_before_anything_is_paid(desk, old, new, words):
-    desk.schema.write_text(desk.schema.read_text().replace(old, new))
-    outcome = desk.run("bounds", "visits", "age", *SURE, "--write", desk.schema)
+def test_the_wrong_file_is_refused_before_anything_is_paid(clinic, old, new, words):
+    clinic.schema.write_text(clinic.schema.read_text().replace(old, new))
+    outcome = clinic.run("bounds", "visits", "age", *SURE, "--write", clinic.schema)
     assert outcome.status == 2
     assert words in outcome.err
-    assert left(desk) == 25
+    assert left(clinic) == 25
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_the_wrong_file_is_refused_before_anything_is_paid(desk, old, new, words
         (["visits", "age", "--as", "ana", "--epsilon", "1", "--write", "no.toml"], 2, "no.toml"),
     ],
 )
-def test_refusals_charge_nothing(desk, words, status, message):
-    outcome = desk.run("bounds", *words)
+def test_refusals_charge_nothing(clinic, words, status, message):
+    outcome = clinic.run("bounds", *words)
     assert outcome.status == status
     assert message in outcome.err
-    assert left(desk) == 25
+    assert left(clinic) == 25

@@ -5,30 +5,30 @@ import stat
 
 import pytest
 
-from support.command_line import write_desk
+from support.command_line import write_clinic
 
 PRICE = ("--epsilon", "6", "--rows", "80")
 
 
 @pytest.fixture
-def desk(tmp_path):
-    made = write_desk(tmp_path, patients=200)
+def clinic(tmp_path):
+    made = write_clinic(tmp_path, patients=200)
     text = made.schema.read_text().replace("epsilon = 30", "epsilon = 30\ndelta = 1e-6")
     made.schema.write_text(text)
     assert made.run("add", made.schema).status == 0
     return made
 
 
-def charges(desk):
+def charges(clinic):
     return [
-        each for each in desk.run("ledger", "--json").json["entries"] if each["act"] == "charge"
+        each for each in clinic.run("ledger", "--json").json["entries"] if each["act"] == "charge"
     ]
 
 
-def test_rows_and_pages(desk):
-    output, pages = desk.folder / "rows.csv", desk.folder / "pages"
+def test_rows_and_pages(clinic):
+    output, pages = clinic.folder / "rows.csv", clinic.folder / "pages"
     words = ("synth", "visits", *PRICE, "--output", output, "--report", pages)
-    outcome = desk.run(*words, "--column", "age", "--column", "region", "--target", "region")
+    outcome = clinic.run(*words, "--column", "age", "--column", "region", "--target", "region")
     assert outcome.status == 0
     assert "80 rows in" in outcome.out
     assert "2-way tables differ by" in outcome.out
@@ -42,21 +42,21 @@ def test_rows_and_pages(desk):
     assert stat.S_IMODE((pages / "custodian.html").stat().st_mode) == 0o600
 
 
-def test_the_same_again_is_not_charged_again(desk):
+def test_the_same_again_is_not_charged_again(clinic):
     words = ("synth", "visits", *PRICE, "--column", "region", "--column", "age")
-    first = desk.run(*words, "--output", desk.folder / "a.csv", "--json").json
-    second = desk.run(*words, "--output", desk.folder / "b.csv", "--json").json
+    first = clinic.run(*words, "--output", clinic.folder / "a.csv", "--json").json
+    second = clinic.run(*words, "--output", clinic.folder / "b.csv", "--json").json
     assert first["receipt"] == second["receipt"]
-    assert len(charges(desk)) == 1
+    assert len(charges(clinic)) == 1
     assert [mark["order"] for mark in first["marks"]] == [1, 2]
 
 
-def test_the_budget_is_the_table_s(desk):
+def test_the_budget_is_the_table_s(clinic):
     greedy = ("synth", "visits", "--epsilon", "31", "--rows", "9", "--output", "x.csv")
-    outcome = desk.run(*greedy)
+    outcome = clinic.run(*greedy)
     assert outcome.status == 1
     assert "Nothing was run or charged" in outcome.err
-    assert charges(desk) == []
+    assert charges(clinic) == []
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_the_budget_is_the_table_s(desk):
         (("visits", *PRICE, "--output", "x.csv", "--as", "nobody"), "nobody"),
     ],
 )
-def test_bad_requests_cost_nothing(desk, words, said):
-    outcome = desk.run("synth", *words)
+def test_bad_requests_cost_nothing(clinic, words, said):
+    outcome = clinic.run("synth", *words)
     assert outcome.status == 2
     assert said in outcome.err
-    assert charges(desk) == []
+    assert charges(clinic) == []

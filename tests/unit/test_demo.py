@@ -1,4 +1,4 @@
-"""The demo: five questions, released values only, a second run from the record, no surprises."""
+"""The demo: five questions, released values only, a second run from the ledger, no surprises."""
 
 import importlib.util
 import os
@@ -36,7 +36,7 @@ def test_five_questions_with_cost_answer_and_what_is_left(printed):
     assert first.count("left of ana: epsilon ") == 5
     assert first.count("REFUSED.") == 2
     assert "the budget is 1. Ask at a lower price" in " ".join(first.split())
-    assert "tells people apart" in first
+    assert "is the privacy unit" in first
 
 
 def test_prices_add_up_to_what_is_left(printed):

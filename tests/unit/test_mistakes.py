@@ -23,32 +23,32 @@ from discreet.release.synth.service import synthesize
 from discreet.schema import Column
 from discreet.schema.table import Table
 from discreet.streams import Holdout, Joint
-from support.command_line import Desk, Outcome, copied_desk, run, write_desk
+from support.command_line import Clinic, Outcome, copied_clinic, run, write_clinic
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 PAID = ("--as", "ann", "--epsilon", "0.1")
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clinic:
     """A folder with data and a schema, as a newcomer has it, and nothing registered yet."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISCREET_VAULT", str(tmp_path / "vault"))
-    return write_desk(tmp_path)
+    return write_clinic(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    made = write_desk(tmp_path_factory.mktemp("prepared"))
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Clinic:
+    made = write_clinic(tmp_path_factory.mktemp("prepared"))
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "20").status == 0
     return made
 
 
 @pytest.fixture
-def ready(prepared: Desk, desk: Desk) -> Desk:
+def ready(prepared: Clinic, clinic: Clinic) -> Clinic:
     """The same, with the table registered and a budget for ann."""
-    return copied_desk(prepared, desk.folder)
+    return copied_clinic(prepared, clinic.folder)
 
 
 def refused(*words: object) -> str:
@@ -76,30 +76,30 @@ def works(*words: object) -> Outcome:
     return found
 
 
-def test_a_question_before_there_is_a_vault(desk):
+def test_a_question_before_there_is_a_vault(clinic):
     ((*step, what),) = commands(refused("query", COUNT, *PAID))
     assert (step, what) == (["add"], "SCHEMA")
-    assert works(*step, desk.schema).status == 0
+    assert works(*step, clinic.schema).status == 0
 
 
-def test_the_data_in_place_of_the_schema(desk):
-    (step,) = commands(refused("add", desk.source))
-    assert works(*step, "--output", desk.folder / "made.toml").status == 0
+def test_the_data_in_place_of_the_schema(clinic):
+    (step,) = commands(refused("add", clinic.source))
+    assert works(*step, "--output", clinic.folder / "made.toml").status == 0
 
 
-def test_a_schema_that_is_not_there(desk):
+def test_a_schema_that_is_not_there(clinic):
     ((*step, what),) = commands(refused("add", "visit.toml"))
     assert what == "FILE"
-    assert works(*step, desk.source, "--output", desk.folder / "made.toml").status == 0
+    assert works(*step, clinic.source, "--output", clinic.folder / "made.toml").status == 0
 
 
-def test_a_schema_that_is_there_already(desk):
-    option = offered(refused("init", desk.source), r"name another file with (--\w+)")
-    assert works("init", desk.source, option, "made.toml").status == 0
+def test_a_schema_that_is_there_already(clinic):
+    option = offered(refused("init", clinic.source), r"name another file with (--\w+)")
+    assert works("init", clinic.source, option, "made.toml").status == 0
 
 
-def test_a_mark_that_is_left_in_a_schema(desk):
-    assert works("init", desk.source, "--unit", "patient", "--output", "made.toml").status == 0
+def test_a_mark_that_is_left_in_a_schema(clinic):
+    assert works("init", clinic.source, "--unit", "patient", "--output", "made.toml").status == 0
     message = refused("add", "made.toml")
     lines = offered(message, r"left on line ([\d, ]+)\. Write a value in its place, or delete")
     text = Path("made.toml").read_text().splitlines()
@@ -114,32 +114,32 @@ def test_a_mark_that_is_left_in_a_schema(desk):
     assert works("add", "made.toml").status == 0
 
 
-def test_a_source_that_is_not_there(desk):
-    moved = desk.source.rename(desk.folder / "elsewhere.csv")
-    assert "does not exist; check the path" in refused("add", desk.schema)
-    text = desk.schema.read_text()
-    desk.schema.write_text(text.replace("visits.csv", moved.name))
-    assert works("add", desk.schema).status == 0
+def test_a_source_that_is_not_there(clinic):
+    moved = clinic.source.rename(clinic.folder / "elsewhere.csv")
+    assert "does not exist; check the path" in refused("add", clinic.schema)
+    text = clinic.schema.read_text()
+    clinic.schema.write_text(text.replace("visits.csv", moved.name))
+    assert works("add", clinic.schema).status == 0
 
 
-def test_a_misspelt_key_of_a_schema(desk):
-    text = desk.schema.read_text()
-    desk.schema.write_text(text.replace("upper = 50", "uper = 50"))
-    right = offered(refused("add", desk.schema), r"Did you mean '(\w+)'")
-    desk.schema.write_text(text.replace("upper = 50", f"{right} = 50"))
-    assert works("add", desk.schema).status == 0
+def test_a_misspelt_key_of_a_schema(clinic):
+    text = clinic.schema.read_text()
+    clinic.schema.write_text(text.replace("upper = 50", "uper = 50"))
+    right = offered(refused("add", clinic.schema), r"Did you mean '(\w+)'")
+    clinic.schema.write_text(text.replace("upper = 50", f"{right} = 50"))
+    assert works("add", clinic.schema).status == 0
 
 
-def test_a_column_that_the_source_has_not(desk):
-    text = desk.schema.read_text()
-    desk.schema.write_text(text.replace('unit = "patient"', 'unit = "patients"'))
-    right = offered(refused("add", desk.schema), r"Did you mean '(\w+)'")
-    desk.schema.write_text(text.replace('unit = "patient"', f'unit = "{right}"'))
-    assert works("add", desk.schema).status == 0
+def test_a_column_that_the_source_has_not(clinic):
+    text = clinic.schema.read_text()
+    clinic.schema.write_text(text.replace('unit = "patient"', 'unit = "patients"'))
+    right = offered(refused("add", clinic.schema), r"Did you mean '(\w+)'")
+    clinic.schema.write_text(text.replace('unit = "patient"', f'unit = "{right}"'))
+    assert works("add", clinic.schema).status == 0
 
 
-def test_an_analyst_without_a_budget(desk):
-    assert works("add", desk.schema).status == 0
+def test_an_analyst_without_a_budget(clinic):
+    assert works("add", clinic.schema).status == 0
     (step,) = commands(refused("query", COUNT, *PAID))
     assert works(*step).status == 0
     assert works("query", COUNT, *PAID).status == 0
@@ -210,12 +210,12 @@ def steps(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", ["my", "my own vault"])
-def test_advice_names_a_vault_that_is_not_the_default_one(desk, monkeypatch, name):
+def test_advice_names_a_vault_that_is_not_the_default_one(clinic, monkeypatch, name):
     """Every step is typed as it stands, with a name for its placeholder; there is one vault."""
     monkeypatch.delenv("DISCREET_VAULT")
     here = ("--vault", name)
     (add,) = commands(refused("tables", *here))
-    added = works(*[str(desk.schema) if word == "SCHEMA" else word for word in add]).out
+    added = works(*[str(clinic.schema) if word == "SCHEMA" else word for word in add]).out
     values = {"NAME": "ann", "E": "20"}
     (grant,) = steps(added)
     works(*[values.get(word, word) for word in grant])
@@ -228,10 +228,10 @@ def test_advice_names_a_vault_that_is_not_the_default_one(desk, monkeypatch, nam
     works(*[word.replace("TABLE", "visits") for word in describe])
     (new,) = commands(works("monitor", "list", *here).out)
     works(*new, "m", COUNT, "--threshold", "1", "--as", "ann", "--epsilon", "1")
-    bounds = ("bounds", "visits", "age", "--epsilon", "9", "--as", "ann", "--write", desk.schema)
+    bounds = ("bounds", "visits", "age", "--epsilon", "9", "--as", "ann", "--write", clinic.schema)
     (add,) = steps(works(*bounds, *here).out)
     works(*add)
-    with desk.source.open("a") as source:
+    with clinic.source.open("a") as source:
         source.write("99,30,north,2024-01-15,later\n")
     (refresh,) = commands(refused("query", COUNT, "--as", "bob", "--epsilon", "0.3", *here))
     works(*refresh)
@@ -268,7 +268,7 @@ def test_the_commands_that_take_no_vault_are_known():
     assert sorted(without) == sorted(_WITHOUT_VAULT)
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("clinic")
 def test_the_default_vault_is_not_named(monkeypatch):
     for name in (None, "elsewhere"):
         monkeypatch.delenv("DISCREET_VAULT")
@@ -453,12 +453,12 @@ def test_mistakes_in_python(ready):
         assert curator.session("bob").sql(COUNT, epsilon=0.1)
 
 
-def test_a_frame_in_place_of_a_schema(desk):
-    frame = pandas.read_csv(desk.source)
-    with Curator.open(desk.vault) as curator:
+def test_a_frame_in_place_of_a_schema(clinic):
+    frame = pandas.read_csv(clinic.source)
+    with Curator.open(clinic.vault) as curator:
         assert "add('visits.toml', data=frame)" in said(lambda: curator.add(frame))
-        text = desk.schema.read_text()
-        desk.schema.write_text(text.replace('source = "visits.csv"\n', ""))
+        text = clinic.schema.read_text()
+        clinic.schema.write_text(text.replace('source = "visits.csv"\n', ""))
         curator.add("visits.toml", data=frame)
         assert list(curator.tables) == ["visits"]
 
@@ -667,18 +667,18 @@ AVERAGE = "SELECT AVG(age) AS a FROM visits"
 def test_a_count_that_is_supposed(ready):
     text = re.sub(r"\s+", " ", works("explain", AVERAGE, *PAID).out)
     for where in (
-        r"a group; suppose (--\w+) N",
-        r"which is secret; suppose one with (--\w+) to see",
+        r"a group; assume (--\w+) N",
+        r"which is secret; assume one with (--\w+) to see",
     ):
         option = offered(text, where)
         assert works("explain", AVERAGE, *PAID, option, "100", "--json").json["error"]["a"]
     with Curator.open(ready.vault) as curator:
         session = curator.session("ann")
         told = warnings_of(session.explain(AVERAGE, epsilon=0.1))
-        name = offered(" ".join(told), r"suppose one with (\w+)= to see it")
+        name = offered(" ".join(told), r"assume one with (\w+)= to see it")
         assert session.explain(AVERAGE, epsilon=0.1, **{name: 100})
         message = said(lambda: session.explain(AVERAGE, error=1))
-        name = offered(message, r"Suppose one with (\w+)=;")
+        name = offered(message, r"Assume one with (\w+)=;")
         assert session.explain(AVERAGE, error=1, **{name: 10**6})
     message = refused("explain", AVERAGE, "--as", "ann", "--error", "1")
     (option,) = typed(message)
@@ -692,10 +692,10 @@ def test_a_price_that_is_missing():
     assert works("query", COUNT, "--as", "ann", option, price)
 
 
-def test_columns_that_synthetic_rows_cannot_have(desk):
-    text = desk.schema.read_text().replace('["north", "south"]', '"private"')
-    desk.schema.write_text(text)
-    assert works("add", desk.schema)
+def test_columns_that_synthetic_rows_cannot_have(clinic):
+    text = clinic.schema.read_text().replace('["north", "south"]', '"private"')
+    clinic.schema.write_text(text)
+    assert works("add", clinic.schema)
     assert works("grant", "ann", "--epsilon", "20")
     words = (
         "synth",
@@ -712,7 +712,7 @@ def test_columns_that_synthetic_rows_cannot_have(desk):
     message = refused(*words, "--column", "region", "--column", "age")
     (option,) = typed(message)
     assert works(*words, option, "age", "--method", "mwem")
-    with Curator.open(desk.vault) as curator:
+    with Curator.open(clinic.vault) as curator:
         session = curator.session("ann")
         message = said(lambda: synthesize(session, "visits", epsilon=9, columns=["region", "age"]))
         name = offered(message, r"with (\w+)=\.")
@@ -732,11 +732,11 @@ def test_synthetic_rows_from_a_pure_budget(ready):
 
 
 @pytest.mark.parametrize("more", [(), ("--delta", "1e-6")])
-def test_a_budget_below_what_was_spent(desk, more):
+def test_a_budget_below_what_was_spent(clinic, more):
     """Said to the custodian, who is not told to ask the custodian."""
     if more:
-        desk.schema.write_text(desk.schema.read_text() + "delta = 1e-6\n")
-    assert works("add", desk.schema)
+        clinic.schema.write_text(clinic.schema.read_text() + "delta = 1e-6\n")
+    assert works("add", clinic.schema)
     assert works("grant", "ann", "--epsilon", "20", *more)
     assert works("query", COUNT, "--as", "ann", "--epsilon", "7")
     words = ("ledger", "amend", "analyst", "ann", "--why", "less", "--epsilon")

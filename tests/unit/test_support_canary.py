@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import InvalidValue
 from support import canary
-from support.command_line import run, write_desk
+from support.command_line import run, write_clinic
 from support.vaults import people
 
 
@@ -22,7 +22,7 @@ def test_every_form_is_found(shown):
 
 def test_people_and_files_hold_it(tmp_path):
     assert all(canary.leaks(row[0]) for row in people())
-    assert len(canary.leaks(write_desk(tmp_path).source.read_text())) == 2
+    assert len(canary.leaks(write_clinic(tmp_path).source.read_text())) == 2
 
 
 def test_an_error_that_shows_it_fails_the_test():

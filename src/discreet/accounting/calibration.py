@@ -91,7 +91,8 @@ def laplace_scale(sensitivity: Sensitivity, *, epsilon: Number) -> Fraction:
     """The smallest scale of (discrete) Laplace noise for a pure loss of epsilon, exactly.
 
     Also that of bit flips on the Hamming cube.
-    Privacy: l1/scale = epsilon under the relation of the sensitivity [DMNS06, Prop. 3.3].
+    Privacy: l1/scale = epsilon under the neighbouring relation of the sensitivity
+    [DMNS06, Prop. 3.3].
     >>> laplace_scale(Sensitivity.single(1), epsilon=0.1)
     Fraction(10, 1)
     """
@@ -102,8 +103,8 @@ def selection_scale(sensitivity: Sensitivity, *, epsilon: Number) -> Fraction:
     """The smallest scale of a selection, or of metric noise, for a loss of epsilon, exactly.
 
     For the exponential mechanism, permute-and-flip, noisy max with any noise, and metric noise.
-    Privacy: 2 linf/scale = epsilon under the relation of the sensitivity [MT07, Thm. 6],
-    [MS20, Thm. 1], [DMNS06, Sec. 3.3].
+    Privacy: 2 linf/scale = epsilon under the neighbouring relation of the sensitivity
+    [MT07, Thm. 6], [MS20, Thm. 1], [DMNS06, Sec. 3.3].
     >>> selection_scale(Sensitivity.single(1), epsilon=0.1)
     Fraction(20, 1)
     """
@@ -132,7 +133,7 @@ def monotone_selection_scale(
 def top_k_scale(sensitivity: Sensitivity, *, rho: Number, count: int) -> Fraction:
     """The smallest scale of a one-shot top-k list of `count` for a zCDP loss of rho, rounded up.
 
-    Privacy: count (2 linf/scale)^2/8 <= rho under the relation of the sensitivity
+    Privacy: count (2 linf/scale)^2/8 <= rho under the neighbouring relation of the sensitivity
     [CR21, Lemma 3.4].
     >>> top_k_scale(Sensitivity.single(1), rho=0.25, count=8)
     Fraction(4, 1)
@@ -144,7 +145,8 @@ def top_k_scale(sensitivity: Sensitivity, *, rho: Number, count: int) -> Fractio
 def gaussian_variance(sensitivity: Sensitivity, *, rho: Number) -> Fraction:
     """The smallest sigma^2 of (discrete) Gaussian noise for a zCDP loss of rho, exactly.
 
-    Privacy: l2^2/(2 sigma^2) = rho under the relation of the sensitivity [CKS20, Thm. 4].
+    Privacy: l2^2/(2 sigma^2) = rho under the neighbouring relation of the sensitivity
+    [CKS20, Thm. 4].
     >>> gaussian_variance(Sensitivity.single(1), rho=0.005)
     Fraction(100, 1)
     """

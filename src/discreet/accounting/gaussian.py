@@ -29,7 +29,7 @@ def gaussian_delta(
 ) -> Fraction:
     """The delta of `count` Gaussian releases at `epsilon`, rounded up; `sensitivity` is in L2.
 
-    Privacy: exact for the continuous Gaussian, under the relation of the sensitivity
+    Privacy: exact for the continuous Gaussian, under the neighbouring relation of the sensitivity
     [BW18, Thm. 8]; the composition of Gaussians is one with mu^2 = count (sensitivity/sigma)^2.
     >>> float(gaussian_delta(sigma=1, epsilon=1))
     0.12693673750664394

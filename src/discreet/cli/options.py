@@ -69,6 +69,6 @@ Rho = Annotated[
 TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table's name.")]
 """A table."""
 Why = Annotated[
-    str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the record.")
+    str, typer.Option("--why", metavar="TEXT", help="The reason; it is written in the ledger.")
 ]
-"""A reason for the record."""
+"""A reason for the ledger."""

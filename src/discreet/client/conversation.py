@@ -22,7 +22,7 @@ __all__ = ["Client"]
 
 
 class Client:
-    """An analyst's conversation with a server.
+    """An analyst's session with a server.
 
     Privacy: the server's; what arrives here has been released.
     >>> Client("http://127.0.0.1:8642", "token")

@@ -15,7 +15,7 @@ __all__ = ["RemoteCounter", "RemoteMonitor", "RemoteSynopsis"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteMonitor:
-    """A monitor on a server, which compares a number with its threshold when it is told to.
+    """A monitor on a server, which compares a number with its threshold at each check.
 
     The run was charged when it began; what it says is post-processing.
     >>> wire = Wire("http://127.0.0.1:8642", "token", seconds=60, context=None)

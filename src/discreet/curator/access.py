@@ -1,5 +1,5 @@
 """The one door to rows: charge, then the engine, then noise, then the outcome is stored; and what
-was stored is given again. Questions and measurements of services alike go through `Access`, and
+was stored is replayed. Questions and measurements of services alike go through `Access`, and
 exact rows are held by `_read_and_release` alone. Reviewed hardest.
 """
 
@@ -46,10 +46,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One analyst's way to rows of a vault: at once, or on the grid of time of a remote session.
+    """One analyst's access to the rows of a vault: at once, or on the time grid of a remote
+    session.
 
     On the grid an outcome is seen at a time that is fixed when the charge is durable and before the
-    engine runs; nothing of it is stored or told before. What is not ready by then is never seen.
+    engine runs; nothing of it is stored or shown before. What is not ready by then is never seen.
     Privacy: what it runs is charged before a row is read, and how long the engine took on the grid
     does not show.
     """
@@ -178,7 +179,7 @@ class Access:
         )[1]
 
     def _check_record(self, plan: Prepared) -> tuple[int, ...]:
-        """The states of a plan's tables; a record that was tampered with answers nothing."""
+        """The states of a plan's tables; a ledger that was tampered with answers nothing."""
         self.vault.ledger.check()
         return read_versions(self.warehouse, plan)
 
@@ -258,7 +259,7 @@ class Access:
         payment: "_Payment",
         bits: BitSource = system,
     ) -> _Result:
-        """`release_rows` at once or on the grid; a failure is kept as what came of the charge."""
+        """`release_rows` at once or on the time grid; a failure is stored as the outcome."""
         plan, names = measurement.plan, _names(measurement.plan)
         engines, watched = self.warehouse.engines, _Watched()
 
@@ -281,7 +282,7 @@ class Access:
             receipt = payment.receipt
             free = receipt is None and str(failure) == MESSAGE
             told = Unavailable(FREE_MESSAGE) if free else failure
-            if receipt is not None:  # it is an output too: told once it is kept
+            if receipt is not None:  # it is an output too: shown once it is stored
                 self.vault.requests.fail(receipt, failure)
             with contextlib.suppress(Unavailable):
                 entry = None if receipt is None else receipt.sequence

@@ -145,7 +145,7 @@ def places_of(step: Fraction) -> int:
 
 
 def off_text(rows: float, statistic: Statistic) -> str:
-    """How far off a picked value may be: a quantile in ranks, a mode in rows.
+    """The error of a selected value: of a quantile in ranks, of a mode in rows.
 
     >>> off_text(138.2, Statistic.QUANTILE), off_text(3.5, Statistic.MODE)
     ('± 139 ranks', 'at most 4 rows behind')
@@ -157,7 +157,7 @@ def off_text(rows: float, statistic: Statistic) -> str:
 
 
 def bucket_text(bucket: Bucket, places: int) -> str:
-    """The bucket that a quantile was chosen with, and how far off the rank of a value in it is.
+    """The bucket that a quantile was chosen with, and the error of the rank of a value in it.
 
     >>> bucket_text(Bucket(1000, 1063, 24.2), 0)
     'in [1,000, 1,063]: ± 25 ranks'

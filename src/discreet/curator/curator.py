@@ -114,7 +114,7 @@ class Curator:
 
     @property
     def vault(self) -> Vault:
-        """The vault itself, for surfaces that keep accounts and give answers again.
+        """The vault itself, for surfaces that keep accounts and replay answers.
 
         What is in it is for the custodian.
         """
@@ -131,7 +131,7 @@ class Curator:
         """Register a table by its schema file; `data` takes a pandas, polars or Arrow table.
 
         `on_report` gets what could not be read of the source, for the custodian alone; `report`
-        gives it again. Opens the population's budget once.
+        replays it. Opens the population's budget once.
         """
         _check_schema(schema)
         return self._warehouse.add(schema, data=data, on_progress=on_progress, on_report=on_report)
@@ -201,7 +201,7 @@ class Curator:
         self._vault.ledger.add_account(Holder.ANALYST, name, Budget(epsilon=epsilon, delta=delta))
 
     def session(self, name: str) -> Session:
-        """The conversation of an analyst who has a grant, on the custodian's own machine.
+        """The session of an analyst who has a grant, on the custodian's own machine.
 
         Answers leave when they are ready, see `remote_session`.
         """

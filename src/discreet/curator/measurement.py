@@ -46,7 +46,7 @@ class UnitRows:
         question: str,
         seconds: Fraction,
     ) -> "UnitRows":
-        """The rows of a table as it stands after FROM.
+        """The rows of a table, as a FROM item.
 
         Rows whose units the engine takes for equal get the same text, and it depends on that unit's
         rows alone: a number that counts units would change with others.

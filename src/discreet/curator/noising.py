@@ -24,9 +24,9 @@ _SAFE = 1 << 31  # a lattice value below this, summed over 2**31 rows, fits 64 b
 
 
 def add_noise(plan: Plan, rows: list[Row], bits: BitSource) -> Released:
-    """Choose the groups, add noise to their measures, pick values: all that is ever released.
+    """Select the groups, add noise to their measures, select values: all that is ever released.
 
-    Privacy: the plan's cost for its table's unit and relation.
+    Privacy: the plan's cost for its table's privacy unit and neighbouring relation.
     """
     sums = _sums(plan, rows)
     groups: tuple[Group, ...] = plan.groups
@@ -68,7 +68,7 @@ def exact_cells(plan: Plan, rows: list[Row]) -> tuple[NDArray[np.int64], tuple[N
 
 
 def _sums(plan: Plan, rows: list[Row]) -> dict[Group, Row]:
-    """The engine's sums by group; with picks they are those of the first branch."""
+    """The engine's sums by group; with candidate queries they are those of the first branch."""
     width = len(plan.domains)
     if plan.picks:
         rows = [row[1 : width + 1] + row[width + 3 :] for row in rows if row[0] == 0]

@@ -158,7 +158,7 @@ class Planner:
         )
 
     def _read_tables(self, names: tuple[str, ...]) -> list[tuple[Table, str]]:
-        """The tables a question reads, each with what stands after FROM."""
+        """The tables a question reads, each with its FROM item."""
         relations = self.warehouse.relations(names)
         tables = self.warehouse.tables()
         return [(tables[name], relations[name]) for name in names]

@@ -18,8 +18,8 @@ class Question:
     """A question and its terms.
 
     Give one price: `epsilon`, `rho`, or the `error` wanted (a 95% half-width, or one for each
-    column). `count` assumes how many rows a group has, for averages, and for the way in which a
-    quantile is picked. `delta` is what keys that are not public may cost, a tenth of what the
+    column). `count` assumes how many rows a group has, for averages, and for the method of a
+    quantile. `delta` is what keys that are not public may cost, a tenth of what the
     accounts keep for such steps by default. `max_groups_contributed` and `max_rows_contributed`
     use fewer groups and rows of one unit than the schema allows, for less noise: the same as
     OPTIONS in the question.

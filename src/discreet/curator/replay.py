@@ -1,4 +1,4 @@
-"""Stored releases: what is written down when an answer goes out, and how it is given again.
+"""Stored releases: what is written down when an answer goes out, and how it is replayed.
 Post-processing only: a body holds noisy integers and public facts.
 """
 
@@ -46,7 +46,7 @@ _PERIODS = "periods of datetimes"
 def release_key(plan: Plan, data_versions: tuple[int, ...]) -> str:
     """What makes two questions the same: the canonical query, its prices, schema and data version.
 
-    And the ways in which quantiles are picked, where they are not the usual one; and a mark where
+    And the methods of quantiles, where they are not the usual one; and a mark where
     an earlier version would have answered by the wrong groups, so that its answer is not given.
     """
     versions = tuple(table.version for table in plan.tables)

@@ -1,4 +1,4 @@
-"""One analyst's conversation with the curator: questions, prices, answers, and what services need.
+"""One analyst's session with the curator: questions, prices, answers, and what services need.
 Everything that touches data goes through `access`.
 """
 
@@ -61,7 +61,7 @@ _Result = TypeVar("_Result")
 
 
 class Session:
-    """One analyst's conversation with the curator.
+    """One analyst's session with the curator.
 
     Privacy: every answer is charged to the analyst's and the population's budget.
     """
@@ -172,8 +172,8 @@ class Session:
         """Ask a question and pay for it; the same question again is free.
 
         A `key` of your own makes the request safe to send again: what came of it, an answer or a
-        failure after the charge, is given again, whatever has changed, and charged once.
-        An error wanted of an average, without a supposed count, takes the most exact noisy count
+        failure after the charge, is replayed, whatever has changed, and charged once.
+        An error wanted of an average, without an assumed count, takes the most exact noisy count
         that was released before, or buys one first for epsilon 0.05 (`answer.bought`) where that
         may cost less: the low end of its interval in the smallest group that is not too near to
         empty to tell; nearly empty groups show their own wide intervals.
@@ -234,7 +234,7 @@ class Session:
             planned = self._planned(question)
             same = self._pays(paid, planned)
         except Unavailable:
-            raise  # it may pass: a source that is away, a record that is looked after
+            raise  # it may pass: a source that is unreachable, a ledger under repair
         except DiscreetError:
             same = False
         if not same:
@@ -272,7 +272,7 @@ class Session:
     def _with_count(
         self, question: Question, buy: Callable[[Plan], Answer]
     ) -> tuple[Question, Answer | None]:
-        """The question with the count that its error needs, and the answer that told it."""
+        """The question with the count that its error needs, and the answer that released it."""
         error = question.error
         if error is None or not question.needs_count:
             return question, None
@@ -299,7 +299,7 @@ class Session:
         if planned.selection is not None:
             raise UnprovableRequest(
                 "the error of an average depends on how many rows a group has, and which groups "
-                "there are is not public. Suppose a number with count=, or name a price. "
+                "there are is not public. Assume a number with count=, or name a price. "
                 "Nothing was run or charged."
             )
         known = self._released_count(
@@ -396,8 +396,8 @@ class Session:
         count: int | None = None,
         ways: tuple[QuantileMethod, ...] = (),
     ) -> Plan:
-        """The plan of a question that is a part of a larger charge, or picks its quantiles in given
-        ways: it has no least price.
+        """The plan of a question that is a part of a larger charge, or selects its quantiles by
+        given methods: it has no least price.
 
         Privacy: reads the schema and the accounts, no row.
         """
@@ -465,7 +465,8 @@ class Session:
 
         A `state` moves on with the charge, before a row is read; without a charge, by itself, also
         before. `versions` pins the measurement to a state of the data. The measurement's cost, for
-        the unit and relation of its table; a failure after the charge keeps it.
+        the privacy unit and neighbouring relation of its table; a failure after the charge keeps
+        it.
         """
         self._planner.check(measurement.plan)
         return self._access.measure(measurement, state=state, versions=versions)
@@ -488,7 +489,7 @@ class Session:
     def history(self, *, after: int = 0, limit: int | None = None) -> tuple[Charged, ...]:
         """Every charge to this analyst, whatever it paid for, in order; or so many after an entry.
 
-        From the record itself: their losses add up to what the analyst has spent.
+        From the ledger itself: their losses add up to what the analyst has spent.
         """
         return self._vault.history.after(after, analyst=self.name, limit=limit)
 

@@ -130,7 +130,7 @@ def _make_clinic(folder: Path, patients: int, console: Console) -> None:
     if data.exists():
         console.print(
             "They are there from an earlier run, and so is what was spent: a question asked "
-            "before is answered from the record, free."
+            "before is answered from the ledger, free."
         )
         _print_line(console, f"To begin afresh, delete {folder}.")
     else:
@@ -205,7 +205,7 @@ def _print_next_steps(folder: Path, program: str, console: Console) -> None:
         "what would another question cost, and how exact would it be?": ("explain", *offer),
         "ask it": ("query", *offer),
         "asked before, so it is free": ("query", *asked),
-        "the custodian's record of all charges, and whether it is whole": ("ledger", *vault),
+        "the custodian's ledger of all charges, and whether it is sound": ("ledger", *vault),
         "": ("verify", *vault),
         "all of it in a browser, for analyst and custodian": (
             *("demo", "--serve", "--output", str(folder)),

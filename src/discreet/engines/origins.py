@@ -194,7 +194,7 @@ class Origin:
         return [*marks_of_files, *(b"values\0" + code for code in codes)]
 
     def relation(self, view: str) -> str:
-        """What stands after FROM in statements for `engine`.
+        """The FROM item in statements for `engine`.
 
         >>> Origin.of("visits.csv").relation("source")
         'source'

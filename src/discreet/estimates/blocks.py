@@ -25,7 +25,7 @@ from discreet.schema.table import Table, table_named
 
 __all__ = ["sample_and_aggregate"]
 
-# What the record calls our own summaries, whatever their classes are called.
+# What the ledger calls our own summaries, whatever their classes are called.
 _SUMMARIES: Mapping[type, str] = MappingProxyType(
     {BlockMean: "BlockMean", BlockMedian: "BlockMedian", BlockMode: "BlockMode"}
 )
@@ -53,8 +53,8 @@ def sample_and_aggregate(
     alone. It must be importable by another process. `blocks`, `lattice` and the limits are public
     facts and must not be chosen by looking at the data. For the custodian only: a function can be
     as slow, large or talkative as its author likes, and how long a release takes depends on the
-    data. The summary's loss for the table's unit and relation, if the function leaves nothing
-    behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
+    data. The summary's loss for the table's privacy unit and neighbouring relation, if the function
+    leaves nothing behind that other blocks could see [NRS07, Sec. 4], [MTSSC12].
     """
     known = _table(curator, table, columns)
     table = known.name

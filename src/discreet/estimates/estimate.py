@@ -127,7 +127,8 @@ def propose(
 ) -> Estimated[Outcome[Fraction]]:
     """Propose-test-release of a query on the rows; `value` says what a number of steps stands for.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [DL09],
+    [Vad17, Sec. 3.2].
     """
     test = ProposeTestRelease(
         bound=bound, **find_terms(session, values, epsilon=epsilon, delta=delta)

@@ -1,6 +1,6 @@
-"""The median of a session's column: by the plan's own way to pick it, with smooth noise, or by
-propose-test-release. The first two are questions in SQL, answered, stored and given again like any
-other; how they are picked is the plan's business.
+"""The median of a session's column: by the plan's own method, with smooth noise, or by
+propose-test-release. The first two are questions in SQL, answered, stored and replayed like any
+other; their mechanism is chosen by the plan.
 """
 
 from fractions import Fraction
@@ -34,10 +34,10 @@ def median(
 ) -> Estimated[Fraction]:
     """The median, or another quantile, of up to 65,536 public values of a column.
 
-    It is chosen by rank; with a `count` of rows supposed, the plan takes smooth noise where that
-    would err clearly less on so many evenly spread rows. The answer says which it was.
-    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [MT07, Thm. 6],
-    [NRS07, Sec. 2].
+    It is chosen by rank; with a `count` of rows assumed, the plan takes smooth noise where its
+    expected error on so many evenly spread rows is clearly smaller. The answer names the method.
+    Privacy: epsilon-DP or rho-zCDP for the table's privacy unit and neighbouring relation
+    [MT07, Thm. 6], [NRS07, Sec. 2].
     """
     methods = (QuantileMethod.FINE,) if count is None else ()
     text = _question(session, table, column, where, fraction)
@@ -56,7 +56,8 @@ def smooth_median(
 ) -> Estimated[Fraction]:
     """The median, or another quantile, by smooth sensitivity whatever public facts prefer.
 
-    Privacy: epsilon-DP or rho-zCDP for the table's unit and relation [NRS07, Sec. 2].
+    Privacy: epsilon-DP or rho-zCDP for the table's privacy unit and neighbouring relation
+    [NRS07, Sec. 2].
     """
     text = _question(session, table, column, where, fraction)
     return _ask(session, text, where, (QuantileMethod.SMOOTH,), None, epsilon=epsilon, rho=rho)
@@ -114,7 +115,8 @@ def proposed_median(
     """The median by propose-test-release: noise for a proposed sensitivity, or a refusal.
 
     `within` proposes how far one unit can move the median, in the column's own terms.
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [DL09],
+    [Vad17, Sec. 3.2].
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]

@@ -32,7 +32,8 @@ def spread(
 ) -> Estimated[Outcome[Fraction]]:
     """The interquartile range up to a factor of about two, or a refusal.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [DL09],
+    [Vad17, Sec. 3.2].
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
@@ -66,7 +67,8 @@ def slope(
     """The slope of the least-squares line of y over x, in steps of `step`, or a refusal.
 
     `bound` proposes by how many steps one unit can move the slope.
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [DL09], [Vad17, Sec. 3.2].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [DL09],
+    [Vad17, Sec. 3.2].
     """
     values = values_of(session, table, (x, y), where)
     across, up = values.axes
@@ -100,7 +102,7 @@ def location(
 ) -> Estimated[Outcome[tuple[Fraction, Fraction]]]:
     """The mean and the variance of a bell-shaped column, without use of its bounds.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [KV18].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation [KV18].
     """
     values = values_of(session, table, (column,), where)
     axis = values.axes[0]
@@ -129,7 +131,7 @@ def clustered(
 ) -> Estimated[int]:
     """How many rows lie outside the best so many intervals of this width; works in pure accounts.
 
-    Privacy: epsilon-DP for the table's unit and relation [DMNS06, Sec. 3.2].
+    Privacy: epsilon-DP for the table's privacy unit and neighbouring relation [DMNS06, Sec. 3.2].
     """
     values = values_of(session, table, (column,), where)
     steps = int(rational(width) / values.axes[0].unit)
@@ -157,7 +159,8 @@ def mode(
 ) -> Estimated[Outcome[Label]]:
     """The most frequent key of a column with public keys, exactly, or a refusal.
 
-    Privacy: (epsilon, delta)-DP for the table's unit and relation [Vad17, Sec. 3.3].
+    Privacy: (epsilon, delta)-DP for the table's privacy unit and neighbouring relation
+    [Vad17, Sec. 3.3].
     """
     values = counts_of(session, table, column, where)
     mechanism = StableValue(**find_terms(session, values, epsilon=epsilon, delta=delta))

@@ -1,4 +1,4 @@
-"""Why runs failed after they began: for the custodian alone, beside the record and not in it.
+"""Why runs failed after they began: for the custodian alone, beside the ledger and not in it.
 Holds the kind of a failure, never an engine's own text, which may quote rows.
 """
 
@@ -12,7 +12,7 @@ from discreet.ledger.store.store import Store
 __all__ = ["Cause", "Causes"]
 
 _COLUMNS = "number, time, analyst, entry, label, cause"
-_KEPT = 1000  # the newest; a record of the vault's troubles, not of its releases
+_KEPT = 1000  # the newest; a list of the vault's failures, not of its releases
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class Entry:
     def loss(self) -> Loss:
         """What a charge cost.
 
-        Privacy: for the population's unit and relation, as it was charged.
+        Privacy: for the population's privacy unit and neighbouring relation, as it was charged.
         >>> text = describe_loss(Pure(epsilon=1))
         >>> Entry(2, "", Act.CHARGE, "people", "ana", text, "{}", FIRST).loss
         Pure(epsilon=Fraction(1, 1))

@@ -1,4 +1,4 @@
-"""What an analyst was charged for, from the record itself: whatever a charge paid for, a question
+"""What an analyst was charged for, from the ledger itself: whatever a charge paid for, a question
 or a service, it is listed, and the prices add up to what was spent. Reads; changes nothing.
 """
 
@@ -71,7 +71,7 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What an analyst had spent when the custodian adopted the record, in the account's terms.
+    """What an analyst had spent when the custodian adopted the ledger, in the account's terms.
 
     From there on this and the charges after the entry add up to what was spent; charges before it
     are part of it, as far as they are known.
@@ -108,7 +108,7 @@ class History:
         return self._listed(part, (analyst, first, limit))
 
     def adopted(self, analyst: str) -> Adopted | None:
-        """What the newest adoption of the record took over for an analyst; None without one."""
+        """What the newest adoption of the ledger took over for an analyst; None without one."""
         query = (
             "SELECT sequence, time, act, population, analyst, event, memo, previous "
             "FROM entries WHERE act = 'adopt' ORDER BY sequence DESC LIMIT 1"
@@ -136,7 +136,7 @@ def _charged(row: tuple[Any, ...], now: str) -> Charged | None:
     entry = Entry(sequence, time, Act(act), *rest)
     try:
         entry.loss  # noqa: B018
-    except InvalidValue:  # another hand had changed it before the record was adopted
+    except InvalidValue:  # another hand had changed it before the ledger was adopted
         return None
     receipt, visible_from = entry.receipt, entry.visible_from
     outcome = Outcome.PENDING

@@ -264,16 +264,16 @@ Nothing was run or charged.
         return self._store.verify()
 
     def check(self) -> None:
-        """Refuse to go on with a record that was tampered with; cheap after the first time.
+        """Refuse to go on with a ledger that was tampered with; cheap after the first time.
 
         The refusal is one fixed sentence.
         """
         self._store.check()
 
     def adopt(self, memo: Mapping[str, str]) -> None:
-        """Go on with the record as it stands, as a recorded act of the custodian.
+        """Go on with the ledger as it stands, as a recorded act of the custodian.
 
-        Whatever was charged and is no longer in the record is forgotten: this is a decision, not a
+        Whatever was charged and is no longer in the ledger is forgotten: this is a decision, not a
         repair. Of two totals the larger is kept.
         """
         self._store.adopt(memo)

@@ -1,4 +1,4 @@
-"""How much of the record one analyst may fill. Counts bytes of what analysts asked and were given,
+"""How much of the ledger one analyst may fill. Counts bytes of what analysts asked and were given,
 each row once; whoever is over the limit reads on and pays for nothing new. Knows no data.
 """
 
@@ -72,7 +72,7 @@ class Quota:
         used = self.used(analyst, reading)
         if used >= self.most:
             raise QuotaExceeded(
-                f"The record holds {used:,} bytes for {analyst!r}; the limit of an account is "
+                f"The ledger holds {used:,} bytes for {analyst!r}; the limit of an account is "
                 f"{self.most:,}. What was answered can be read and asked again for free; for new "
                 "questions the operator raises the limit (discreet serve --account-megabytes). "
                 "Nothing was run or charged."

@@ -1,4 +1,4 @@
-"""What went out: released answers in the order of their charges, to be given again for free.
+"""What went out: released answers in the order of their charges, to be replayed for free.
 Bodies are noisy, released content only; nothing exact is ever stored here.
 """
 

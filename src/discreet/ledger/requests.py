@@ -1,6 +1,6 @@
 """Requests with a key of the asker's own: asked again, they give the same answer for one charge.
 Bound in the transaction of the charge; of what comes of a charge, a release or a failure, the first
-that is written stands and is given again, whoever else was working on it.
+that is written is final and is replayed, whoever else was working on it.
 """
 
 import json
@@ -30,7 +30,7 @@ from discreet.ledger.store.store import Store
 __all__ = ["Request", "Requests", "bind", "check_unbound", "unanswered_text"]
 
 _KEY = re.compile(r"[!-~]{1,128}")
-_KINDS = {  # what the record calls a failure, whatever its class is called
+_KINDS = {  # what the ledger calls a failure, whatever its class is called
     InvalidValue: "InvalidValue",
     SchemaError: "SchemaError",
     UnsafeQuery: "UnsafeQuery",
@@ -163,7 +163,7 @@ class Requests:
         return self._releases.paid_by(receipt.sequence) if released else None
 
     def adopted_since(self, receipt: Receipt) -> bool:
-        """Whether the custodian adopted the record after a charge: what came of it may be
+        """Whether the custodian adopted the ledger after a charge: what came of it may be
         forgotten.
         """
         query = "SELECT 1 FROM entries WHERE sequence > ? AND act = 'adopt' LIMIT 1"
@@ -185,7 +185,7 @@ def _released(connection: Connection, entry: int) -> bool:
 def unanswered_text(receipt: Receipt, message: str) -> str:
     """What is said for good of a charge that has no answer.
 
-    What the record says, and the words that went out.
+    What the ledger says, and the words that went out.
     >>> from discreet.loss import Pure
     >>> unanswered_text(Receipt(7, "", "", "people", "ana", Pure(epsilon=1), {}), "Cut off.")[:54]
     'Cut off. This is final: entry 7 (epsilon 1) stays char'

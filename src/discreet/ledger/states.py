@@ -63,7 +63,7 @@ def service_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A service as it stood when this was written; `entry` was the newest of the record then.
+    """The state of a service when this was written; `entry` was the newest of the ledger then.
 
     The body may be secret: it is not shown.
     >>> State("ana", "fever", "monitor", 1, 7, b"secret")
@@ -112,13 +112,13 @@ class States:
     def newest(self, name: str, *, analyst: str) -> State | None:
         """The state that a service is in, or None if there is none of this name.
 
-        A state that was written before the custodian adopted the record is refused: what happened
-        since may be forgotten. For the service itself; the record is checked first.
+        A state that was written before the custodian adopted the ledger is refused: what happened
+        since may be forgotten. For the service itself; the ledger is checked first.
         """
         state, adopted = self._found(name, analyst)
         if state is not None and state.entry < adopted:
             raise Unavailable(
-                f"{state.kind} {name!r} was opened before the record was adopted (entry "
+                f"{state.kind} {name!r} was opened before the ledger was adopted (entry "
                 f"{adopted}), and what it has said since may be forgotten; open a new one. "
                 "Nothing was run or charged."
             )
@@ -128,7 +128,7 @@ class States:
         """The newest version, 0 if there is none, and its state unless an adoption came after it.
 
         For what can begin anew under its old name, because nothing it said can be replayed. For the
-        service itself; the record is checked first.
+        service itself; the ledger is checked first.
         """
         state, adopted = self._found(name, analyst)
         if state is None:
@@ -136,7 +136,7 @@ class States:
         return state.version, None if state.entry < adopted else state
 
     def _found(self, name: str, analyst: str) -> tuple[State | None, int]:
-        """The newest state, and the newest adoption of the record."""
+        """The newest state, and the newest adoption of the ledger."""
         self._store.check()
         query = (
             f"SELECT {_COLUMNS} FROM states WHERE analyst = ? AND name = ? "

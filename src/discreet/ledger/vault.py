@@ -1,5 +1,5 @@
 """A vault: a folder of its owner's, and the ledger in one SQLite file there or on a server.
-Only puts the parts together; each part owns its own rules.
+Only combines the parts; each part owns its own rules.
 """
 
 import os
@@ -157,7 +157,7 @@ def _address(folder: Path) -> str:
         return (folder / _ADDRESS).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise Unavailable(
-            f"{folder / _ADDRESS}, which names the ledger's server, cannot be read; mend it. "
+            f"{folder / _ADDRESS}, which names the ledger's server, cannot be read; correct it. "
             "Nothing was run or charged."
         ) from None
 

@@ -1,4 +1,4 @@
-"""Checks a record after the fact: the chain of hashes, and every total from the entries again.
+"""Checks a ledger after the fact: the chain of hashes, and every total from the entries again.
 Reads entries and accounts that others fetched; changes nothing.
 """
 
@@ -222,7 +222,7 @@ def verify(
 
 
 def found_by(walk: Callable[[], None], replayed: Replay) -> Verification:
-    """What a walk along the record found.
+    """What a walk along the ledger found.
 
     >>> found_by(lambda: None, Replay()).sound
     True

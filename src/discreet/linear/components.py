@@ -1,4 +1,4 @@
-"""Tables taken apart into uncorrelated components and put together again: the orthogonal basis in
+"""Tables split into uncorrelated components and reassembled: the orthogonal basis in
 which least squares has a closed form. Works on released numbers; the integer contrasts of exact
 counts are here too, because they are the same basis.
 """

@@ -12,7 +12,7 @@ from discreet.rationals import whole
 __all__ = ["Cut", "Hierarchy", "cells_of", "coarsen", "shape_of"]
 
 Cut = tuple[tuple[int, int], ...]
-"""Which axes are told apart and how finely: pairs of an axis and its level, in order of axes."""
+"""Which axes are distinguished and how finely: pairs of an axis and its level, in order of axes."""
 
 _MOST_CELLS = 1 << 31
 

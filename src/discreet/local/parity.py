@@ -49,7 +49,7 @@ def parity_people(*, width: int, epsilon: Number, right: Number = 0.9) -> int:
     """
     chance = probability(right, "right")
     if not Fraction(1, 2) < chance <= 1:
-        raise InvalidValue(f"right is {right}; it must lie above 1/2, the chance of a guess.")
+        raise InvalidValue(f"right is {right}; it must lie above 1/2, the probability of a guess.")
     # Pinsker twice, and Markov over the parities: 2 right - 1 <= sqrt(6 n information).
     return math.ceil((2 * chance - 1) ** 2 / (6 * parity_information(width=width, epsilon=epsilon)))
 

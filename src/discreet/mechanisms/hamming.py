@@ -40,7 +40,7 @@ class HammingNoise:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one release; l1 is how many bits one unit can change.
 
-        Privacy: (l1/scale)-DP for the relation of the sensitivity [DMNS06, Sec. 3.3].
+        Privacy: (l1/scale)-DP for the neighbouring relation of the sensitivity [DMNS06, Sec. 3.3].
         >>> HammingNoise(scale=4, dimension=9).loss(Sensitivity(groups=2, per_group=1))
         Pure(epsilon=Fraction(1, 2))
         """

@@ -10,7 +10,7 @@ __all__ = ["Mechanism"]
 
 
 class Mechanism(Protocol):
-    """A randomised function with a price: what it costs, what it releases, how far off it is.
+    """A randomised function with a price: its loss, what it releases, its error.
 
     Privacy: `loss` states the guarantee and its theorem; nothing else here touches data.
     """
@@ -18,7 +18,7 @@ class Mechanism(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Loss:
         """The cost of one release of a query with this sensitivity.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
 
     def release(self, exact: Any, bits: BitSource = system) -> Any:

@@ -27,14 +27,15 @@ GROUP_LIMIT = 100_000
 class Plan:
     """Everything that will happen when a question is asked, and what it costs.
 
-    `table` describes the rows that are aggregated: a registered table, or what joins and
-    subqueries make of the registered `tables`. Prices belong to the measures, then the picks,
-    then the selection if it has one of its own. `assumed_rows` is how many rows the analyst takes a
-    group to have; with it, `ways` were decided, one for each pick. A join gives
+    `table` describes the rows that are aggregated: a registered table, or what joins and subqueries
+    make of the registered `tables`. Prices belong to the measures, then the candidate queries, then
+    the selection if it has one of its own. `assumed_rows` is how many rows the analyst takes a
+    group to have; with it, `ways` holds the quantile method of each candidate query. A join gives
     one unit at most `joined_rows`, or as many as a side has; `work` is the most rows of one unit
-    that all steps of the statement together read and make; `engine_seconds` is what reading
-    the tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
-    Privacy: running it and adding the noise costs `cost` for the table's unit and relation.
+    that all steps of the statement together read and make; `engine_seconds` is what reading the
+    tables may take, by declared facts, and `grid_seconds` the step of remote sessions.
+    Privacy: running it and adding the noise costs `cost` for the table's privacy unit and
+    neighbouring relation.
     """
 
     query: Query
@@ -111,7 +112,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """What can be told from a plan's fields, and how its question is planned with another limit.
+    """What follows from a plan's fields, and how its question is planned with another limit.
 
     The pipeline hands these functions to every plan, so that they may know plans.
     """
@@ -127,13 +128,14 @@ class Views:
 class Draft:
     """A plan in the making: each rule fills in what it decides.
 
-    `table` and `relation` are those of the first table the question reads, `kept` says
-    whether totals are kept beside it; `others` are those of the rest. `integer_units` names the
-    tables whose unit is an integer in the engine. `delta` is what private keys may cost. Given
-    `ways` are kept where they are proved; without them `assumed_rows` rows of a group decide.
+    `table` and `relation` are those of the first table the question reads, `kept` says whether
+    totals are kept beside it; `others` are those of the rest. `integer_units` names the tables
+    whose unit is an integer in the engine. `delta` is what private keys may cost. Given methods in
+    `ways` are used where they are proved; without them `assumed_rows` rows of a group decide.
     `joined_rows` stands for the tables' own limits of joins, where a stored release is read again.
 
-    Privacy: `cost` is what running the plan will cost, for the table's unit and relation.
+    Privacy: `cost` is what running the plan will cost, for the table's privacy unit and
+    neighbouring relation.
     """
 
     query: Query

@@ -40,7 +40,7 @@ _COUNTABLE = (Statistic.ROWS, Statistic.UNITS, Statistic.VALUES, Statistic.SUM)
 _MOST_ROWS = 10**18
 _LEAST_ERROR = 1e-300
 _LEVEL = Fraction(95, 100)
-_UNLUCKY_INTERVALS = 4  # beyond its interval, where noise goes with a chance below 1e-11
+_UNLUCKY_INTERVALS = 4  # beyond its interval, where noise goes with a probability below 1e-11
 COUNTED = "count behind"
 """The column of a bought count."""
 
@@ -50,7 +50,7 @@ def price_for_error(
 ) -> Plan:
     """The cheapest plan whose 95% half-widths are at most the error, in every column named.
 
-    Averages and variances need a supposed `count` of rows in a group. What only serves columns
+    Averages and variances need an assumed `count` of rows in a group. What only serves columns
     without a wanted error gets the mean price of the rest.
     """
     first = plan(draft)
@@ -180,7 +180,7 @@ def worth_reusing(
 
 
 def check_count(count: int | None) -> int | None:
-    """A count of rows that an analyst supposes, if one is given."""
+    """A count of rows that an analyst assumes, if one is given."""
     return None if count is None else whole(count, "count", most=_MOST_ROWS)
 
 
@@ -250,7 +250,7 @@ def _need_count(first: Plan, targets: Mapping[str, Fraction], count: int | None)
             )
     if unknown and count is None:
         raise UnprovableRequest(
-            f"the error of {unknown[0]} depends on a secret count of rows. Suppose one "
+            f"the error of {unknown[0]} depends on a secret count of rows. Assume one "
             "with count=; the question asked without one buys a noisy count first. "
             "Nothing was run or charged."
         )

@@ -116,9 +116,10 @@ def _share_price(paid: Price, part: Fraction) -> Price:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """A priced release: its parts, what they cost together, how far off they will be.
+    """A priced release: its parts, their total cost, their errors.
 
-    Privacy: `cost` for the table's unit and relation; parameters are fixed before it is run.
+    Privacy: `cost` for the table's privacy unit and neighbouring relation; parameters are fixed
+    before it is run.
     """
 
     release: Release
@@ -130,13 +131,13 @@ class ReleasePlan:
     def losses(self) -> tuple[Loss, ...]:
         """The losses of all mechanisms.
 
-        Privacy: under the table's unit and relation.
+        Privacy: under the table's privacy unit and neighbouring relation.
         """
         return tuple(loss for part in self.parts for loss in part.losses)
 
     @property
     def label(self) -> str:
-        """What it is called in the record and in refusals."""
+        """What it is called in the ledger and in refusals."""
         return f"The release {encode(self.release.title):.100}"
 
     @property

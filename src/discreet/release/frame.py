@@ -32,7 +32,7 @@ _MOST_KEYS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One column, or expression, by which rows are told apart.
+    """One column, or expression, by which rows are distinguished.
 
     `codes` are the lattice integers of the engine, in order; with `missing`, the first of them
     stands for rows in which the value is not known.

@@ -1,4 +1,4 @@
-"""One released table: named columns, which of them are noisy and how far off they may be. Holds
+"""One released table: named columns, which of them are noisy, and their errors. Holds
 released numbers and public labels only.
 """
 

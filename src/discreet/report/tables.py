@@ -35,7 +35,7 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')} {{}}"
     for name in ("count", "max_groups_contributed", "max_rows_contributed")
 }
-_LONGEST_QUESTION = 200  # characters in a table of entries; the rest is in the record
+_LONGEST_QUESTION = 200  # characters in a table of entries; the rest is in the ledger
 
 
 def answer_table(answer: Answer, *, width: int = 80) -> Grid:
@@ -87,7 +87,7 @@ def notes_table(answer: Answer) -> Grid:
 
 
 def plan_table(plan: Plan, analyst: Account, count: int | None = None) -> Grid:
-    """What a question will cost and how far off its answers will be."""
+    """The cost of a question and the errors of its answers."""
     facts = explain_plan(plan, count)
     rows = [
         ("cost", cost_text(plan.cost, analyst.conversion_delta)),
@@ -128,7 +128,7 @@ def _groups(count: int | None, selection: str | None) -> str:
 
 def _error(error: float | None, count: int | None) -> str:
     if error is None:
-        return "depends on the rows of a group" + ("; suppose --count N" if count is None else "")
+        return "depends on the rows of a group" + ("; assume --count N" if count is None else "")
     digits = f"{error:,.0f}" if error >= 100 else f"{error:,.3g}"
     return f"± {digits}" + ("" if count is None else f" where a group has {count:,} rows")
 

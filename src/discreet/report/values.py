@@ -121,7 +121,7 @@ def entry_values(entry: Entry) -> dict[str, Any]:
 
 
 def adoption_values(adopted: Adopted | None) -> dict[str, Any] | None:
-    """What an adoption of the record took over; None without one."""
+    """What an adoption of the ledger took over; None without one."""
     if adopted is None:
         return None
     return {"entry": adopted.entry, "spent": str(adopted.spent), "delta": str(adopted.spent_delta)}

@@ -106,9 +106,9 @@ def respell(text: str, names: Mapping[str, str]) -> str:
     """Advice in the spelling of another surface: for a name as Python has it, what stands there
     instead, with `{}` for its value. A name in a call or in OPTIONS stays.
 
-    >>> respell('Suppose one with count=, or use method="mwem".',
+    >>> respell('Assume one with count=, or use method="mwem".',
     ...         {"count": "--count {}", "method": "--method {}"})
-    'Suppose one with --count, or use --method mwem.'
+    'Assume one with --count, or use --method mwem.'
     """
     if not names:
         return text

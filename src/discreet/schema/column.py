@@ -115,7 +115,7 @@ class Column:
     A value is k * step for an integer k between lower and upper. Dates are days and datetimes
     seconds since 1970-01-01, booleans 0 and 1, categories the index of their key; where `other`
     is set, a last code stands for undeclared values and NULL. A category with `private_keys` has
-    no codes: its values are texts nobody declared, told apart byte by byte. `null` is drop,
+    no codes: its values are texts nobody declared, distinguished byte by byte. `null` is drop,
     error, or the k that replaces NULL; `nan` the same for NaN, or null to follow that rule;
     `infinity` is clamp, drop or error. `source_name` is what the source calls the column, where
     that is another name; `description` says what it means.

@@ -113,7 +113,7 @@ def _notes(table: Table) -> list[str]:
     if private:
         said.append(
             f"The keys of {_list_names(private)} are not public: GROUP BY shows those of many "
-            "people, and costs some delta."
+            "privacy units, and costs some delta."
         )
     return said
 

@@ -144,15 +144,15 @@ def _import_table(
     units = [key for key, entry in columns.items() if _flag(name, entry, "private_id", False)]
     if len(units) > 1:
         raise SchemaError(
-            f"{name}: {' and '.join(units)} are private_id; one column tells people apart. "
+            f"{name}: {' and '.join(units)} are private_id; one column is the privacy unit. "
             "Keep one."
         )
     notes = [f"{name}: {note}" for note in _left_behind(name, facts)]
     by_row = _flag(name, facts, "row_privacy", False)
     if by_row and units:
         notes.append(
-            f"{name}: row_privacy protects one row, though {_one_line(units[0])} tells people "
-            "apart. To protect people, name it as unit, with rows_per_unit."
+            f"{name}: row_privacy protects one row, though {_one_line(units[0])} identifies "
+            "people. To protect people, name it as unit, with rows_per_unit."
         )
     lines = []
     for called, (key, entry) in zip(propose_names(list(columns)), columns.items(), strict=True):

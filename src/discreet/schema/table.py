@@ -310,7 +310,7 @@ class Table:
 
     @property
     def unit_column(self) -> str | None:
-        """What the source calls the column that tells people apart; None if each row is one.
+        """What the source calls the column of the privacy unit; None if each row is one.
 
         >>> Table("visits", unit="patient", unit_source_name="Patient No.").unit_column
         'Patient No.'

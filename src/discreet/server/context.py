@@ -1,5 +1,5 @@
 """What routes share: the curator, accounts, limits and counts of one server, and who is asking.
-Answers leave through remote sessions only, on the grid of time.
+Answers leave through remote sessions only, on the time grid.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADER = "X-CSRF-Token"
 _PATH = re.compile(r"(?<![\w/])/[\w.~-]+/[\w.~-]+|\w://")  # absolute, or an address
 _KEPT_BACK = (
-    "The data or the record cannot be read now; the custodian can see why. Look at your budget "
+    "The data or the ledger cannot be read now; the custodian can see why. Look at your budget "
     "before you ask again."
 )
 
@@ -95,7 +95,7 @@ class ServerContext:
     def admit_check(self, who: Identity) -> None:
         """Count a check of a monitor, which costs nothing, or refuse one too many in a minute.
 
-        What a check leaves in the record takes room, as a question does. Failed checks count too.
+        What a check leaves in the ledger takes room, as a question does. Failed checks count too.
         """
         self.curator.ledger.check_quota(who.name)
         if self.checks.too_many(who.name):
@@ -135,7 +135,7 @@ class ServerContext:
         """Where the vault and its sources are, in every form that a message may use."""
         folder = self.curator.vault.folder
         places = {*_forms(folder), *_forms(folder.parent)}
-        with contextlib.suppress(DiscreetError):  # the record itself may be what cannot be read
+        with contextlib.suppress(DiscreetError):  # the ledger itself may be what cannot be read
             tables = self.curator.tables
             for table in tables.values():
                 if table.source is not None:
@@ -273,7 +273,7 @@ def _listed_release(release: Release, answer: Answer) -> dict[str, Any]:
 
 
 def desk_of(request: Request) -> ServerContext:
-    """The desk of the application that serves a request."""
+    """The server context of the application that serves a request."""
     desk: ServerContext = request.app.state.desk
     return desk
 

@@ -1,4 +1,4 @@
-"""Answers as files: CSV, pictures, a notebook. Released values only."""
+"""Answers as files: CSV, charts, a notebook. Released values only."""
 
 import csv
 import io

@@ -145,7 +145,7 @@ def metrics_text(desk: ServerContext) -> str:
             method, _, status = label.partition(" ")
             lines.append(f'discreet_requests_total{{method="{method}",status="{status}"}} {value}')
     lines += [
-        "# HELP discreet_answers_total Answers, charged or given again for free.",
+        "# HELP discreet_answers_total Answers, charged or replayed for free.",
         "# TYPE discreet_answers_total counter",
     ]
     lines += [

@@ -1,5 +1,5 @@
-"""Checks all of the record in the background, again and again, and remembers what was found when.
-Pages show that and how far this process has followed the record; they check no old entry again.
+"""Checks all of the ledger in the background, again and again, and remembers what was found when.
+Pages show that and how far this process has followed the ledger; they check no old entry again.
 """
 
 import threading
@@ -17,7 +17,7 @@ __all__ = ["Seen", "Watch"]
 _SECONDS_BETWEEN = 600.0
 _SHARE = 20  # a long check rests so many times as long as it took
 _TAMPERED = (
-    "the record of this vault is not sound, so nothing is answered; its custodian sees why. "
+    "the ledger of this vault is not sound, so nothing is answered; its custodian sees why. "
     "Nothing was run or charged."
 )
 
@@ -72,7 +72,7 @@ class Watch:
             return self._seen
 
     def refuse_tampered(self) -> None:
-        """Refuse to answer from a record in which the last check found something wrong.
+        """Refuse to answer from a ledger in which the last check found something wrong.
 
         The refusal is one fixed sentence.
         """

@@ -1,4 +1,4 @@
-"""Pictures of findings as Vega-Lite values: a bar for each option, a point for each mean, with
+"""Charts of findings as Vega-Lite values: a bar for each option, a point for each mean, with
 intervals. Post-processing: draws the estimates that it is given.
 """
 

@@ -1,4 +1,4 @@
-"""What a browser is told so that it can randomize: kinds, integers and rational chances as text.
+"""What a browser needs to randomize: kinds, integers and rational probabilities as text.
 Recipes are public and hold no answer; assets/randomize.js is their other reader.
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.schema.table import Budget
 from support.sql_page import ACCEPTED, FUNCTIONS, REFUSED
-from support.twin_houses import house, noisy_rows, outcome, shape
+from support.twin_vaults import make_vault, noisy_rows, outcome, shape
 
 EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
 REFUSALS = [text for _, texts in REFUSED for text in texts]
@@ -30,7 +30,9 @@ DELTAS = [1, -1, 0, 1e-6, float("nan")]
 
 def _pair(factory, person, how, budget):
     folder = factory.mktemp("twins")
-    return [house(folder / name, who, how, budget) for name, who in (("a", person), ("b", None))]
+    return [
+        make_vault(folder / name, who, how, budget) for name, who in (("a", person), ("b", None))
+    ]
 
 
 @pytest.fixture(scope="module", params=["nothing", "far", "many"])

@@ -12,7 +12,7 @@ import pytest
 from discreet.audit import catalogue
 from discreet.audit import parallel as sharing
 from discreet.audit.report import audit_page, examination_values, summary
-from discreet.audit.services import vault_pair as houses
+from discreet.audit.services import vault_pair as vault_pairs
 from discreet.cli.commands import audit as command
 from discreet.curator.session import Session
 from discreet.errors import InvalidValue
@@ -219,11 +219,11 @@ def test_a_missed_bug_or_a_false_claim_is_status_1(monkeypatch):
 
 def test_vaults_are_made_when_drawn_from_and_are_temporary():
     with ExitStack() as stack:
-        house = houses.visits(stack, delta=0)
-        assert house._sessions == []
-        folders = [house.session(side)._vault.folder for side in (0, 1)]
+        pair = vault_pairs.visits(stack, delta=0)
+        assert pair._sessions == []
+        folders = [pair.session(side)._vault.folder for side in (0, 1)]
         assert all(folder.exists() for folder in folders)
-        answer = house.session(1).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1000)
+        answer = pair.session(1).sql("SELECT COUNT(*) AS n FROM visits", epsilon=1000)
         assert abs(answer.to_dicts()[0]["n"] - 82) < 2
     assert not any(folder.exists() for folder in folders)
 

@@ -1,4 +1,4 @@
-"""What was released when joins had no limit is given again for nothing; the rest stays refused."""
+"""What was released when joins had no limit is replayed for free; the rest stays refused."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from discreet.curator.curator import Curator
 from discreet.errors import UnsafeQuery
 from discreet.plan import pipeline as rules
 from discreet.plan.rules.sources import MOST_ROWS
-from support.join_houses import data, house
+from support.join_vaults import data, make_vault
 
 MANY = " ".join(f"JOIN visits v{n} ON a.patient = v{n}.patient" for n in range(10))
 SQL = f"SELECT COUNT(*) AS n FROM visits a {MANY}"  # two rows to the eleventh power
@@ -18,7 +18,7 @@ SQL = f"SELECT COUNT(*) AS n FROM visits a {MANY}"  # two rows to the eleventh p
 
 def test_an_answer_from_before_the_limit_is_given_again(tmp_path, monkeypatch):
     plan = rules.plan
-    with house(tmp_path / "h", data(), "prepared") as curator:
+    with make_vault(tmp_path / "h", data(), "prepared") as curator:
         session = curator.session("ana")
         with monkeypatch.context() as before:
             before.setattr(planning, "plan", lambda d: plan(replace(d, joined_rows=MOST_ROWS)))

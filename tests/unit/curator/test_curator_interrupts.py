@@ -30,7 +30,7 @@ from discreet.mechanisms.additive.lattice import Lattice
 from discreet.release import Declared, Release
 from discreet.robust.blocks.summaries import BlockMean
 from discreet.streams import Counter, Holdout, Joint, Monitor
-from support.command_line import copied_desk, run, write_desk
+from support.command_line import copied_clinic, run, write_clinic
 
 QUESTION = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
@@ -44,16 +44,16 @@ def interruptible():
 
 
 @pytest.fixture(scope="module")
-def prepared_desk(tmp_path_factory):
-    made = write_desk(tmp_path_factory.mktemp("prepared"))
+def prepared_clinic(tmp_path_factory):
+    made = write_clinic(tmp_path_factory.mktemp("prepared"))
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "20").status == 0
     return made
 
 
 @pytest.fixture
-def desk(prepared_desk, tmp_path: Path):
-    return copied_desk(prepared_desk, tmp_path)
+def clinic(prepared_clinic, tmp_path: Path):
+    return copied_clinic(prepared_clinic, tmp_path)
 
 
 def press(times: int = 1) -> None:
@@ -87,8 +87,8 @@ LATER = [
 
 
 @pytest.mark.parametrize(("place", "name", "after"), LATER)
-def test_from_the_charge_on_the_answer_is_finished(desk, monkeypatch, place, name, after, capfd):
-    with Curator.open(desk.vault) as curator:
+def test_from_the_charge_on_the_answer_is_finished(clinic, monkeypatch, place, name, after, capfd):
+    with Curator.open(clinic.vault) as curator:
         session = curator.session("ann")
         with monkeypatch.context() as patch:
             pressing(patch, place, name, after=after)
@@ -100,8 +100,8 @@ def test_from_the_charge_on_the_answer_is_finished(desk, monkeypatch, place, nam
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_before_the_charge_it_stops(desk, monkeypatch):
-    with Curator.open(desk.vault) as curator:
+def test_before_the_charge_it_stops(clinic, monkeypatch):
+    with Curator.open(clinic.vault) as curator:
         session = curator.session("ann")
         with monkeypatch.context() as patch:
             pressing(patch, releases.Releases, "find", after=True)
@@ -112,8 +112,8 @@ def test_before_the_charge_it_stops(desk, monkeypatch):
         assert not session.sql(QUESTION, epsilon=1).free
 
 
-def test_a_second_time_stops_it_and_the_charge_stays(desk, monkeypatch):
-    with Curator.open(desk.vault) as curator:
+def test_a_second_time_stops_it_and_the_charge_stays(clinic, monkeypatch):
+    with Curator.open(clinic.vault) as curator:
         session = curator.session("ann")
         with monkeypatch.context() as patch:
             pressing(patch, duckdb.DuckDB, "rows", after=False, times=2)
@@ -123,28 +123,28 @@ def test_a_second_time_stops_it_and_the_charge_stays(desk, monkeypatch):
         assert session.remaining.epsilon == 19
 
 
-def test_a_refused_charge_is_said_as_always(desk, monkeypatch):
-    with Curator.open(desk.vault) as curator:
+def test_a_refused_charge_is_said_as_always(clinic, monkeypatch):
+    with Curator.open(clinic.vault) as curator:
         session = curator.session("ann")
         pressing(monkeypatch, sqlite.Ledger, "charge", after=False)
         with pytest.raises(BudgetExceeded):
             session.sql(QUESTION, epsilon=25)
 
 
-def test_the_command_says_so(desk, monkeypatch):
+def test_the_command_says_so(clinic, monkeypatch):
     words = ("query", QUESTION, "--as", "ann", "--epsilon", "1")
     with monkeypatch.context() as patch:
         pressing(patch, duckdb.DuckDB, "rows", after=True)
-        stopped = desk.run(*words)
+        stopped = clinic.run(*words)
     assert stopped.status == 130
     assert "finished and stored. The same question again is free." in stopped.err
-    again = desk.run(*words, "--json")
+    again = clinic.run(*words, "--json")
     assert (again.status, again.json["free"]) == (0, True)
 
 
-def test_a_command_that_was_stopped_before_the_charge_says_so(desk, monkeypatch):
+def test_a_command_that_was_stopped_before_the_charge_says_so(clinic, monkeypatch):
     pressing(monkeypatch, releases.Releases, "find", after=False)
-    stopped = desk.run("query", QUESTION, "--as", "ann", "--epsilon", "1")
+    stopped = clinic.run("query", QUESTION, "--as", "ann", "--epsilon", "1")
     assert (stopped.status, stopped.err) == (130, "discreet: interrupted.\n")
 
 
@@ -161,45 +161,45 @@ PAYING = {
 
 
 @pytest.mark.parametrize("name", PAYING)
-def test_while_an_answer_is_shown_it_stops_and_says_that_it_is_kept(desk, monkeypatch, name):
+def test_while_an_answer_is_shown_it_stops_and_says_that_it_is_kept(clinic, monkeypatch, name):
     """As it is printed or drawn; the same command again, as the message says, costs nothing."""
-    monkeypatch.chdir(desk.folder)
+    monkeypatch.chdir(clinic.folder)
     words, place, work = PAYING[name]
     with monkeypatch.context() as patch:
         pressing(patch, place, work, after=False)
-        stopped = desk.run(*words, "--as", "ann")
+        stopped = clinic.run(*words, "--as", "ann")
     assert stopped.status == 130
     assert "finished and stored. The same" in stopped.err
     assert stopped.err.endswith("again is free.\n")
-    with Curator.open(desk.vault) as curator:
+    with Curator.open(clinic.vault) as curator:
         left = curator.session("ann").remaining.epsilon
     assert left == 19
-    assert desk.run(*words, "--as", "ann").status == 0
-    with Curator.open(desk.vault) as curator:
+    assert clinic.run(*words, "--as", "ann").status == 0
+    with Curator.open(clinic.vault) as curator:
         assert curator.session("ann").remaining.epsilon == left
 
 
 @pytest.mark.parametrize("before", [(), ("--epsilon", "25")])
-def test_where_nothing_was_charged_it_says_nothing_of_a_charge(desk, monkeypatch, before):
+def test_where_nothing_was_charged_it_says_nothing_of_a_charge(clinic, monkeypatch, before):
     """A free answer, and one command after another in a process."""
     words = ("query", QUESTION, "--as", "ann")
-    assert desk.run(*words, "--epsilon", "1").status == 0
+    assert clinic.run(*words, "--epsilon", "1").status == 0
     if before:
-        assert desk.run(*words, *before).status == 1
+        assert clinic.run(*words, *before).status == 1
     pressing(monkeypatch, analyst, "_print_answer", after=False)
-    stopped = desk.run(*words, "--epsilon", "1")
+    stopped = clinic.run(*words, "--epsilon", "1")
     assert (stopped.status, stopped.err) == (130, "discreet: interrupted.\n")
 
 
-def test_after_a_bought_count_the_question_is_not_said_to_be_free(desk, monkeypatch):
+def test_after_a_bought_count_the_question_is_not_said_to_be_free(clinic, monkeypatch):
     """An average for an error buys a count first: that is kept, the average is not paid for."""
     words = ("query", "SELECT AVG(age) AS a FROM visits", "--error", "20", "--as", "ann")
     with monkeypatch.context() as patch:
         pressing(patch, session_module, "assume_count", after=False)
-        stopped = desk.run(*words)
+        stopped = clinic.run(*words)
     assert stopped.status == 130
     assert stopped.err == f"discreet: {interrupts.STORED}\n"
-    assert desk.run(*words, "--json").json["free"] is False
+    assert clinic.run(*words, "--json").json["free"] is False
 
 
 def test_other_threads_and_other_handlers_are_left_alone():
@@ -235,28 +235,28 @@ def test_a_public_table_is_added_with_a_word(tmp_path):
     assert "Public: it protects nobody, costs nothing" in added.out
 
 
-def test_a_deleted_vault_can_be_started_anew(desk):
+def test_a_deleted_vault_can_be_started_anew(clinic):
     import shutil
 
-    shutil.rmtree(desk.vault)
+    shutil.rmtree(clinic.vault)
     for words in (("verify",), ("ledger", "adopt", "--why", "begun anew"), ("ledger",)):
-        missing = desk.run(*words)
+        missing = clinic.run(*words)
         assert missing.status == 2
-        assert f"but {desk.vault}.seal holds the seal of one" in missing.err
-        here = f" --vault {desk.vault}`"
+        assert f"but {clinic.vault}.seal holds the seal of one" in missing.err
+        here = f" --vault {clinic.vault}`"
         assert f"`discreet add SCHEMA{here} makes an empty vault and is refused" in missing.err
         assert f"`discreet ledger adopt --why TEXT{here} then starts anew" in missing.err
-        assert not desk.vault.exists()
-    refused = desk.run("add", desk.schema)
+        assert not clinic.vault.exists()
+    refused = clinic.run("add", clinic.schema)
     assert refused.status == 1
     assert "the folder 'vault.seal' holds the seal of one with 2 entries" in refused.err
     assert "discreet ledger adopt --why TEXT" in refused.err
-    assert desk.run("ledger", "adopt", "--why", "begun anew").status == 0
-    assert desk.run("add", desk.schema).status == 0
-    assert desk.run("grant", "ann", "--epsilon", "20").status == 0
-    asked = desk.run("query", QUESTION, "--as", "ann", "--epsilon", "1", "--json")
+    assert clinic.run("ledger", "adopt", "--why", "begun anew").status == 0
+    assert clinic.run("add", clinic.schema).status == 0
+    assert clinic.run("grant", "ann", "--epsilon", "20").status == 0
+    asked = clinic.run("query", QUESTION, "--as", "ann", "--epsilon", "1", "--json")
     assert (asked.status, asked.json["free"]) == (0, False)
-    assert desk.run("verify").status == 0
+    assert clinic.run("verify").status == 0
 
 
 RELEASE = """
@@ -272,11 +272,11 @@ orders = [1]
 """
 
 
-def test_a_release_is_written_although_it_was_interrupted(desk, monkeypatch, tmp_path):
+def test_a_release_is_written_although_it_was_interrupted(clinic, monkeypatch, tmp_path):
     (tmp_path / "release.toml").write_text(RELEASE)
     words = ("release", tmp_path / "release.toml", "--as", "ann", "--output", tmp_path / "out")
     pressing(monkeypatch, duckdb.DuckDB, "rows", after=True)
-    stopped = desk.run(*words)
+    stopped = clinic.run(*words)
     assert stopped.status == 130, stopped.err
     assert "what it paid for is finished and stored.\n" in stopped.err
     assert "is free" not in stopped.err
@@ -383,8 +383,8 @@ KEPT = {
 
 
 @pytest.fixture(scope="module")
-def prepared_house(tmp_path_factory):
-    made = write_desk(tmp_path_factory.mktemp("prepared"))
+def prepared_vault(tmp_path_factory):
+    made = write_clinic(tmp_path_factory.mktemp("prepared"))
     made.schema.write_text(made.schema.read_text() + "delta = 1e-6\n")
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "20", "--delta", "1e-6").status == 0
@@ -392,17 +392,17 @@ def prepared_house(tmp_path_factory):
 
 
 @pytest.fixture
-def house(prepared_house, tmp_path):
-    with Curator.open(copied_desk(prepared_house, tmp_path).vault) as curator:
+def curator(prepared_vault, tmp_path):
+    with Curator.open(copied_clinic(prepared_vault, tmp_path).vault) as curator:
         yield curator
 
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("name", HANDED)
-def test_what_is_stored_nowhere_is_handed_over(house, monkeypatch, name, after, capfd):
+def test_what_is_stored_nowhere_is_handed_over(curator, monkeypatch, name, after, capfd):
     """Pressed as the engine begins and when it has ended: the answer is in the exception."""
-    session = house.session("ann")
-    work = HANDED[name](session, house)
+    session = curator.session("ann")
+    work = HANDED[name](session, curator)
     kind = type(work())
     paid = len(session.history())
     with monkeypatch.context() as patch:
@@ -417,8 +417,8 @@ def test_what_is_stored_nowhere_is_handed_over(house, monkeypatch, name, after, 
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("name", KEPT)
-def test_what_services_were_paid_for_is_kept(house, monkeypatch, name, after):
-    session = house.session("ann")
+def test_what_services_were_paid_for_is_kept(curator, monkeypatch, name, after):
+    session = curator.session("ann")
     work, kept = KEPT[name](session)
     pressed = []
     with monkeypatch.context() as patch:
@@ -472,9 +472,9 @@ def slow(rows):
 """
 
 
-def test_blocks_go_on_when_a_terminal_interrupts_all_processes(house, tmp_path):
+def test_blocks_go_on_when_a_terminal_interrupts_all_processes(curator, tmp_path):
     """Ctrl-C of a terminal reaches the whole group: the blocks that are paid for are finished."""
-    house.close()
+    curator.close()
     mark, go = tmp_path / "begun", tmp_path / "go"
     (tmp_path / "blocks.py").write_text(SLOW.format(mark=str(mark), go=str(go)))
     script = tmp_path / "script.py"

@@ -12,7 +12,7 @@ from discreet.ledger.account import Holder
 from discreet.plan.results.evaluate import estimates
 from discreet.plan.results.released import Released
 from discreet.query.algebra import Join, Scan
-from support.join_houses import data, frame, house, schema, write
+from support.join_vaults import data, frame, make_vault, schema, write
 from support.pace import thinned
 from support.plan_cases import exact_of
 
@@ -37,7 +37,7 @@ QUESTIONS = [
 
 @pytest.fixture(params=thinned(WAYS, 3, "ways of adding tables"))
 def curator(request, tmp_path):
-    with house(tmp_path / "home", data(), request.param) as made:
+    with make_vault(tmp_path / "home", data(), request.param) as made:
         yield made
 
 
@@ -62,7 +62,7 @@ def without_noise(curator, question):
 def test_every_way_of_adding_tables_reads_the_same_integers(tmp_path):
     exact = []
     for way in WAYS:
-        with house(tmp_path / way.replace(" ", "_"), data(), way) as curator:
+        with make_vault(tmp_path / way.replace(" ", "_"), data(), way) as curator:
             exact.append([without_noise(curator, question) for question, _ in QUESTIONS])
     assert exact[0] == exact[1] == exact[2]
     assert exact[0] == [truth for _, truth in QUESTIONS]
@@ -89,7 +89,7 @@ def test_the_population_pays_once_and_a_stored_answer_is_free(curator):
 def test_a_changed_table_is_noticed_and_paid_again_after_a_refresh(tmp_path, way, changed):
     question = "SELECT COUNT(*) AS n FROM visits JOIN bills ON patient = payer LEFT JOIN wards "
     question += "ON visits.ward = wards.ward"
-    with house(tmp_path / "home", data(), way) as curator:
+    with make_vault(tmp_path / "home", data(), way) as curator:
         session = curator.session("ana")
         plan = session.explain(question, epsilon=1)
         session.run(plan)
@@ -106,7 +106,7 @@ def test_a_changed_table_is_noticed_and_paid_again_after_a_refresh(tmp_path, way
 
 
 def test_a_changed_table_is_no_matter_for_questions_that_do_not_read_it(tmp_path):
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         session = curator.session("ana")
         session.sql(LOOKUP, epsilon=1)
         write(tmp_path / "home", "bills", data()["bills"][:-2])
@@ -129,7 +129,7 @@ REFUSED = [
 
 
 def test_refusals_are_not_charged(tmp_path):
-    with house(tmp_path / "home", data(), "frames") as curator:
+    with make_vault(tmp_path / "home", data(), "frames") as curator:
         for question in REFUSED:
             with pytest.raises(DiscreetError):
                 curator.session("ana").sql(question, epsilon=1)
@@ -148,7 +148,7 @@ FORGED = {
 @pytest.mark.parametrize("what", FORGED)
 def test_a_plan_with_another_source_is_refused(tmp_path, what):
     """A plan is a value: whoever changes it gets no further than with a text."""
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain("SELECT COUNT(*) AS n FROM visits", epsilon=1)
         source = FORGED[what]
@@ -162,7 +162,7 @@ def test_a_plan_with_another_source_is_refused(tmp_path, what):
 @pytest.mark.parametrize("tables", [("trips", "visits", "bills"), ("trips",), ("bills", "visits")])
 def test_a_plan_that_names_other_tables_is_refused(tmp_path, tables):
     """The first private table pays: other people would, for rows that are not theirs."""
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain(JOIN, epsilon=1)
         forged = replace(plan, tables=tuple(curator.tables[name] for name in tables))
@@ -172,7 +172,7 @@ def test_a_plan_that_names_other_tables_is_refused(tmp_path, tables):
 
 
 def test_what_is_private_cannot_be_public_under_another_name(tmp_path):
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         public = schema("wards")
         public["table"] |= {"name": "open", "source": str(tmp_path / "home" / "visits.parquet")}
         public["table"]["key"] = []
@@ -191,7 +191,7 @@ def test_what_is_private_cannot_be_public_under_another_name(tmp_path):
 
 
 def test_what_is_public_cannot_become_private_beside_it(tmp_path):
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         private = schema("visits")
         private["table"] |= {"name": "again", "source": str(tmp_path / "home" / "wards.parquet")}
         private["columns"] = schema("wards")["columns"]
@@ -204,7 +204,7 @@ def test_what_is_public_cannot_become_private_beside_it(tmp_path):
 
 
 def test_an_error_target_and_options_work_on_joins(tmp_path):
-    with house(tmp_path / "home", data(), "prepared") as curator:
+    with make_vault(tmp_path / "home", data(), "prepared") as curator:
         session = curator.session("ana")
         plan = session.explain(JOIN, error=25)
         assert plan.error["n"] <= 25
@@ -224,7 +224,7 @@ def test_units_are_compared_as_integers_only_where_both_are(tmp_path, way):
     """Bills have texts for units; the same people in whatever type are the same."""
     rows = data()
     rows["visits"] += [(None, 50, "a")]
-    with house(tmp_path / "home", rows, way) as curator:
+    with make_vault(tmp_path / "home", rows, way) as curator:
         session = curator.session("ana")
         own = "SELECT COUNT(*) AS n FROM visits JOIN stays ON visits.patient = stays.patient"
         stays = schema("visits")

@@ -212,7 +212,7 @@ def test_an_answer_of_very_many_rows_is_cut_on_a_page_and_has_no_chart(tmp_path)
 def test_an_error_of_an_average_by_private_keys_buys_no_count(ana):
     before = ana.remaining
     text = "SELECT city, AVG(fare) AS a FROM trips GROUP BY city"
-    with pytest.raises(UnprovableRequest, match="Suppose a number with count="):
+    with pytest.raises(UnprovableRequest, match="Assume a number with count="):
         ana.sql(text, error=5)
     assert ana.remaining == before
     assert ana.sql(text, error=5, count=200).bought is None

@@ -31,7 +31,7 @@ from discreet.schema.table import Budget, Table
 from support.command_line import run
 from support.questions import TABLES
 from support.sql_page import ACCEPTED
-from support.twin_houses import PERSONS, house, house_with
+from support.twin_vaults import PERSONS, make_vault, make_vault_with
 
 EXAMPLES = [text for _, _, cases in ACCEPTED for _, text in cases]
 BUDGET = Budget(epsilon=4000, delta=1e-9)
@@ -125,12 +125,12 @@ def test_how_much_was_cut_is_a_question_that_the_note_writes(flights):
         "SELECT COUNT(DISTINCT patient_id) AS n FROM visits",
     ],
 )
-def test_there_is_no_note_where_nothing_can_be_cut(houses, question):
-    assert houses["ordinary"].session("ana").explain(question, epsilon=1).notes == ()
+def test_there_is_no_note_where_nothing_can_be_cut(curators, question):
+    assert curators["ordinary"].session("ana").explain(question, epsilon=1).notes == ()
 
 
-def test_a_threshold_at_a_bound_depends_on_the_bound(houses):
-    session = houses["ordinary"].session("ana")
+def test_a_threshold_at_a_bound_depends_on_the_bound(curators):
+    session = curators["ordinary"].session("ana")
     for condition in ("age >= 0", "age IN (7, 110)", "age < 200", "2 * age > 50"):
         text = f"SELECT COUNT(*) AS n FROM people WHERE {condition}"
         try:
@@ -141,15 +141,15 @@ def test_a_threshold_at_a_bound_depends_on_the_bound(houses):
 
 
 @pytest.fixture(scope="module")
-def houses(tmp_path_factory):
+def curators(tmp_path_factory):
     """Vaults with one schema and nothing else in common."""
-    folder = tmp_path_factory.mktemp("houses")
+    folder = tmp_path_factory.mktemp("curators")
     many = {name: rows * 3 for name, rows in PERSONS["many"]().items()}
     far = {**PERSONS["far"](), **many}
     made = {
-        "ordinary": house(folder / "ordinary", None, "prepared", BUDGET),
-        "far": house_with(folder / "far", far, "in place", BUDGET),
-        "empty": house_with(folder / "empty", {}, "prepared", BUDGET),
+        "ordinary": make_vault(folder / "ordinary", None, "prepared", BUDGET),
+        "far": make_vault_with(folder / "far", far, "in place", BUDGET),
+        "empty": make_vault_with(folder / "empty", {}, "prepared", BUDGET),
     }
     yield made
     for curator in made.values():
@@ -177,15 +177,15 @@ def surfaces(answer: Answer) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow("servers")
-def test_notes_are_the_same_whatever_the_data_on_every_surface(houses):
+def test_notes_are_the_same_whatever_the_data_on_every_surface(curators):
     """All accepted constructs, of three vaults: one list of notes, on every surface of each."""
     told = 0
     for text in EXAMPLES:
         price = {} if "(epsilon=" in text else {"epsilon": 20}
-        notes = houses["ordinary"].session("ana").explain(text, **price).notes
+        notes = curators["ordinary"].session("ana").explain(text, **price).notes
         expected = [str(note) for note in notes]
         for name in ("far", "empty"):
-            session = houses[name].session("ana")
+            session = curators[name].session("ana")
             answer = session.sql(text, **price)
             found = surfaces(answer)
             chart = found.pop("chart")
@@ -199,8 +199,8 @@ def test_notes_are_the_same_whatever_the_data_on_every_surface(houses):
     assert told > 60
 
 
-def test_every_question_that_a_note_offers_is_answered(houses):
-    session = houses["ordinary"].session("ana")
+def test_every_question_that_a_note_offers_is_answered(curators):
+    session = curators["ordinary"].session("ana")
     offers = set()
     for text in EXAMPLES:
         price = {} if "(epsilon=" in text else {"epsilon": 20}
@@ -229,9 +229,9 @@ def test_notes_do_not_depend_on_the_engine(dialect):
         assert plans[0].notes == plans[1].notes
 
 
-def test_stored_answers_of_earlier_versions_have_the_same_notes(houses):
+def test_stored_answers_of_earlier_versions_have_the_same_notes(curators):
     """A body holds no notes: they follow from the question and the schema that it does hold."""
-    session = houses["ordinary"].session("ana")
+    session = curators["ordinary"].session("ana")
     answer = session.sql("SELECT region, AVG(income) AS a FROM visits GROUP BY region", epsilon=3)
     facts = public_facts(answer)
     assert "notes" not in facts

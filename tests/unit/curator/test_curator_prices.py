@@ -188,7 +188,7 @@ def test_the_error_of_an_average_needs_a_count(mixed):
     session = mixed.session("ana")
     asked = "SELECT AVG(age) AS a FROM visits"
     assert session.explain(asked, epsilon=1).error == {"a": None}
-    with pytest.raises(UnprovableRequest, match="Suppose one with count="):
+    with pytest.raises(UnprovableRequest, match="Assume one with count="):
         session.explain(asked, error=1)
     for count in (0, -1, True, 2.5, "many", 10**400):
         with pytest.raises(InvalidValue, match="count is"):

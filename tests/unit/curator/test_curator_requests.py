@@ -22,7 +22,7 @@ COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
 @pytest.fixture
 def curator(tmp_path):
-    with copied_curator(tmp_path / "house", people()) as made:
+    with copied_curator(tmp_path / "c", people()) as made:
         made.grant("ana", epsilon=1)
         made.grant("bob", epsilon=1)
         yield made
@@ -39,7 +39,7 @@ def rows(answer):
 def again(curator, tmp_path):
     """A retry in a process that was started anew."""
     curator.close()
-    return Curator.open(tmp_path / "house" / "vault", price_floor=0)
+    return Curator.open(tmp_path / "c" / "vault", price_floor=0)
 
 
 def test_a_retry_gives_the_same_answer_for_one_charge(curator, tmp_path):
@@ -233,7 +233,7 @@ def test_a_request_for_an_error_is_finished_with_the_count_it_bought(tmp_path, m
     def cut(patches):
         patches.setattr(access, "add_noise", second)
 
-    curator = copied_curator(tmp_path / "house", people(4000))
+    curator = copied_curator(tmp_path / "c", people(4000))
     curator.grant("ana", epsilon=10)
     cut_off(curator, monkeypatch, cut, average, error=20, key="july")
     with again(curator, tmp_path) as other:

@@ -41,7 +41,7 @@ def bell(count=400):
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def curator(tmp_path_factory):
     with copied_curator(tmp_path_factory.mktemp("robust"), bell(), budget=DELTA) as made:
         made.grant("ana", epsilon=10**6, delta=1e-3)
         made.grant("pure", epsilon=10**6)
@@ -49,8 +49,8 @@ def house(tmp_path_factory):
 
 
 @pytest.fixture
-def session(house):
-    return house.session("ana")
+def session(curator):
+    return curator.session("ana")
 
 
 def exact_rows(session, *columns, where=""):
@@ -159,8 +159,8 @@ def test_a_slope_needs_enough_rows_to_be_stable(session, tmp_path):
         assert abs(many.value.value - 100) < 1500
 
 
-def test_pure_budgets_refuse_what_needs_a_delta_and_nothing_is_charged(house):
-    poor = house.session("pure")
+def test_pure_budgets_refuse_what_needs_a_delta_and_nothing_is_charged(curator):
+    poor = curator.session("pure")
     before = poor.remaining
     for ask in (location, spread):
         with pytest.raises(UnprovableRequest, match="Ask the custodian for a grant with delta"):
@@ -168,7 +168,7 @@ def test_pure_budgets_refuse_what_needs_a_delta_and_nothing_is_charged(house):
     with pytest.raises(UnprovableRequest, match="delta"):
         proposed_median(poor, "visits", "age", within=1, epsilon=1, delta=1e-6)
     with pytest.raises(DiscreetError, match="pure"):
-        blocks(house, "pure", BlockMode(epsilon=1, delta=1e-6))
+        blocks(curator, "pure", BlockMode(epsilon=1, delta=1e-6))
     assert poor.remaining == before
     assert clustered(poor, "visits", "age", clusters=2, width=3, epsilon=1).cost == Pure(epsilon=1)
 
@@ -199,29 +199,29 @@ def test_what_is_no_condition_or_column_is_refused(session, table, column, where
 LATTICE = Lattice(step=1, lower=0, upper=110, missing=0)
 
 
-def blocks(house, analyst, summary, estimator=mean_of_first, columns=("age",), **more):
+def blocks(curator, analyst, summary, estimator=mean_of_first, columns=("age",), **more):
     return sample_and_aggregate(
-        house, analyst, "visits", columns, estimator, blocks=12, lattice=LATTICE, summary=summary,
+        curator, analyst, "visits", columns, estimator, blocks=12, lattice=LATTICE, summary=summary,
         **more,
     )  # fmt: skip
 
 
-def test_the_custodians_function_runs_in_blocks_and_is_charged(house):
-    found = blocks(house, "ana", BlockMedian(price=Pure(epsilon=50)))
+def test_the_custodians_function_runs_in_blocks_and_is_charged(curator):
+    found = blocks(curator, "ana", BlockMedian(price=Pure(epsilon=50)))
     assert 35 <= found.value <= 45
     assert found.receipt.memo["question"] == "mean_of_first of age in 12 blocks"
     assert found.cost == found.receipt.loss == Pure(epsilon=50)
     assert [note.text.split(":")[0] for note in found.notes] == [
         "visits", "age counts from 0 to 110"
     ]  # fmt: skip
-    sizes = blocks(house, "ana", BlockMean(price=Pure(epsilon=SURE)), estimator=size)
+    sizes = blocks(curator, "ana", BlockMean(price=Pure(epsilon=SURE)), estimator=size)
     assert abs(sizes.value - Fraction(len(bell()), 12)) < 1  # every row is in one block
 
 
-def test_what_cannot_run_is_refused_before_the_charge(house, session):
+def test_what_cannot_run_is_refused_before_the_charge(curator, session):
     before = session.remaining
     with pytest.raises(InvalidValue, match="top of a module"):
-        blocks(house, "ana", BlockMean(price=Pure(epsilon=1)), estimator=lambda rows: len(rows))
+        blocks(curator, "ana", BlockMean(price=Pure(epsilon=1)), estimator=lambda rows: len(rows))
     with pytest.raises(InvalidValue, match="clusters is 0"):
         clustered(session, "visits", "age", clusters=0, width=1, epsilon=1)
     with pytest.raises(InvalidValue, match="fraction is 2"):
@@ -233,12 +233,12 @@ def test_what_cannot_run_is_refused_before_the_charge(house, session):
     assert session.remaining == before
 
 
-def test_a_budget_that_is_spent_stops_the_blocks(house):
+def test_a_budget_that_is_spent_stops_the_blocks(curator):
     with pytest.raises(BudgetExceeded):
-        blocks(house, "ana", BlockMean(price=Pure(epsilon=10**5)))
+        blocks(curator, "ana", BlockMean(price=Pure(epsilon=10**5)))
 
 
 @pytest.mark.parametrize("columns", [(), ("region",), ("$unit",), ('age" FROM x --',)])
-def test_only_number_columns_are_handed_out(house, columns):
+def test_only_number_columns_are_handed_out(curator, columns):
     with pytest.raises(InvalidValue, match="number columns"):
-        blocks(house, "ana", BlockMean(price=Pure(epsilon=1)), columns=columns)
+        blocks(curator, "ana", BlockMean(price=Pure(epsilon=1)), columns=columns)

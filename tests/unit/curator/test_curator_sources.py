@@ -164,52 +164,52 @@ WAYS = {"prepared": Curator.add, "in place": Curator.add_in_place}
 
 
 @pytest.fixture
-def house(tmp_path):
+def site(tmp_path):
     write(QUERY, tmp_path / "visits.parquet")
     with Curator.open(tmp_path / "vault", price_floor=0) as curator:
         yield SimpleNamespace(folder=tmp_path, curator=curator)
 
 
-def add(house, text, way="prepared", data=None):
-    file = house.folder / "schema.toml"
+def add(site, text, way="prepared", data=None):
+    file = site.folder / "schema.toml"
     file.write_text(text)
     if data is not None:
-        return house.curator.add(file, data=data)
-    return WAYS[way](house.curator, file)
+        return site.curator.add(file, data=data)
+    return WAYS[way](site.curator, file)
 
 
-def standing(house):
+def standing(site):
     """All that a refusal must leave as it was."""
-    vault = house.curator.vault
+    vault = site.curator.vault
     files = sorted(each.name for each in (vault.folder / "prepared").iterdir())
     accounts = [(each.name, each.epsilon) for each in vault.ledger.accounts()]
     return vault.catalogue.tables(), accounts, files
 
 
-def check_second(house, way, source=None, data=None, changes=FEW):
+def check_second(site, way, source=None, data=None, changes=FEW):
     """A second schema, changed in each way, for rows that are known already."""
     for change in changes:
         facts, words = SECOND[change]
         text = schema(**{"name": "visits", "source": source, **facts})
         if words is None:
-            add(house, text, way, data)
+            add(site, text, way, data)
         else:
-            before = standing(house)
+            before = standing(site)
             with pytest.raises(SchemaError, match=words) as refusal:
-                add(house, text, way, data)
+                add(site, text, way, data)
             assert str(refusal.value).endswith(("Nothing was changed.", "Nothing was added."))
-            assert standing(house) == before, change
-    assert [each.name for each in house.curator.ledger.accounts()] == ["people"]
-    units = {each.unit for each in house.curator.tables.values()}
+            assert standing(site) == before, change
+    assert [each.name for each in site.curator.ledger.accounts()] == ["people"]
+    units = {each.unit for each in site.curator.tables.values()}
     assert units == {"patient"}
-    assert house.curator.ledger.verify().sound
+    assert site.curator.ledger.verify().sound
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("reached", thinned(SOURCES, 4, "known sources"))
-def test_known_rows_of_a_file(house, reached, way):
-    add(house, schema(source="visits.parquet"), way="prepared" if way == "in place" else "in place")
-    check_second(house, way, SOURCES[reached](house.folder))
+def test_known_rows_of_a_file(site, reached, way):
+    add(site, schema(source="visits.parquet"), way="prepared" if way == "in place" else "in place")
+    check_second(site, way, SOURCES[reached](site.folder))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -221,36 +221,36 @@ def test_known_rows_of_a_file(house, reached, way):
         *(pytest.param(each, marks=pytest.mark.soak) for each in SOURCES),
     ],
 )
-def test_every_second_schema_of_known_rows(house, reached, way):
-    add(house, schema(source="visits.parquet"))
-    check_second(house, way, SOURCES[reached](house.folder), changes=SECOND)
+def test_every_second_schema_of_known_rows(site, reached, way):
+    add(site, schema(source="visits.parquet"))
+    check_second(site, way, SOURCES[reached](site.folder), changes=SECOND)
 
 
 @pytest.mark.parametrize("zoned_first", [False, True])
-def test_moments_with_and_without_a_time_zone_are_the_same_rows(house, zoned_first):
+def test_moments_with_and_without_a_time_zone_are_the_same_rows(site, zoned_first):
     """They are read as the same moments, but a copy of the other type opened a new budget."""
     plain = "SELECT range AS patient, range % 90 AS age, TIMESTAMP '2024-01-01 10:20:30.5' AS seen "
     plain += "FROM range(40)"
     zoned = f"SELECT * REPLACE (timezone('UTC', seen) AS seen) FROM ({plain})"
     first, second = (zoned, plain) if zoned_first else (plain, zoned)
-    write(first, house.folder / "visits.parquet")
-    add(house, schema(source="visits.parquet"))
-    write(second, house.folder / "other.parquet")
-    check_second(house, "prepared", "other.parquet")
+    write(first, site.folder / "visits.parquet")
+    add(site, schema(source="visits.parquet"))
+    write(second, site.folder / "other.parquet")
+    check_second(site, "prepared", "other.parquet")
 
 
 @pytest.mark.parametrize("reached", thinned(FRAMES, 4, "known sources"))
-def test_known_rows_of_a_frame(house, reached):
-    add(house, schema(source="visits.parquet"))
-    check_second(house, "prepared", data=FRAMES[reached](house.folder / "visits.parquet"))
+def test_known_rows_of_a_frame(site, reached):
+    add(site, schema(source="visits.parquet"))
+    check_second(site, "prepared", data=FRAMES[reached](site.folder / "visits.parquet"))
 
 
 @pytest.mark.parametrize(
     "reached", thinned(["itself", "csv", "database", "pandas_csv"], 4, "known sources")
 )
-def test_known_rows_of_a_frame_in_a_file(house, reached):
-    add(house, schema(), data=polars.read_parquet(house.folder / "visits.parquet"))
-    check_second(house, "in place", SOURCES[reached](house.folder))
+def test_known_rows_of_a_frame_in_a_file(site, reached):
+    add(site, schema(), data=polars.read_parquet(site.folder / "visits.parquet"))
+    check_second(site, "in place", SOURCES[reached](site.folder))
 
 
 def parts(folder, count, *, kind="csv"):
@@ -261,130 +261,130 @@ def parts(folder, count, *, kind="csv"):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_copy_of_one_file_of_a_pattern_is_known(house, kind):
-    parts(house.folder, 1000, kind=kind)
-    add(house, schema(source=f"part-*.{kind}"))
-    shutil.copy(house.folder / f"part-1.{kind}", house.folder / f"elsewhere.{kind}")
-    check_second(house, "prepared", f"elsewhere.{kind}")
+def test_a_copy_of_one_file_of_a_pattern_is_known(site, kind):
+    parts(site.folder, 1000, kind=kind)
+    add(site, schema(source=f"part-*.{kind}"))
+    shutil.copy(site.folder / f"part-1.{kind}", site.folder / f"elsewhere.{kind}")
+    check_second(site, "prepared", f"elsewhere.{kind}")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_pattern_with_a_copy_of_known_rows_is_known(house, kind):
-    parts(house.folder, 1000, kind=kind)
-    shutil.copy(house.folder / f"part-1.{kind}", house.folder / f"first.{kind}")
-    add(house, schema(source=f"first.{kind}"))
-    check_second(house, "prepared", f"part-*.{kind}")
+def test_a_pattern_with_a_copy_of_known_rows_is_known(site, kind):
+    parts(site.folder, 1000, kind=kind)
+    shutil.copy(site.folder / f"part-1.{kind}", site.folder / f"first.{kind}")
+    add(site, schema(source=f"first.{kind}"))
+    check_second(site, "prepared", f"part-*.{kind}")
 
 
-def test_short_files_of_patterns_that_are_alike_are_not_taken_for_the_same(house):
+def test_short_files_of_patterns_that_are_alike_are_not_taken_for_the_same(site):
     """A month with one row looks the same in two hospitals: no row stops another's refresh."""
     for name in ("one", "two"):
-        (house.folder / name).mkdir()
+        (site.folder / name).mkdir()
         rows = "".join(f"{name}{number},{number % 90}\n" for number in range(50))
-        (house.folder / name / "1.csv").write_text(f"patient,age\n{rows}")
-        add(house, schema(name=name, source=f"{name}/*.csv", population=name))
+        (site.folder / name / "1.csv").write_text(f"patient,age\n{rows}")
+        add(site, schema(name=name, source=f"{name}/*.csv", population=name))
     for name in ("one", "two"):
-        (house.folder / name / "2.csv").write_text("patient,age\n7,40\n")
-        house.curator.refresh(name)
-        assert house.curator.vault.catalogue.table(name).data_version == 2
+        (site.folder / name / "2.csv").write_text("patient,age\n7,40\n")
+        site.curator.refresh(name)
+        assert site.curator.vault.catalogue.table(name).data_version == 2
 
 
-def test_a_file_of_a_pattern_may_have_any_name(house):
-    (house.folder / "odd").mkdir()
+def test_a_file_of_a_pattern_may_have_any_name(site):
+    (site.folder / "odd").mkdir()
     for name in ("x.db#1.csv", "a b.csv", "#.csv"):
-        (house.folder / "odd" / name).write_text("patient,age\n" + "7,40\n" * 1000)
-    add(house, schema(source="odd/*.csv"))
-    assert house.curator.tables["visits"].source.endswith("odd/*.csv")
+        (site.folder / "odd" / name).write_text("patient,age\n" + "7,40\n" * 1000)
+    add(site, schema(source="odd/*.csv"))
+    assert site.curator.tables["visits"].source.endswith("odd/*.csv")
 
 
-def test_rows_that_were_refreshed_away_are_known_still(house):
-    add(house, schema(source="visits.parquet"))
-    copy = house.folder / byte_copy(house.folder)
+def test_rows_that_were_refreshed_away_are_known_still(site):
+    add(site, schema(source="visits.parquet"))
+    copy = site.folder / byte_copy(site.folder)
     bills = schema(name="bills", source="bills.parquet", unit="payer")
-    write("SELECT 1 AS payer, 2 AS age", house.folder / "bills.parquet")
-    add(house, bills)  # another unit of the same people
-    write(f"{QUERY} WHERE range > 3", house.folder / "visits.parquet")
-    house.curator.refresh("visits")
+    write("SELECT 1 AS payer, 2 AS age", site.folder / "bills.parquet")
+    add(site, bills)  # another unit of the same people
+    write(f"{QUERY} WHERE range > 3", site.folder / "visits.parquet")
+    site.curator.refresh("visits")
     for unit in (None, "code"):
         with pytest.raises(SchemaError, match="protects patient"):
-            add(house, schema(name="old", source=copy.name, unit=unit))
-    shutil.copy(copy, house.folder / "visits.parquet")  # the old rows are put back
-    house.curator.refresh("visits")
+            add(site, schema(name="old", source=copy.name, unit=unit))
+    shutil.copy(copy, site.folder / "visits.parquet")  # the old rows are put back
+    site.curator.refresh("visits")
     os.utime(copy)
-    add(house, schema(name="old", source=copy.name))
+    add(site, schema(name="old", source=copy.name))
 
 
-def test_a_refresh_cannot_take_known_rows_of_another_unit(house):
-    add(house, schema(source="visits.parquet"))
-    write("SELECT 1 AS payer, 2 AS age", house.folder / "bills.parquet")
-    add(house, schema(name="bills", source="bills.parquet", unit="payer"))
+def test_a_refresh_cannot_take_known_rows_of_another_unit(site):
+    add(site, schema(source="visits.parquet"))
+    write("SELECT 1 AS payer, 2 AS age", site.folder / "bills.parquet")
+    add(site, schema(name="bills", source="bills.parquet", unit="payer"))
     sql = f"SELECT *, patient AS payer FROM ({QUERY})"
-    write(sql, house.folder / "wider.parquet")
-    add(house, schema(name="wider", source="wider.parquet"))
-    before = standing(house)
-    write(f"{sql} ORDER BY age", house.folder / "bills.parquet")
+    write(sql, site.folder / "wider.parquet")
+    add(site, schema(name="wider", source="wider.parquet"))
+    before = standing(site)
+    write(f"{sql} ORDER BY age", site.folder / "bills.parquet")
     with pytest.raises(SchemaError, match="protects patient"):
-        house.curator.refresh("bills")
-    assert standing(house) == before
+        site.curator.refresh("bills")
+    assert standing(site) == before
 
 
-def test_where_a_link_leads_after_a_refresh_is_known(house):
-    link = house.folder / symlink(house.folder)
-    add(house, schema(source=link.name))
-    write(f"{QUERY} WHERE range > 3", house.folder / "newer.parquet")
+def test_where_a_link_leads_after_a_refresh_is_known(site):
+    link = site.folder / symlink(site.folder)
+    add(site, schema(source=link.name))
+    write(f"{QUERY} WHERE range > 3", site.folder / "newer.parquet")
     link.unlink()
-    link.symlink_to(house.folder / "newer.parquet")
-    house.curator.refresh("visits")
-    write(f"{QUERY} WHERE range > 5", house.folder / "newer.parquet")
+    link.symlink_to(site.folder / "newer.parquet")
+    site.curator.refresh("visits")
+    write(f"{QUERY} WHERE range > 5", site.folder / "newer.parquet")
     with pytest.raises(SchemaError, match="population 'people'"):
-        add(house, schema(name="new", source="newer.parquet", population="new"))
+        add(site, schema(name="new", source="newer.parquet", population="new"))
 
 
-def test_a_hard_link_is_known_after_the_file_changed(house):
-    add(house, schema(source="visits.parquet"), "in place")
-    name = hard_link(house.folder)
-    write(f"{QUERY} WHERE range > 5", house.folder / "fresh.parquet")
-    (house.folder / name).write_bytes((house.folder / "fresh.parquet").read_bytes())
+def test_a_hard_link_is_known_after_the_file_changed(site):
+    add(site, schema(source="visits.parquet"), "in place")
+    name = hard_link(site.folder)
+    write(f"{QUERY} WHERE range > 5", site.folder / "fresh.parquet")
+    (site.folder / name).write_bytes((site.folder / "fresh.parquet").read_bytes())
     with pytest.raises(SchemaError, match="population 'people'"):
-        add(house, schema(name="new", source=name, population="new"), "in place")
+        add(site, schema(name="new", source=name, population="new"), "in place")
     with pytest.raises(SchemaError, match="protects patient"):
-        add(house, schema(name="new", source=name, unit=None), "in place")
+        add(site, schema(name="new", source=name, unit=None), "in place")
 
 
-def test_tables_of_one_database_have_one_population_and_units_of_their_own(house):
-    with duckdb.connect(str(house.folder / "all.duckdb")) as made:
+def test_tables_of_one_database_have_one_population_and_units_of_their_own(site):
+    with duckdb.connect(str(site.folder / "all.duckdb")) as made:
         made.execute(f"CREATE TABLE visits AS {QUERY}")
         made.execute("CREATE TABLE bills AS SELECT 7 AS payer, 8 AS age")
         made.execute("CREATE VIEW seen AS SELECT patient AS payer, age FROM visits")
-    add(house, schema(source="all.duckdb#visits"))
-    add(house, schema(name="bills", source="all.duckdb#bills", unit="payer"))
-    (house.folder / "link.ddb").symlink_to(house.folder / "all.duckdb")
+    add(site, schema(source="all.duckdb#visits"))
+    add(site, schema(name="bills", source="all.duckdb#bills", unit="payer"))
+    (site.folder / "link.ddb").symlink_to(site.folder / "all.duckdb")
     for source in ("all.duckdb#visits", "./all.duckdb#visits", "link.ddb#visits"):
         with pytest.raises(SchemaError, match="protects patient"):
-            add(house, schema(name="again", source=source, unit=None))
+            add(site, schema(name="again", source=source, unit=None))
     with pytest.raises(SchemaError, match="population 'people'"):
-        add(house, schema(name="seen", source="all.duckdb#seen", unit="payer", population="new"))
+        add(site, schema(name="seen", source="all.duckdb#seen", unit="payer", population="new"))
 
 
-def test_empty_tables_and_tables_of_others_are_not_taken_for_the_same(house):
-    write(f"{QUERY} WHERE range < 0", house.folder / "empty.parquet")
-    duckdb.sql(f"COPY ({QUERY} WHERE range < 0) TO '{house.folder}/empty.csv' (HEADER)")
-    write(QUERY.replace("range % 90", "range % 89 + 1"), house.folder / "others.parquet")
+def test_empty_tables_and_tables_of_others_are_not_taken_for_the_same(site):
+    write(f"{QUERY} WHERE range < 0", site.folder / "empty.parquet")
+    duckdb.sql(f"COPY ({QUERY} WHERE range < 0) TO '{site.folder}/empty.csv' (HEADER)")
+    write(QUERY.replace("range % 90", "range % 89 + 1"), site.folder / "others.parquet")
     for name in ("visits.parquet", "empty.parquet", "empty.csv", "others.parquet"):
         plain = name.replace(".", "_")
-        add(house, schema(name=plain, source=name, population=plain, unit=None))
-    assert len(house.curator.ledger.accounts()) == 4
+        add(site, schema(name=plain, source=name, population=plain, unit=None))
+    assert len(site.curator.ledger.accounts()) == 4
 
 
 @pytest.fixture
-def vaults(house):
+def vaults(site):
     """Two vaults with the same table, the second with a ledger on a server, as far as one sees."""
-    add(house, schema(source="visits.parquet"))
-    other = house.folder / "other"
+    add(site, schema(source="visits.parquet"))
+    other = site.folder / "other"
     (other / "prepared").mkdir(parents=True)
     (other / "ledger").write_text("postgresql://db.example/ledger\n")
-    shutil.copy(house.folder / "visits.parquet", other / "prepared" / "rows.parquet")
-    return [next((house.folder / "vault" / "prepared").glob("*.duckdb")), other / "prepared"]
+    shutil.copy(site.folder / "visits.parquet", other / "prepared" / "rows.parquet")
+    return [next((site.folder / "vault" / "prepared").glob("*.duckdb")), other / "prepared"]
 
 
 def through_nothing(_, file):
@@ -410,66 +410,66 @@ def through_dots(folder, file):
 @pytest.mark.parametrize(
     "through", [through_nothing, through_a_link, through_a_folder, through_dots]
 )
-def test_what_lies_in_a_vault_is_no_source(house, vaults, through, way):
+def test_what_lies_in_a_vault_is_no_source(site, vaults, through, way):
     own, other = vaults
-    before = standing(house)
+    before = standing(site)
     for number, file in enumerate((own, other / "rows.parquet")):
-        folder = house.folder / f"from{number}"
+        folder = site.folder / f"from{number}"
         folder.mkdir()
-        source = through(house.folder, file) if through is not through_a_folder else None
-        source = source or os.path.relpath(folder / through(folder, file), house.folder)
+        source = through(site.folder, file) if through is not through_a_folder else None
+        source = source or os.path.relpath(folder / through(folder, file), site.folder)
         for unit in (None, "patient"):
             with pytest.raises(SchemaError, match=r"lies in the vault .* Nothing was added"):
-                add(house, schema(name="inner", source=source, population="new", unit=unit), way)
-        (house.folder / f"linked{file.suffix}").unlink(missing_ok=True)
-    assert standing(house) == before
+                add(site, schema(name="inner", source=source, population="new", unit=unit), way)
+        (site.folder / f"linked{file.suffix}").unlink(missing_ok=True)
+    assert standing(site) == before
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_refresh_does_not_follow_a_link_into_a_vault(house, vaults, way):
-    link = house.folder / "link.parquet"
-    write(f"{QUERY} WHERE range > 9", house.folder / "first.parquet")
-    link.symlink_to(house.folder / "first.parquet")
-    add(house, schema(name="linked", source="link.parquet", population="new"), way)
-    before = standing(house)
+def test_a_refresh_does_not_follow_a_link_into_a_vault(site, vaults, way):
+    link = site.folder / "link.parquet"
+    write(f"{QUERY} WHERE range > 9", site.folder / "first.parquet")
+    link.symlink_to(site.folder / "first.parquet")
+    add(site, schema(name="linked", source="link.parquet", population="new"), way)
+    before = standing(site)
     link.unlink()
     link.symlink_to(vaults[1] / "rows.parquet")
     with pytest.raises(SchemaError, match="lies in the vault"):
-        house.curator.refresh("linked")
+        site.curator.refresh("linked")
     with pytest.raises(Unavailable, match="has changed"):
-        house.curator._warehouse.current("linked")
-    assert standing(house) == before
+        site.curator._warehouse.current("linked")
+    assert standing(site) == before
 
 
 @pytest.mark.parametrize("copied", [shutil.copy, os.link])
-def test_a_prepared_file_outside_of_its_vault_is_known(house, vaults, copied):
-    copied(vaults[0], house.folder / "out.duckdb")
+def test_a_prepared_file_outside_of_its_vault_is_known(site, vaults, copied):
+    copied(vaults[0], site.folder / "out.duckdb")
     with pytest.raises(SchemaError, match="population 'people'"):
-        add(house, schema(name="out", source="out.duckdb#prepared", population="new", unit=None))
+        add(site, schema(name="out", source="out.duckdb#prepared", population="new", unit=None))
     with pytest.raises(SchemaError, match="protects patient"):
-        add(house, schema(name="out", source="out.duckdb#prepared", unit=None))
+        add(site, schema(name="out", source="out.duckdb#prepared", unit=None))
 
 
-def test_a_file_called_ledger_makes_no_vault(house):
-    (house.folder / "ledger").write_text("2024-01-01 groceries 3.50\n")
-    add(house, schema(source="visits.parquet"))
-    (house.folder / "ledger").write_bytes(b"\xff\xfe")
-    add(house, schema(source="visits.parquet"))
-    assert house.curator.vault.catalogue.table("visits").data_version == 2
+def test_a_file_called_ledger_makes_no_vault(site):
+    (site.folder / "ledger").write_text("2024-01-01 groceries 3.50\n")
+    add(site, schema(source="visits.parquet"))
+    (site.folder / "ledger").write_bytes(b"\xff\xfe")
+    add(site, schema(source="visits.parquet"))
+    assert site.curator.vault.catalogue.table("visits").data_version == 2
 
 
-def test_hashes_of_rows_stay_in_the_vault(house, capsys):
-    add(house, schema(source="visits.parquet"))
-    with house.curator.vault._store.reading() as connection:
+def test_hashes_of_rows_stay_in_the_vault(site, capsys):
+    add(site, schema(source="visits.parquet"))
+    with site.curator.vault._store.reading() as connection:
         rows = connection.execute("SELECT value FROM sources WHERE kind = 'content'").fetchall()
     assert len(rows) >= 4  # bytes, their end, values, the prepared file
-    shown = [repr(house.curator.vault.catalogue.tables())]
+    shown = [repr(site.curator.vault.catalogue.tables())]
     with pytest.raises(SchemaError) as refusal:
-        add(house, schema(name="again", source=csv(house.folder), unit=None))
+        add(site, schema(name="again", source=csv(site.folder), unit=None))
     shown += [str(refusal.value), *capsys.readouterr()]
     assert not [True for (value,) in rows for text in shown if value.hex() in text.lower()]
-    with Curator.open(house.folder / "second", price_floor=0) as other:
-        other.add(house.folder / "schema.toml")
+    with Curator.open(site.folder / "second", price_floor=0) as other:
+        other.add(site.folder / "schema.toml")
         with other.vault._store.reading() as connection:
             there = connection.execute("SELECT value FROM sources WHERE kind = 'content'")
             assert not set(rows) & set(there.fetchall())
@@ -487,20 +487,20 @@ def _bind_as_before(book, made, unit, identity):
 
 
 @pytest.mark.parametrize("reached", ["itself", "symlink", "hard_link", "byte_copy"])
-def test_what_an_earlier_version_has_registered_is_known(house, monkeypatch, reached):
+def test_what_an_earlier_version_has_registered_is_known(site, monkeypatch, reached):
     with monkeypatch.context() as earlier:
         earlier.setattr(catalogue, "_bind", _bind_as_before)
-        add(house, schema(source="visits.parquet"))
-    check_second(house, "prepared", SOURCES[reached](house.folder))
+        add(site, schema(source="visits.parquet"))
+    check_second(site, "prepared", SOURCES[reached](site.folder))
 
 
-def test_rows_that_an_earlier_version_has_refreshed_away(house, monkeypatch):
-    copy = house.folder / byte_copy(house.folder)
+def test_rows_that_an_earlier_version_has_refreshed_away(site, monkeypatch):
+    copy = site.folder / byte_copy(site.folder)
     with monkeypatch.context() as earlier:
         earlier.setattr(catalogue, "_bind", _bind_as_before)
-        add(house, schema(source="visits.parquet"))
-        write(f"{QUERY} WHERE range > 3", house.folder / "visits.parquet")
-        house.curator.refresh("visits")
-    check_second(house, "in place", copy.name)
-    house.curator.refresh("visits")  # ties what was not tied then
-    check_second(house, "in place", csv(house.folder))
+        add(site, schema(source="visits.parquet"))
+        write(f"{QUERY} WHERE range > 3", site.folder / "visits.parquet")
+        site.curator.refresh("visits")
+    check_second(site, "in place", copy.name)
+    site.curator.refresh("visits")  # ties what was not tied then
+    check_second(site, "in place", csv(site.folder))

@@ -31,7 +31,7 @@ FACTS = {"epsilon": 20, "count": COUNT}
 
 
 @pytest.fixture(scope="module")
-def houses(tmp_path_factory):
+def curators(tmp_path_factory):
     opened = {}
     for name, wages in DATA.items():
         opened[name] = wages_of(tmp_path_factory.mktemp("wages"), wages)
@@ -41,8 +41,8 @@ def houses(tmp_path_factory):
 
 
 @pytest.fixture
-def ana(houses):
-    return houses["spread"].session("ana")
+def ana(curators):
+    return curators["spread"].session("ana")
 
 
 def test_sql_takes_smooth_noise_where_public_facts_prefer_it_and_nowhere_else(ana):
@@ -57,10 +57,10 @@ def test_sql_takes_smooth_noise_where_public_facts_prefer_it_and_nowhere_else(an
     assert conditional.plan.ways == (QuantileMethod.SMOOTH,)
 
 
-def test_the_same_plan_whatever_the_data(houses):
+def test_the_same_plan_whatever_the_data(curators):
     """Three tables that could not be less alike, and an empty one."""
-    plans = [house.session("ana").explain(MEDIAN, **FACTS) for house in houses.values()]
-    answers = [house.session("ana").sql(MEDIAN, **FACTS) for house in houses.values()]
+    plans = [curator.session("ana").explain(MEDIAN, **FACTS) for curator in curators.values()]
+    answers = [curator.session("ana").sql(MEDIAN, **FACTS) for curator in curators.values()]
     for made, answer in zip(plans, answers, strict=True):
         known = replace(made, table=made.table.public, tables=(made.table.public,))
         assert answer.plan in (made, known)  # one given again has public facts of tables only
@@ -75,13 +75,13 @@ def test_the_same_plan_whatever_the_data(houses):
     assert len({str(made.ways) for made in plans}) == 1
 
 
-def test_what_is_charged_is_the_price_and_the_same_question_is_free(houses):
-    session = houses["both ends"].session("ana")
+def test_what_is_charged_is_the_price_and_the_same_question_is_free(curators):
+    session = curators["both ends"].session("ana")
     question = f"{MEDIAN} WHERE wage >= 0"
     before = session.remaining.epsilon
     first = session.sql(question, **FACTS)
     assert before - session.remaining.epsilon == 20
-    entry = list(houses["both ends"].ledger.entries())[-1]
+    entry = list(curators["both ends"].ledger.entries())[-1]
     assert entry.loss == Pure(epsilon=20)
     assert entry.said["question"] == question
     left = session.remaining
@@ -140,10 +140,10 @@ def test_a_forged_plan_is_refused(ana):
     assert ana.remaining == before
 
 
-def test_releases_of_old_were_chosen_by_rank(houses):
+def test_releases_of_old_were_chosen_by_rank(curators):
     """Their bodies name no way; what they hold are candidates of the usual list."""
-    house = houses["one value"]
-    session = house.session("ana")
+    curator = curators["one value"]
+    session = curator.session("ana")
     first = session.sql(MEDIAN, epsilon=30)
     stored = session._vault.releases.transcript("ana")[-1]
     body = json.loads(stored.body)
@@ -154,9 +154,9 @@ def test_releases_of_old_were_chosen_by_rank(houses):
     assert old.to_dicts() == first.to_dicts()
 
 
-def test_what_analysts_see_has_no_error_that_nobody_can_promise(houses):
-    house = houses["spread"]
-    session = house.session("ana")
+def test_what_analysts_see_has_no_error_that_nobody_can_promise(curators):
+    curator = curators["spread"]
+    session = curator.session("ana")
     answer = session.sql(MEDIAN, **FACTS)
     assert answer.in_ranks == {}
     values = answer_values(answer)
@@ -164,18 +164,18 @@ def test_what_analysts_see_has_no_error_that_nobody_can_promise(houses):
     assert values["intervals"] == [{"m": [0.0, float(UPPER)]}]
     assert "smooth sensitivity" in values["receipt"]["mechanisms"][0]
     assert answer_table(answer).row_count == 1
-    shown = plan_table(answer.plan, house.ledger.account(Holder.ANALYST, "ana"), COUNT)
+    shown = plan_table(answer.plan, curator.ledger.account(Holder.ANALYST, "ana"), COUNT)
     assert any("smooth sensitivity" in str(cell) for cell in shown.columns[1].cells)
     assert "[0, 1,000,000]" in answer._repr_html_()
     assert answer.to_pandas().shape == (1, 1)
 
 
-def test_what_analysts_see_of_a_bucket_is_the_bucket_and_its_ranks(houses):
+def test_what_analysts_see_of_a_bucket_is_the_bucket_and_its_ranks(curators):
     """Everyone has the wage 300,000, which is not the middle of its bucket: no rank of the middle
     is promised anywhere, and the bucket that is told holds the median.
     """
-    house = houses["one value"]
-    session = house.session("ana")
+    curator = curators["one value"]
+    session = curator.session("ana")
     answer = session.sql(MEDIAN, epsilon=20)
     [row], [within] = answer.to_dicts(), answer.buckets()
     bucket, width = within["m"], answer.plan.picks[0].width
@@ -190,7 +190,7 @@ def test_what_analysts_see_of_a_bucket_is_the_bucket_and_its_ranks(houses):
     assert values["buckets"] == [{"m": told}]
     shown = [str(cell) for column in answer_table(answer).columns for cell in column.cells]
     assert any(f"in [{bucket.low:,}, {bucket.high:,}]: ± " in cell for cell in shown)
-    said = plan_table(answer.plan, house.ledger.account(Holder.ANALYST, "ana"))
+    said = plan_table(answer.plan, curator.ledger.account(Holder.ANALYST, "ana"))
     cells = [str(cell) for cell in said.columns[1].cells]
     assert any("not promised for the middle of a bucket" in cell for cell in cells)
     assert any("some value's rank is off by at most" in cell for cell in cells)

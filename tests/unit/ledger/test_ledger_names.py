@@ -16,7 +16,7 @@ from discreet.release import Declared, Release
 from discreet.schema.column import identifier
 from discreet.streams import Counter, Holdout, Joint, Monitor, Synopsis
 from discreet.streams.service import name_settings
-from support.command_line import write_desk
+from support.command_line import write_clinic
 
 # As earlier versions read them.
 SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -73,7 +73,7 @@ OPENED = {
 
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory):
-    made = write_desk(tmp_path_factory.mktemp("names"))
+    made = write_clinic(tmp_path_factory.mktemp("names"))
     made.schema.write_text(made.schema.read_text() + "delta = 1e-6\n")
     assert made.run("add", made.schema).status == 0
     assert made.run("grant", "ann", "--epsilon", "30", "--delta", "1e-6").status == 0

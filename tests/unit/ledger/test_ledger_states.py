@@ -144,7 +144,7 @@ def test_an_older_copy_is_refused_even_after_it_was_adopted(tmp_path):
         with pytest.raises(Unavailable, match="not sound"):
             vault.states.newest("fever", analyst="ana")
         vault.ledger.adopt({"why": "restored"})
-        with pytest.raises(Unavailable, match="before the record was adopted"):
+        with pytest.raises(Unavailable, match="before the ledger was adopted"):
             vault.states.newest("fever", analyst="ana")
         vault.states.put(change(1, name="other"))
         assert vault.states.newest("other", analyst="ana").version == 1

@@ -222,11 +222,11 @@ def test_errors_are_told_for_a_supposed_count_or_not_at_all():
     # With one row nothing is known: the error is the distance between the extremes.
     assert error_of(made, 1)["covar_pop"] == pytest.approx(37 / 4 * 41 * 2 / 5 / 2)
     said = "\n".join(warnings_of(made))
-    assert "suppose one with count=" in said
+    assert "assume one with count=" in said
     assert "how much the values vary" in said
-    assert "suppose one with count=" not in "\n".join(warnings_of(made, 10))
+    assert "assume one with count=" not in "\n".join(warnings_of(made, 10))
     lines = planned("SELECT CORR(y, x) AS r FROM t")
-    assert "suppose one with count=" not in "\n".join(warnings_of(lines))
+    assert "assume one with count=" not in "\n".join(warnings_of(lines))
 
 
 SPREAD = [(k, 100 + (k + 6) * 41 // 38 + k % 3, 0) for k in range(-6, 32)]

@@ -64,7 +64,7 @@ def made_of(text, *, relation, rows, price=None, columns=COLUMNS, delta=DELTA):
     )
 
 
-class House:
+class LoadedDuckDB:
     """One engine with source rows by unit, prepared as a plan's table wants them."""
 
     def __init__(self, table):
@@ -96,20 +96,20 @@ def contributions(most):
         yield from map(list, combinations_with_replacement(rows, size))
 
 
-def counts_of(made, house, units):
+def counts_of(made, loaded, units):
     """The exact numbers of units that decide, by key, and the exact sums of every group."""
-    house.load(units)
-    rows = house.rows(made.sql)
+    loaded.load(units)
+    rows = loaded.rows(made.sql)
     spy = Spy(made.selection.counted)
     groups, _ = _select_groups(made, spy, _sums(made, rows), None)
     return dict(zip(groups, map(int, spy.exact), strict=True))
 
 
-def neighbours(made, house, others):
+def neighbours(made, loaded, others):
     """All pairs of neighbours with these other people, as exact counts by key."""
-    rest = counts_of(made, house, others)
+    rest = counts_of(made, loaded, others)
     added = [
-        counts_of(made, house, {**others, 0: rows})
+        counts_of(made, loaded, {**others, 0: rows})
         for rows in contributions(made.table.rows_per_unit)
     ]
     distinct = [dict(each) for each in {tuple(sorted(each.items())) for each in added}]
@@ -145,10 +145,10 @@ CASES = [
 def test_what_keys_show_is_paid_for_on_all_neighbours(text, relation, rows):
     made = made_of(text, relation=relation, rows=rows)
     touched = made.contribution.of_units().groups
-    house = House(made.table)
+    loaded = LoadedDuckDB(made.table)
     worst = 0.0
     for others in OTHERS:
-        for one, other in neighbours(made, house, others):
+        for one, other in neighbours(made, loaded, others):
             keys = one.keys() | other.keys()
             assert all(None not in key for key in keys)
             assert all(key[1:] in ((), (0,)) for key in keys)
@@ -157,7 +157,7 @@ def test_what_keys_show_is_paid_for_on_all_neighbours(text, relation, rows):
             assert sum(moves.values()) <= touched
             new = one.keys() ^ other.keys()
             worst = max(worst, sum(chance_of_showing(made, 1) for _ in new))
-    house.close()
+    loaded.close()
     assert worst <= float(made.cost.delta) * (1 + 1e-9)
     assert made.cost.delta <= DELTA
     assert worst > float(made.cost.delta) / 3  # so what is paid is needed
@@ -169,8 +169,8 @@ def test_the_optimal_rule_keeps_epsilon_and_delta_on_all_neighbours(text, relati
     rule = made.selection.rule
     share = math.exp(float(rule.epsilon) / rule.keys_per_unit)
     chances = partition_chances(share, float(rule.delta) / rule.keys_per_unit, 9)
-    house = House(made.table)
-    for one, other in (pair for others in OTHERS for pair in neighbours(made, house, others)):
+    loaded = LoadedDuckDB(made.table)
+    for one, other in (pair for others in OTHERS for pair in neighbours(made, loaded, others)):
         laws = []
         for counts in (one, other):
             law = {}
@@ -184,7 +184,7 @@ def test_the_optimal_rule_keeps_epsilon_and_delta_on_all_neighbours(text, relati
             laws.append({key: value / total for key, value in law.items()})
         lost = enumerate_loss(*laws).delta_at(Fraction(math.exp(float(rule.epsilon))))
         assert lost <= float(rule.delta) * (1 + 1e-6)
-    house.close()
+    loaded.close()
 
 
 def test_a_plan_pays_for_its_rule():
@@ -304,9 +304,9 @@ def test_planted_prices_are_caught():
     """The same audits fail when one of the numbers they hold is wrong."""
     made = made_of(PAIRS, relation=Relation.REPLACE, rows=1)
     touched = made.contribution.of_units().groups
-    house = House(made.table)
-    pairs = neighbours(made, house, OTHERS[1])
-    house.close()
+    loaded = LoadedDuckDB(made.table)
+    pairs = neighbours(made, loaded, OTHERS[1])
+    loaded.close()
     moves = Counter(
         sum(abs(one.get(key, 0) - other.get(key, 0)) for key in one.keys() | other.keys())
         for one, other in pairs

@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger.floor import PriceFloor
 from discreet.release import Declared, Release
 from discreet.streams import Counter, Monitor
-from support.command_line import SURROUNDINGS, copied_desk, write_desk
+from support.command_line import SURROUNDINGS, copied_clinic, write_clinic
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits{} GROUP BY m"
@@ -56,7 +56,7 @@ def _where(condition):
 
 @pytest.fixture(scope="module", params=["", "delta = 1e-6\n"], ids=["pure", "delta"])
 def prepared(tmp_path_factory, request):
-    made = write_desk(tmp_path_factory.mktemp("prepared"))
+    made = write_clinic(tmp_path_factory.mktemp("prepared"))
     made.schema.write_text(made.schema.read_text() + request.param)
     assert made.run("add", made.schema).status == 0
     delta = ("--delta", "1e-6") if request.param else ()
@@ -65,8 +65,8 @@ def prepared(tmp_path_factory, request):
 
 
 @pytest.fixture
-def desk(prepared, tmp_path):
-    return copied_desk(prepared, tmp_path)
+def clinic(prepared, tmp_path):
+    return copied_clinic(prepared, tmp_path)
 
 
 @pytest.mark.parametrize("name", DOORS)
@@ -74,12 +74,12 @@ def desk(prepared, tmp_path):
     ("price", "where", "says"),
     [(1e-4, "", "is below the least price"), (5, "region = 'nroth'", "the nearest is 'north'")],
 )
-def test_a_preview_refuses_what_the_run_would(desk, name, price, where, says):
-    pure = desk.run("ledger", "--json").json["accounts"][0]["currency"] == "epsilon"
+def test_a_preview_refuses_what_the_run_would(clinic, name, price, where, says):
+    pure = clinic.run("ledger", "--json").json["accounts"][0]["currency"] == "epsilon"
     if name == "counter" and pure:
         return  # Gaussian noise, refused before its price is looked at
     explain, begin = DOORS[name]
-    with Curator.open(desk.vault, price_floor=PriceFloor(share=0.001).share) as curator:
+    with Curator.open(clinic.vault, price_floor=PriceFloor(share=0.001).share) as curator:
         session = curator.session("ann")
         told = []
         for work in (explain, begin):
@@ -110,15 +110,15 @@ orders = [1]
 """
 
 
-def test_the_command_line_previews_as_it_runs(desk, tmp_path, monkeypatch):
+def test_the_command_line_previews_as_it_runs(clinic, tmp_path, monkeypatch):
     monkeypatch.setitem(SURROUNDINGS, "DISCREET_PRICE_FLOOR", "0.0001")
     file = tmp_path / "release.toml"
     file.write_text(SPECIFICATION.format("0.00001"))
     words = ("release", file, "--as", "ann")
-    preview = desk.run(*words)
+    preview = clinic.run(*words)
     assert preview.status == 2
     assert "is below the least price" in preview.err
-    assert desk.run(*words, "--output", tmp_path / "out").err == preview.err
-    assert desk.run("transcript", "--as", "ann", "--json").json["charges"] == []
+    assert clinic.run(*words, "--output", tmp_path / "out").err == preview.err
+    assert clinic.run("transcript", "--as", "ann", "--json").json["charges"] == []
     file.write_text(SPECIFICATION.format("2"))
-    assert desk.run(*words).status == 0
+    assert clinic.run(*words).status == 0

@@ -163,7 +163,7 @@ def test_runs_at_once_spend_together_what_one_is_charged(curator, monkeypatch, e
     assert sum(crowd.spent) <= entry.loss.rho
     state = curator.session("ana").states.newest("crowd")
     paid = SynthesisState.from_bytes(state.body).paid
-    assert sorted(paid) == sorted(crowd.spent)  # all of it is on record
+    assert sorted(paid) == sorted(crowd.spent)  # all of it is in the ledger
     last, *overtaken = crowd.results  # who came last goes on to the end
     assert last.rows(5)
     assert all(isinstance(each, Stale) for each in overtaken)
@@ -313,7 +313,7 @@ def test_the_public_page_does_not_depend_on_the_data_but_through_the_model(curat
 
 
 def test_what_was_paid_counts_when_a_synthesis_goes_on(session):
-    """A record that says that steps cost everything leaves nothing for further ones."""
+    """A ledger that says that steps cost everything leaves nothing for further ones."""
     asked = {"epsilon": 5, "columns": ["age", "region"], "name": "fever"}
     with pytest.raises(Interrupted):
         synthesize(session, "visits", on_progress=interrupt, **asked)
@@ -367,10 +367,10 @@ def test_notes_name_the_columns_that_people_know(tmp_path, null):
               "date": date(2024, 5, 5)}  # fmt: skip
     data = pa.table({name: [values[name.split("_")[1]]] * 9 for name in columns})
     schema = {"table": {"name": "t"}, "columns": columns, "budget": {"epsilon": 50, "delta": 1e-6}}
-    with Curator.open(tmp_path / "vault", price_floor=0) as house:
-        house.add(schema, data=data)
-        house.grant("ana", epsilon=50, delta=1e-6)
-        made = synthesize(house.session("ana"), "t", epsilon=10)
+    with Curator.open(tmp_path / "vault", price_floor=0) as curator:
+        curator.add(schema, data=data)
+        curator.grant("ana", epsilon=50, delta=1e-6)
+        made = synthesize(curator.session("ana"), "t", epsilon=10)
     assert made.notes
     for note in made.notes:
         named = re.findall(

@@ -141,7 +141,7 @@ def test_rows_are_people_only_where_the_metadata_says_so():
     assert "\nunit" not in by_row.text
     assert "\nid" not in by_row.text
     assert by_row.notes == (
-        "t: row_privacy protects one row, though id tells people apart. To protect people, "
+        "t: row_privacy protects one row, though id identifies people. To protect people, "
         "name it as unit, with rows_per_unit.",
     )
     assert read_schema_text(filled(by_row.text)).unit is None
@@ -273,7 +273,7 @@ def test_metadata_of_another_shape_is_refused(document, message):
         ({"censor_dims": 1, "x": {"type": "string"}}, "t: censor_dims is 1; write true or false."),
         (
             {"x": {"type": "int", "private_id": True}, "y": {"type": "int", "private_id": True}},
-            "t: x and y are private_id; one column tells people apart. Keep one.",
+            "t: x and y are private_id; one column is the privacy unit. Keep one.",
         ),
         ({"x": {"type": "int", "lower": "low"}}, "t.x: lower is the text 'low'; write a number."),
         ({"x": {"type": "int", "lower": True}}, "t.x: lower is the boolean True; write a number."),

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from support.command_line import Desk
+from support.command_line import Clinic
 from support.surface import ROOT
-from support.synopsis_houses import house, rows_of
+from support.synopsis_vaults import make_vault, rows_of
 
 PAGE = (ROOT / "docs" / "streams.md").read_text()
 SECTION = PAGE[PAGE.index("\n## Synopses\n") :].split("\n## ")[1]
@@ -19,10 +19,10 @@ ROWS = rows_of(8000)
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("desk")
-    house(folder, ROWS).close()
-    made = Desk(folder)
+def clinic(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clinic")
+    make_vault(folder, ROWS).close()
+    made = Clinic(folder)
     words = ("--as", "ana", "--epsilon", "4", "--alpha", "0.1", "--order", "1", "--json")
     opened = made.run("synopsis", "open", "first", "answers", "a, b,c", *words)
     assert opened.status == 0, opened.err
@@ -32,40 +32,40 @@ def desk(tmp_path_factory):
     return made
 
 
-def test_questions_to_the_service_and_to_its_file(desk):
+def test_questions_to_the_service_and_to_its_file(clinic):
     narrow, wide = f"{COUNT} WHERE c = 'x'", f"{COUNT} WHERE a AND b"
-    asked = desk.run("synopsis", "query", "first", narrow, wide, "--as", "ana", "--json")
+    asked = clinic.run("synopsis", "query", "first", narrow, wide, "--as", "ana", "--json")
     assert asked.status == 0, asked.err
     first, second = asked.json
     assert first["source"] == "measured"
     assert first["notes"] == second["notes"] != []
-    shown = desk.run("synopsis", "query", "first", narrow, "--as", "ana")
+    shown = clinic.run("synopsis", "query", "first", narrow, "--as", "ana")
     assert all(f"Note: {note['text']}" in shown.out for note in first["notes"])
     truth = sum(row[2] == "x" for row in ROWS)
     assert abs(first["value"] - truth) < 5 * first["half_width"]  # nearly ten deviations
     # The columns say a quarter, the rows a half: 1.5 thresholds above it, where the noise of the
     # comparison is once in 10**15.
     assert second["source"] == "round"
-    path = desk.folder / "first.synopsis"
-    saved = desk.run("synopsis", "download", "first", path, "--as", "ana", "--json")
+    path = clinic.folder / "first.synopsis"
+    saved = clinic.run("synopsis", "download", "first", path, "--as", "ana", "--json")
     assert saved.json["bytes"] == path.stat().st_size
-    offline = desk.run("synopsis", "query", path, narrow, wide, "--json").json
+    offline = clinic.run("synopsis", "query", path, narrow, wide, "--json").json
     assert [each["source"] for each in offline] == ["measured", "round"]
     assert offline[1]["value"] == pytest.approx(second["value"])
-    shown = desk.run("synopsis", "query", path, narrow)
+    shown = clinic.run("synopsis", "query", path, narrow)
     assert "measured" in shown.out
     assert "±" in shown.out
 
 
-def test_refusals_have_their_status(desk):
-    assert desk.run("synopsis", "query", "nothing", COUNT, "--as", "ana").status == 2
+def test_refusals_have_their_status(clinic):
+    assert clinic.run("synopsis", "query", "nothing", COUNT, "--as", "ana").status == 2
     assert (
-        desk.run("synopsis", "query", "first", "SELECT SUM(d) FROM answers", "--as", "ana").status
+        clinic.run("synopsis", "query", "first", "SELECT SUM(d) FROM answers", "--as", "ana").status
         == 1
     )
-    assert desk.run("synopsis", "query", desk.folder / "no", COUNT).status == 2
+    assert clinic.run("synopsis", "query", clinic.folder / "no", COUNT).status == 2
     words = ("--as", "ana", "--epsilon", "4", "--alpha", "0.3", "--order", "1")
-    other = desk.run("synopsis", "open", "first", "answers", "a,b,c", *words)
+    other = clinic.run("synopsis", "open", "first", "answers", "a,b,c", *words)
     assert other.status == 2
     assert "choose another name" in other.err
 
@@ -80,12 +80,12 @@ def test_the_page_runs(tmp_path, monkeypatch):
     assert names["found"].source == "measured"
     lines = re.findall(r"^    discreet (synopsis .*)$", SECTION, flags=re.MULTILINE)
     assert len(lines) == 4
-    desk = Desk(tmp_path / "many")
+    clinic = Clinic(tmp_path / "many")
     for line in lines:
         words = shlex.split(
             line.replace("open habits", "open other").replace("download habits", "download other")
         )
-        outcome = desk.run(*words)
+        outcome = clinic.run(*words)
         assert outcome.status == 0, outcome.err
 
 

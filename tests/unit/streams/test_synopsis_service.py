@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue, Stale, Unavailable, UnprovableRequest,
 from discreet.streams.hypothesis.fitting import fit_counts
 from discreet.streams.synopsis.state import SYNOPSES
 from discreet.streams.synopsis.synopsis import Snapshot, Synopsis
-from support.synopsis_houses import COLUMNS, complete, house, rows_of
+from support.synopsis_vaults import COLUMNS, complete, make_vault, rows_of
 from support.vaults import curator_of, people
 
 ROWS = rows_of(4000)
@@ -33,13 +33,13 @@ def opened(session, name, **changed):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    with house(tmp_path_factory.mktemp("kept"), ROWS) as curator:
+    with make_vault(tmp_path_factory.mktemp("kept"), ROWS) as curator:
         yield curator.session("ana")
 
 
 @pytest.fixture
 def curator(tmp_path):
-    with house(tmp_path / "c", ROWS) as made:
+    with make_vault(tmp_path / "c", ROWS) as made:
         yield made
 
 
@@ -126,7 +126,7 @@ def test_finish_spends_the_rest_on_the_contrasts(kept):
 
 
 def test_it_goes_on_after_a_restart(tmp_path):
-    with house(tmp_path / "c", ROWS) as curator:
+    with make_vault(tmp_path / "c", ROWS) as curator:
         synopsis = opened(curator.session("ana"), "kept")
         learnt = synopsis.query(BOTH)
         assert learnt.source == "round"
@@ -177,14 +177,14 @@ def test_two_processes_share_one_synopsis(kept):
 
 
 def test_it_stays_with_one_version_of_the_data(tmp_path):
-    with house(tmp_path / "c", ROWS) as curator:
+    with make_vault(tmp_path / "c", ROWS) as curator:
         session = curator.session("ana")
         synopsis = opened(session, "pinned", alpha=NEAR)
-        house_again = rows_of(4002)
+        rows_again = rows_of(4002)
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        arrays = {name: [row[i] for row in house_again] for i, name in enumerate(COLUMNS)}
+        arrays = {name: [row[i] for row in rows_again] for i, name in enumerate(COLUMNS)}
         pq.write_table(pa.table(arrays), tmp_path / "c" / "answers.parquet")
         curator.refresh("answers")
         before = session.remaining.rho

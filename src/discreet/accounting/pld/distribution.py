@@ -126,7 +126,7 @@ class Distribution:
     def pure(cls, *, epsilon: Number) -> Self:
         """Any epsilon-DP mechanism, at its worst.
 
-        Privacy: epsilon-DP under the relation it was proved for [MV16, Lemma 3.2].
+        Privacy: epsilon-DP under the neighbouring relation it was proved for [MV16, Lemma 3.2].
         >>> (2 * Distribution.pure(epsilon=1)).epsilon(delta=0).upper
         2.0
         """
@@ -137,7 +137,8 @@ class Distribution:
     def approximate(cls, *, epsilon: Number, delta: Number) -> Self:
         """Any (epsilon, delta)-DP mechanism, at its worst.
 
-        Privacy: (epsilon, delta)-DP under the relation it was proved for [MV16, Lemma 3.2].
+        Privacy: (epsilon, delta)-DP under the neighbouring relation it was proved for
+        [MV16, Lemma 3.2].
         >>> Distribution.approximate(epsilon=1, delta=1e-6).epsilon(delta=1e-6).upper
         1.0
         """

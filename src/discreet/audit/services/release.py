@@ -73,7 +73,7 @@ def _audit_release(vaults: VaultPair, kind: str) -> tuple[Subject, ...]:
         return draw
 
     claim, covers = Pure(epsilon=_EPSILON), ("ReleasePlan", "Release")
-    # Where the person is not, a quantile is anywhere: that is told apart less well.
+    # Where the person is not, a quantile is anywhere: that is distinguished less well.
     caught = 200 if kind == "quantiles" else 100
     name = f"a release of {kind}"
     return service_with_bug(

@@ -49,7 +49,7 @@ _Count = Annotated[
     typer.Option(
         "--count",
         metavar="N",
-        help="Suppose that a group has N rows: for averages, and how to pick quantiles.",
+        help="Assume that a group has N rows: for averages, and the method of quantiles.",
     ),
 ]
 _MaxGroups = Annotated[

@@ -66,11 +66,11 @@ def _attack(
     ] = Decimal(1),
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write one page with all the pictures."),
+        typer.Option("--html", metavar="FILE", help="Also write one page with all charts."),
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option("--svg", metavar="FOLDER", help="Also write each picture as an SVG file."),
+        typer.Option("--svg", metavar="FOLDER", help="Also write each chart as an SVG file."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -1,5 +1,5 @@
-"""The commands about the record: ledger shows it, transcript what one analyst paid for, verify
-checks it, ledger amend changes a budget, ledger adopt goes on with a record that is not sound.
+"""The commands about the ledger: ledger shows it, transcript what one analyst paid for, verify
+checks it, ledger amend changes a budget, ledger adopt goes on with a ledger that is not sound.
 """
 
 from dataclasses import asdict
@@ -26,14 +26,14 @@ _FAILURES = 20
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application the commands that read the record."""
+    """Give the application the commands that read the ledger."""
     ledger = typer.Typer(invoke_without_command=True)
     ledger.callback(
         help="Show every budget, what is left of it, every charge so far, and why questions "
         "failed lately (for the custodian, not for release)."
     )(_ledger)
     ledger.command(
-        "adopt", help="Go on with a record that is not sound, as it stands; this is recorded."
+        "adopt", help="Go on with a ledger that is not sound, as it stands; this is recorded."
     )(_adopt)
     ledger.command(
         "amend", help="Give an account another budget; what was spent stays; this is recorded."
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "transcript", help="Show everything that an analyst paid for; it adds up to what was spent."
     )(_transcript)
-    app.command("verify", help="Check that the record is whole and that its totals are right.")(
+    app.command("verify", help="Check that the ledger is sound and that its totals are right.")(
         _verify
     )
 
@@ -110,7 +110,7 @@ def _transcript(
     new_console().print(charge_table(charges))
     if adopted is not None:
         typer.echo(
-            f"What was spent up to entry {adopted.entry} was adopted with the record: "
+            f"What was spent up to entry {adopted.entry} was adopted with the ledger: "
             f"{float(adopted.spent):.6g}. The charges after it are added to that."
         )
     typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
@@ -126,7 +126,7 @@ def _adopt(
     with existing_vault(folder) as curator:
         verification = curator.ledger.verify()
         if verification.sound:
-            raise InvalidValue("the record is sound; there is nothing to adopt.")
+            raise InvalidValue("the ledger is sound; there is nothing to adopt.")
         curator.ledger.adopt({"why": why, "problem": verification.problem or ""})
         accounts, entry = curator.ledger.accounts(), curator.ledger.entries_before(None, limit=1)[0]
     typer.echo(f"What was wrong: {verification.problem}")
@@ -187,12 +187,12 @@ def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     if as_json:
         print_json({"sound": verification.sound, **asdict(verification)})
     elif verification.sound:
-        typer.echo(f"The record is sound: {verification.entries} entries, chain and totals agree.")
+        typer.echo(f"The ledger is sound: {verification.entries} entries, chain and totals agree.")
         typer.echo(f"Newest entry: {verification.head}")
         typer.echo("Keep that line elsewhere: it shows later that nothing before it was rewritten.")
     else:
         where = "" if verification.bad is None else f" at entry {verification.bad}"
-        typer.echo(f"discreet: the record is not sound{where}: {verification.problem}", err=True)
+        typer.echo(f"discreet: the ledger is not sound{where}: {verification.problem}", err=True)
         step = "discreet ledger adopt --why TEXT"
         said = f"Nothing is answered until it is put back or adopted: {step}"
         typer.echo(advised(said, folder), err=True)

@@ -52,7 +52,7 @@ def check_missing(table: Table, origin: Origin, types: Mapping[str, str], scratc
             what = _REFUSED[refusal.rule]
             raise SchemaError(
                 f"{table.name}: column {refusal.column!r} has {what} and {refusal.rule} = "
-                f'"error". Write {refusal.rule} = "drop" or another rule, or mend the source. '
+                f'"error". Write {refusal.rule} = "drop" or another rule, or correct the source. '
                 "Nothing was added."
             )
 

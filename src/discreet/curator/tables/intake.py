@@ -389,8 +389,8 @@ def refuse_unreadable(table: Table, report: SourceReport, rows: int) -> None:
     Traceback (most recent call last):
     discreet.errors.SchemaError: t: 2 of 100 lines are no records. That is 2% of them, and at most \
 1% may be. Say in [format] how they are written (delimiter, quote, encoding; first_line where the \
-names of columns stand below a title; multiline = true where cells hold ends of lines), mend the \
-source, or raise unreadable_share in [table]. Nothing was added or changed.
+names of columns stand below a title; multiline = true where cells hold ends of lines), correct \
+the source, or raise unreadable_share in [table]. Nothing was added or changed.
     """
     if report.left_out > table.unreadable_share * (rows + report.left_out):
         lines = rows + report.left_out
@@ -414,7 +414,7 @@ source, or raise unreadable_share in [table]. Nothing was added or changed.
 def _refusal(table: Table, what: str, share: Fraction, way: str) -> SchemaError:
     return SchemaError(
         f"{table.name}: {what}. That is {_percent(share)} of them, and at most "
-        f"{_percent(table.unreadable_share)} may be. {way}, mend the source, or raise "
+        f"{_percent(table.unreadable_share)} may be. {way}, correct the source, or raise "
         "unreadable_share in [table]. Nothing was added or changed."
     )
 

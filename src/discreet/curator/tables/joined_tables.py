@@ -54,7 +54,7 @@ def _views(holdings: list[Holding]) -> dict[str, Holding]:
 def relations_together(
     holdings: list[Holding], in_place: Callable[[Registration, str], str]
 ) -> dict[str, str]:
-    """What stands after FROM for each table; `in_place` gives it for rows read from a view."""
+    """The FROM item of each table; `in_place` gives it for rows read from a view."""
     return {
         holding.known.name: f'"{view}"."prepared"'
         if holding.known.prepared is not None

@@ -257,7 +257,7 @@ class Warehouse:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Within it this thread sees the catalogue as it stands at the beginning, read once.
+        """Within it this thread sees the catalogue as of the beginning, read once.
 
         What runs compares the states of the data once more.
         """
@@ -305,7 +305,7 @@ class Warehouse:
         return known
 
     def relation(self, name: str) -> str:
-        """What stands after FROM: the prepared table, or the lattice rows of the source in
+        """The FROM item: the prepared table, or the lattice rows of the source in
         place.
         """
         known = self._known(name)
@@ -329,7 +329,7 @@ class Warehouse:
         return f"({rows}) AS prepared"
 
     def relations(self, names: tuple[str, ...]) -> dict[str, str]:
-        """What stands after FROM for each of several tables that one statement reads."""
+        """The FROM items of several tables that one statement reads."""
         if len(names) == 1:
             return {names[0]: self.relation(names[0])}
         return relations_together(self._holdings(names), self._in_place)

@@ -29,7 +29,7 @@ _MOSTLY = 0.9
 _NO_RECORDS = (
     "{} of the first lines are no records: quotes stand around parts of cells, or cells are too "
     'few or too many. Declare delimiter and quote in [format] (quote = "" where quotes are part of '
-    "the text), or mend the source"
+    "the text), or correct the source"
 )
 _LONGEST_SHAPE, _WIDEST = 20, 40
 _OF_CELLS = ("decimal", "thousands", "date", "datetime", "missing")

@@ -83,7 +83,7 @@ def _texts(read: str, names: tuple[str, ...]) -> str:
 
 
 def relation(source: str, given: Format = PLAIN) -> str:
-    """The text that stands after FROM for a source; a CSV file's columns are all VARCHAR.
+    """The FROM item of a source; a CSV file's columns are all VARCHAR.
 
     Nothing about a CSV file is guessed from its rows, so that one row cannot change how others are
     read: casts belong to the statement and should be TRY_CAST. Reads the header line of a CSV file,

@@ -98,7 +98,7 @@ environment (PGPASSWORD), a password file (PGPASSFILE, ~/.pgpass) or a service f
 
     @property
     def relation(self) -> str:
-        """What stands after FROM.
+        """The FROM item of the source.
 
         >>> PostgreSQLSource.read("postgresql:///clinic#ward.visits").relation
         '"ward"."visits"'

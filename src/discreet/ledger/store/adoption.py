@@ -1,5 +1,5 @@
 """What an adoption takes over: accounts with the larger of what totals and entries say.
-For a record that is not sound any more, and a custodian who decides to go on with it.
+For a ledger that is not sound any more, and a custodian who decides to go on with it.
 """
 
 from dataclasses import replace

@@ -1,5 +1,5 @@
 """One open transaction as the ledger sees it: accounts read once, entries appended, all of it
-written when it is saved. Keeps the record's order; whether a charge is admitted, accounts decide.
+written when it is saved. Keeps the ledger's order; whether a charge is admitted, accounts decide.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,10 +48,10 @@ _PUT_HEAD = (
 _ADD_SEAL = "INSERT INTO seals (number, kind, reference, digest, mac) VALUES (?, ?, ?, ?, ?)"
 
 NOT_SOUND = (
-    "the record of this vault is not sound, so nothing is answered; its custodian sees why with "
+    "the ledger of this vault is not sound, so nothing is answered; its custodian sees why with "
     "`discreet verify`. Nothing was run or charged."
 )
-"""What everyone hears when the record was tampered with; the custodian learns more by verifying."""
+"""What everyone hears when the ledger was tampered with; the custodian learns more by verifying."""
 
 Sealed = tuple[Entry, str]
 """An entry and its hash."""
@@ -131,13 +131,13 @@ class Book:
         self._count += 1
 
     def append(self, act: Act, accounts: tuple[Account, ...], event: str, memo: str) -> Sealed:
-        """The next entry of the record, with its hash."""
+        """The next entry of the ledger, with its hash."""
         names = {account.holder: account.name for account in accounts}
         sequence, time, previous = self._last
         now = datetime.now(UTC).strftime(MOMENT)
         entry = Entry(
             sequence=sequence + 1,
-            time=max(now, time),  # a clock set back does not reorder the record
+            time=max(now, time),  # a clock set back does not reorder the ledger
             act=act,
             population=names.get(Holder.POPULATION),
             analyst=names.get(Holder.ANALYST),
@@ -257,7 +257,7 @@ def _entry_row(row: tuple[Any, ...]) -> Entry:
 def read_entries(
     connection: Connection, *, after: int = 0, limit: int | None = None
 ) -> Iterator[Entry]:
-    """The record in order, or a part of it."""
+    """The ledger in order, or a part of it."""
     query = f"SELECT {ENTRY} FROM entries WHERE sequence > ? ORDER BY sequence"
     if limit is None:
         return map(_entry_row, connection.execute(query, (after,)))
@@ -265,7 +265,7 @@ def read_entries(
 
 
 def newest_entries(connection: Connection, *, before: int | None, limit: int) -> Iterator[Entry]:
-    """The end of the record, or of what was before an entry, backwards."""
+    """The end of the ledger, or of what was before an entry, backwards."""
     query = f"SELECT {ENTRY} FROM entries WHERE sequence < ? ORDER BY sequence DESC LIMIT ?"
     first = _BEYOND if before is None else before
     return map(_entry_row, connection.execute(query, (first, limit)))

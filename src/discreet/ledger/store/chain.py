@@ -246,7 +246,7 @@ class Chain:
     def check_anchor(self, connection: Connection, anchor: Anchor | None) -> None:
         """The anchor must lie on the chain; one that was read before the chain is never ahead."""
         if anchor is None:
-            raise Broken(None, "the anchor is missing; put it back, or adopt the record.")
+            raise Broken(None, "the anchor is missing; put it back, or adopt the ledger.")
         if anchor.number > self.number:
             bad = min(self._next(), max(anchor.sequence, 1))
             raise Broken(

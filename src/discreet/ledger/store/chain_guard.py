@@ -1,5 +1,5 @@
 """Who keeps the seals of a vault: the key, the anchor, and what this process has followed.
-Refuses to go on, with one fixed sentence, when a record is not the one that was sealed.
+Refuses to go on, with one fixed sentence, when a ledger is not the one that was sealed.
 """
 
 import os
@@ -40,7 +40,7 @@ class Keeper:
 
     @property
     def followed(self) -> bool:
-        """Whether all of the record was checked once."""
+        """Whether all of the ledger was checked once."""
         return self._chain is not None
 
     def halt(self) -> None:
@@ -48,13 +48,13 @@ class Keeper:
         self._halt.set()
 
     def check_first(self, checking: _Reading) -> None:
-        """Follow all of the record once, if nobody has: on a connection of its own, so that those
+        """Follow all of the ledger once, if nobody has: on a connection of its own, so that those
         who only read do not wait.
         """
         with self._first_check:
             if self._chain is not None:
                 return
-            anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
+            anchor = self._place.anchor()  # before the ledger: it cannot be ahead of it by right
             with checking() as connection:
                 if not _sealed(connection):
                     return
@@ -68,9 +68,9 @@ class Keeper:
                 self._chain = chain
 
     def check(self, reading: _Reading) -> None:
-        """Refuse a record that is not sound: all of it once, then what was written since."""
+        """Refuse a ledger that is not sound: all of it once, then what was written since."""
         with self._lock:
-            anchor = None if self._chain else self._place.anchor()  # before the record: not ahead
+            anchor = None if self._chain else self._place.anchor()  # before the ledger: not ahead
             with reading() as connection:
                 if self._chain is not None or _sealed(connection):
                     self._refusing(lambda: self._follow(connection, anchor))
@@ -90,12 +90,12 @@ class Keeper:
 
     def verify(self, reading: _Reading, intact: Callable[[Connection], bool]) -> Verification:
         """Check everything, whatever was checked before, and say what is wrong where."""
-        anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
+        anchor = self._place.anchor()  # before the ledger: it cannot be ahead of it by right
         with reading() as connection:
             if not _sealed(connection):
                 verification = _unsealed(connection)
                 if verification.sound and anchor is not None and anchor.number:
-                    problem = "entry 1 is missing: the anchor is of a record that is not here."
+                    problem = "entry 1 is missing: the anchor is of a ledger that is not here."
                     return Verification(verification.entries, verification.head, 1, problem)
                 return verification
             key = self._place.key()
@@ -133,7 +133,7 @@ class Keeper:
         return book
 
     def _first(self, connection: Connection) -> Book:
-        """Nothing is sealed yet: a new vault, or one of an older version, whose record is sound."""
+        """Nothing is sealed yet: a new vault, or one of an older version, whose ledger is sound."""
         self._check_begins(connection, self._place.anchor())
         if not _unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)
@@ -145,7 +145,7 @@ class Keeper:
         return book
 
     def _check_begins(self, connection: Connection, anchor: Anchor | None) -> None:
-        """Refuse to begin a record where the seal of another one lies."""
+        """Refuse to begin a ledger where the seal of another one lies."""
         if anchor is None or not anchor.number:
             return
         if connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone() is not None:
@@ -221,7 +221,7 @@ def _unsealed(connection: Connection) -> Verification:
 
 
 def _replayed(connection: Connection) -> Replay:
-    """The replay of a record that was found sound."""
+    """The replay of a ledger that was found sound."""
     last = connection.execute(
         "SELECT sequence, time, hash FROM entries ORDER BY sequence DESC LIMIT 1"
     ).fetchone()

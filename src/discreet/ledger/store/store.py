@@ -1,5 +1,5 @@
 """The database of a vault with its one way to read and its one way to write.
-Only puts database, groups and seals together; each owns its own rules.
+Only combines database, groups and seals; each owns its own rules.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +55,7 @@ class Store:
         return self._groups.share(work)
 
     def check(self) -> None:
-        """Refuse a record that is not sound: all of it once, then only what was written since."""
+        """Refuse a ledger that is not sound: all of it once, then only what was written since."""
         if not self._keeper.followed:
             with _unless_halted():
                 self._keeper.check_first(self._database.checking)

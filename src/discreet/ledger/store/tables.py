@@ -132,7 +132,7 @@ _KEPT_SINCE = {  # as above, in the tables that version 2 added
     "failures": ("UPDATE", "DELETE"),
 }
 _ADDITIONS = {  # what earlier versions do without, so that they open the file as well
-    # So that no page reads more of a longer record.
+    # So that no page reads more of a longer ledger.
     "entries_by_population": "CREATE INDEX {} ON entries (population, sequence)",
     "entries_adopted": "CREATE INDEX {} ON entries (sequence) WHERE act = 'adopt'",
     "seals_that_start": "CREATE INDEX {} ON seals (number) WHERE kind = 'start'",

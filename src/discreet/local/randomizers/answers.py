@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
-"""Brackets of a chance, by the number of digits."""
+"""Brackets of a probability, by the number of digits."""
 _CELLS = 1 << 20  # how many coins are drawn at once
 
 
@@ -38,7 +38,7 @@ def read_coin_bits(value: int | None) -> int | None:
 
 
 def chance_bounds(chance: Fraction) -> Bounds:
-    """The bracket of a chance that is rational."""
+    """The bracket of a probability that is rational."""
     return lambda _digits: (chance, chance)
 
 
@@ -47,9 +47,10 @@ def kept_bounds(
 ) -> Bounds:
     """Brackets of weight e^epsilon/(weight e^epsilon + rest), by the number of digits.
 
-    With `coin_bits` it is that chance rounded down to so many bits, which only lessens the loss.
+    With `coin_bits` it is that probability rounded down to so many bits, which only lowers the
+    loss.
 
-    Privacy: the chance of an epsilon-DP report, by replacing the answer; see each randomizer.
+    Privacy: the probability of an epsilon-DP report, by replacing the answer; see each randomizer.
     """
 
     def bounds(digits: int) -> tuple[Fraction, Fraction]:

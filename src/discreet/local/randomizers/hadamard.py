@@ -28,7 +28,7 @@ class HadamardResponse:
 
     The form for strong privacy, with one block: with probability e^epsilon/(e^epsilon + 1) a
     uniform column where row x + 1 of the Sylvester matrix is +1, else one where it is -1.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [ASZ19].
     >>> HadamardResponse(epsilon=1, categories=5).release(2) in range(8)
     True

@@ -1,7 +1,7 @@
 """Optimised local hashing: k-ary response on a random hash of the answer, for large domains.
 
 The hash is affine over the integers modulo the prime 2^31 - 1, then modulo the number of sides.
-Two answers are hashed to independent uniform residues, so the chance of a collision is a known
+Two answers are hashed to independent uniform residues, so the probability of a collision is a known
 rational and the estimate is unbiased, not only nearly so.
 """
 
@@ -34,7 +34,7 @@ class LocalHashing:
 
     The number of sides defaults to e^epsilon + 1, rounded: the least variance for many categories.
     A report is a row: one multiplier for each 30 bits of an answer, an offset, the noisy hash.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: the hash function is drawn
     without looking at it [WBLJ17, Sec. 4.3].
     >>> LocalHashing(epsilon=1, categories=10**6).sides

@@ -28,7 +28,7 @@ class Hybrid:
     """Uses `Piecewise` with probability 1 - e^(-epsilon/2), else `OneBit`; below 0.61 one bit only.
 
     Outputs of the piecewise randomizer come first, then the two bits.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: the coin is drawn without
     looking at it [WXYZ19, Sec. III-C].
     >>> Hybrid(epsilon=1, lower=0, upper=100, step=1).cells

@@ -26,7 +26,7 @@ __all__ = ["KaryResponse"]
 class KaryResponse:
     """Names the true category with probability e^epsilon/(e^epsilon + k - 1), else another.
 
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [War65], [KBR16, Sec. 3].
     >>> KaryResponse(epsilon=1, categories=4).release(2) in range(4)
     True

@@ -25,7 +25,7 @@ class OneBit:
     The answer, clamped and rounded to a multiple of the public step, becomes the upper end with
     probability (answer - lower)/(upper - lower), else the lower; that bit is kept with
     probability e^epsilon/(e^epsilon + 1). Both coins are exact.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [DJW18, Sec. 4],
     [WXYZ19, Sec. III-A].
     >>> OneBit(epsilon=1, lower=0, upper=100, step=1).release(37) in {0, 1}

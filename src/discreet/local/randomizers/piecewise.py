@@ -35,7 +35,7 @@ class Piecewise:
 
     The window defaults to w = m e^(-epsilon/2), rounded, at least 1: the lattice form of the
     piecewise mechanism.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: every output has one of two
     probabilities, a factor e^epsilon apart [WXYZ19, Sec. III-B].
     >>> Piecewise(epsilon=1, lower=0, upper=100, step=1).window

@@ -66,7 +66,7 @@ class Rappor:
     def report_epsilon(self) -> Fraction:
         """What one report alone costs, rounded up.
 
-        ln(q'(1 - p')/(p'(1 - q'))) for the chances q', p' of a set bit [EPK14, Sec. 3.2].
+        ln(q'(1 - p')/(p'(1 - q'))) for the probabilities q', p' of a set bit [EPK14, Sec. 3.2].
         >>> round(float(Rappor(categories=4, blur=0.5, low=0.25, high=0.75).report_epsilon), 6)
         1.021651
         """

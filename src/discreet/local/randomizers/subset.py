@@ -30,7 +30,7 @@ class SubsetSelection:
     """Sends a set of `size` categories; sets with the true one are e^epsilon times as likely.
 
     The size defaults to k/(e^epsilon + 1), rounded, at least 1; size 1 is k-ary response.
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer [YB18, Sec. III].
     >>> int(SubsetSelection(epsilon=1, categories=11).release(2).sum())
     3

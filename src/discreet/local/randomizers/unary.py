@@ -1,4 +1,4 @@
-"""Optimised unary encoding: one bit for each category, the true one's told by a fair coin."""
+"""Optimised unary encoding: one bit for each category, the true one's sent by a fair coin."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +26,7 @@ __all__ = ["UnaryEncoding"]
 class UnaryEncoding:
     """Sends k bits: 1 for the true category with probability 1/2, for others 1/(e^epsilon + 1).
 
-    With `coin_bits` the chance of its coin is rational, rounded down to so many bits.
+    With `coin_bits` the probability of its coin is rational, rounded down to so many bits.
     Privacy: epsilon-DP for each report, by replacing the answer: two answers differ in two bits,
     whose odds ratios multiply to e^epsilon [WBLJ17, Sec. 4.2].
     >>> UnaryEncoding(epsilon=1, categories=5).release(2).shape

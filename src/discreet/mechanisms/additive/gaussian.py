@@ -19,7 +19,8 @@ class DiscreteGaussian:
     """Adds noise with P(x) proportional to exp(-x^2/(2 sigma^2)), independently to each integer.
 
     The parameter is kept as the exact square of sigma.
-    Privacy: (l2^2/(2 sigma^2))-zCDP for the relation of the sensitivity [CKS20, Thm. 4].
+    Privacy: (l2^2/(2 sigma^2))-zCDP for the neighbouring relation of the sensitivity
+    [CKS20, Thm. 4].
     >>> DiscreteGaussian(sigma=1.5)
     DiscreteGaussian(sigma_squared=Fraction(9, 4))
     """
@@ -52,7 +53,8 @@ class DiscreteGaussian:
     def loss(self, sensitivity: Sensitivity) -> ZCDP:
         """The cost of one release.
 
-        Privacy: (l2^2/(2 sigma^2))-zCDP for the relation of the sensitivity [CKS20, Thm. 4].
+        Privacy: (l2^2/(2 sigma^2))-zCDP for the neighbouring relation of the sensitivity
+        [CKS20, Thm. 4].
         >>> DiscreteGaussian(sigma=2).loss(Sensitivity.single(1))
         ZCDP(rho=Fraction(1, 8), delta=Fraction(0, 1))
         """

@@ -18,7 +18,8 @@ __all__ = ["DiscreteLaplace"]
 class DiscreteLaplace:
     """Adds noise with P(x) proportional to exp(-|x|/scale), independently to each integer.
 
-    Privacy: (l1/scale)-DP for the relation the sensitivity was made for [DMNS06, Prop. 3.3].
+    Privacy: (l1/scale)-DP for the neighbouring relation the sensitivity was made for
+    [DMNS06, Prop. 3.3].
     >>> DiscreteLaplace(scale=0.5)
     DiscreteLaplace(scale=Fraction(1, 2))
     """
@@ -31,7 +32,7 @@ class DiscreteLaplace:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one release.
 
-        Privacy: (l1/scale)-DP for the relation of the sensitivity [DMNS06, Prop. 3.3].
+        Privacy: (l1/scale)-DP for the neighbouring relation of the sensitivity [DMNS06, Prop. 3.3].
         >>> DiscreteLaplace(scale=2).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """

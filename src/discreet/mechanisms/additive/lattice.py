@@ -169,8 +169,8 @@ class Rounded:
     def loss(self, sensitivity: Sensitivity) -> Loss:
         """The cost of one release; the sensitivity is that of the real-valued query.
 
-        Privacy: the mechanism's loss at `Lattice.sensitivity`, for the relation of the sensitivity
-        [DMNS06, Prop. 3.3], [CKS20, Thm. 4].
+        Privacy: the mechanism's loss at `Lattice.sensitivity`, for the neighbouring relation of the
+        sensitivity [DMNS06, Prop. 3.3], [CKS20, Thm. 4].
         >>> from discreet.mechanisms.additive.laplace import DiscreteLaplace
         >>> lattice = Lattice(step=0.5, lower=0, upper=100)
         >>> Rounded(mechanism=DiscreteLaplace(scale=8), lattice=lattice).loss(

@@ -22,8 +22,9 @@ _LIMITS = np.iinfo(np.int64)
 class TruncatedGeometric:
     """Clamps to [lower, upper], adds discrete Laplace noise and clamps again.
 
-    Privacy: (l1/scale)-DP for the relation of the sensitivity [DMNS06, Prop. 3.3]: clamping first
-    brings neighbours no farther apart, clamping afterwards is post-processing [DR14, Prop. 2.1].
+    Privacy: (l1/scale)-DP for the neighbouring relation of the sensitivity [DMNS06, Prop. 3.3]:
+    clamping first brings neighbours no farther apart, clamping afterwards is post-processing
+    [DR14, Prop. 2.1].
     >>> 0 <= TruncatedGeometric(scale=100, lower=0, upper=9).release(5) <= 9
     True
     """
@@ -49,7 +50,7 @@ class TruncatedGeometric:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one release.
 
-        Privacy: (l1/scale)-DP for the relation of the sensitivity [DMNS06, Prop. 3.3].
+        Privacy: (l1/scale)-DP for the neighbouring relation of the sensitivity [DMNS06, Prop. 3.3].
         >>> TruncatedGeometric(scale=2, lower=0, upper=9).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """

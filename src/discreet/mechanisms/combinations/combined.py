@@ -13,10 +13,11 @@ __all__ = ["deviations_95"]
 
 _ANY = 4.4722  # Chebyshev: 1/sqrt(0.05), rounded up like all of these
 _SUBGAUSSIAN = 2.7163  # sqrt(2 ln 40), for the parameter sigma
-_SMOOTHED = 4.4  # from this deviation on, discrete Gaussian noise can be smoothed to a normal law
-# Smoothed by an independent combination that has the same coefficients, of length A, the law has
-# no lattice and is beyond so many deviations with the 5% times the probability that the smoothing
-# one is not below -lattice * A.
+# From this deviation on, discrete Gaussian noise can be smoothed to a normal distribution.
+_SMOOTHED = 4.4
+# Smoothed by an independent combination that has the same coefficients, of length A, the
+# distribution has no lattice and is beyond so many deviations with the 5% times the probability
+# that the smoothing one is not below -lattice * A.
 _GAUSSIAN = ((2.2415, 0.0), (2.0329, 1.6), (1.9698, 3.2), (1.9606, 4.8))
 _LAPLACE = ((2.6261, 0.0), (2.2347, 1.5), (2.1736, 2.0), (2.1616, 3.0))
 _GAUSSIAN_SMOOTHING, _LAPLACE_SMOOTHING = 2.56, 1 / 6  # variances of what smooths one noise

@@ -24,7 +24,7 @@ _FINE = 1 << 15  # up to so many steps on each side every one is looked at
 _COARSE = 1 << 14  # else so many cells, each of several steps
 _FAR = 1e-13  # what is cut off on both sides of each noise
 _SLACK = 1e-9  # more than is cut off and rounded in all
-_TABLE = 1 << 14  # up to this deviation a Gaussian is summed, above it is the normal law
+_TABLE = 1 << 14  # up to this deviation a Gaussian is summed, above it is the normal distribution
 
 
 def sum_error(terms: Sequence[tuple[Fraction, _Noise]], confidence: Number) -> float:
@@ -83,7 +83,7 @@ def _reach(noise: _Noise) -> int:
 
 
 def _chances_of_cells(noise: _Noise, k: int, width: int, count: int) -> NDArray[np.float64]:
-    """The chances that k X lies in the cells around 0, width, 2 width, ..., count * width."""
+    """The probabilities that k X lies in the cells around 0, width, ..., count * width."""
     kind = np.int64 if (2 * count + 2) * width < 1 << 62 else object
     # The largest X in each cell: k X is less than half a cell above its middle.
     last = ((2 * np.arange(count + 1).astype(kind) + 1) * width - 1) // (2 * k)

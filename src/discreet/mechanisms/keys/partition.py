@@ -1,6 +1,6 @@
 """Keys that are not public, shown without their counts by the optimal rule.
-The chance of a key depends only on its number of distinct units. docs/proofs/keys.md holds the
-proofs. Chances are certified brackets, coins are exact.
+The probability of a key depends only on its number of distinct units. docs/proofs/keys.md holds the
+proofs. Probabilities are certified brackets, coins are exact.
 """
 
 import math
@@ -36,7 +36,7 @@ _ENOUGH = Fraction(64)  # a larger epsilon is treated as this one, which costs l
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Shows a key of n units with the largest chance that (epsilon, delta) allows at every n.
+    """Shows a key of n units with the largest probability that (epsilon, delta) allows at every n.
 
     Epsilon and delta are divided by `keys_per_unit`: how many keys one step of the neighbouring
     relation can touch, that is what one unit may have under add/remove, twice that under replace.
@@ -75,7 +75,7 @@ class Partition:
         return ZCDP(rho=self.epsilon**2 / (2 * self.keys_per_unit), delta=self.delta)
 
     def chance(self, units: int, digits: int = 40) -> tuple[Fraction, Fraction]:
-        """Rationals below and above the chance that a key of this many units is shown.
+        """Rationals below and above the probability that a key of this many units is shown.
 
         >>> low, high = Partition(epsilon=1, delta=1e-3).chance(1)
         >>> low == high == Fraction(1, 1000)
@@ -96,7 +96,7 @@ class Partition:
         >>> Partition(epsilon=1, delta=1e-6).release(np.array([500, 500])).tolist()
         [0, 1]
         """
-        # From `sure` on every chance is 1; holding counts at a limit brings none farther apart.
+        # From `sure` on every probability is 1; clamping brings no counts farther apart.
         sure = self.error(1)
         limit = int(sure) if sure < _LARGEST_COUNT else _LARGEST_COUNT
         counts = np.minimum(read_units(exact), limit).astype(np.int64)
@@ -131,7 +131,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """What all chances share: brackets of e^epsilon, the turning point and the chance there."""
+    """What all probabilities share: brackets of e^epsilon, the turning point, the value there."""
 
     step: tuple[Fraction, Fraction]
     turn: int

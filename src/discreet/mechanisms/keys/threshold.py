@@ -30,7 +30,7 @@ _SUMMED_BITS = 2048  # as are tails below 2**-1024 or so
 class Threshold:
     """Shows the keys whose noisy number of distinct units reaches the threshold, with that number.
 
-    Privacy: the loss of the noise, and as delta the chance that a key of one single unit shows
+    Privacy: the loss of the noise, and as delta the probability that a key of one single unit shows
     [KKMN09]; derived for the discrete noises in docs/proofs/keys.md.
     >>> shown, noisy = Threshold(noise=DiscreteLaplace(scale=1), threshold=30).release(
     ...     np.array([1, 10**6, 1]))
@@ -70,8 +70,8 @@ class Threshold:
     def loss(self, sensitivity: Sensitivity) -> ZCDP | Approximate:
         """The cost of one release; `groups` counts the keys one neighbouring step can touch.
 
-        Privacy: the loss of the noise with delta = groups * p, p the chance that one unit alone
-        reaches the threshold, for the relation of the sensitivity [KKMN09].
+        Privacy: the loss of the noise with delta = groups * p, p the probability that one unit
+        alone reaches the threshold, for the neighbouring relation of the sensitivity [KKMN09].
         >>> noise = DiscreteGaussian(sigma=10)
         >>> loss = Threshold(noise=noise, threshold=60).loss(Sensitivity(groups=4, per_group=1))
         >>> loss.rho, loss.delta < 2e-8
@@ -112,7 +112,7 @@ class Threshold:
 
 
 def _delta(noise: DiscreteLaplace | DiscreteGaussian, threshold: int, keys: int) -> Fraction:
-    """At least the chance that any of `keys` keys of one unit alone reaches the threshold."""
+    """At least the probability that any of `keys` keys of one unit alone reaches the threshold."""
     return min(Fraction(1), ceil_decimal(keys * _upper_tail(noise, threshold - 1)))
 
 

@@ -26,8 +26,8 @@ class Exponential:
     """Chooses an index with probability proportional to exp(score/scale).
 
     Scores are ints, Fractions, Decimals or floats (read as the decimals they print as).
-    Privacy: (2 linf/scale)-bounded range, hence DP, for the relation of the score sensitivity
-    [MT07, Thm. 6], [DR19, Lemma 4.1].
+    Privacy: (2 linf/scale)-bounded range, hence DP, for the neighbouring relation of the score
+    sensitivity [MT07, Thm. 6], [DR19, Lemma 4.1].
     >>> Exponential(scale=2).release([0, -10**6, -10**308])
     0
     """
@@ -42,7 +42,7 @@ class Exponential:
     def loss(self, sensitivity: Sensitivity) -> BoundedRange:
         """The cost of one choice; linf is how far one unit can move any one score.
 
-        Privacy: (2 linf/scale)-bounded range for the relation of the sensitivity
+        Privacy: (2 linf/scale)-bounded range for the neighbouring relation of the sensitivity
         [MT07, Thm. 6], [DR19, Lemma 4.1].
         >>> Exponential(scale=4).loss(Sensitivity.single(1))
         BoundedRange(epsilon=Fraction(1, 2))

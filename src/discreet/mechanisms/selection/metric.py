@@ -54,7 +54,7 @@ class MetricNoise:
     def loss(self, sensitivity: Sensitivity) -> BoundedRange:
         """The cost of one release; `linf` is how far one unit can move the exact point.
 
-        Privacy: (2 linf/scale)-bounded range for the relation of the sensitivity
+        Privacy: (2 linf/scale)-bounded range for the neighbouring relation of the sensitivity
         [DMNS06, Sec. 3.3], [DR19, Lemma 4.1].
         >>> MetricNoise(distances=[[0, 1], [1, 0]], scale=4).loss(Sensitivity.single(1))
         BoundedRange(epsilon=Fraction(1, 2))

@@ -47,9 +47,10 @@ class NoisyMax:
 
     Laplace noise is discrete and takes integer scores. Exponential noise is sampled as
     permute-and-flip, Gumbel noise as the exponential mechanism: the same distributions.
-    Privacy: (2 linf/scale)-DP for the relation of the score sensitivity: docs/proofs/selection.md
-    for Laplace noise, [DR14, Thm. 3.13] and [DKSSWXZ21] for exponential noise, [DR14, Rem. 3.1]
-    for Gumbel noise, which has bounded range. The noisy maximum itself must not be released.
+    Privacy: (2 linf/scale)-DP for the neighbouring relation of the score sensitivity:
+    docs/proofs/selection.md for Laplace noise, [DR14, Thm. 3.13] and [DKSSWXZ21] for exponential
+    noise, [DR14, Rem. 3.1] for Gumbel noise, which has bounded range. The noisy maximum itself must
+    not be released.
     >>> NoisyMax(scale=2).release([0, -10**6, -10**308])
     0
     """
@@ -68,8 +69,9 @@ class NoisyMax:
     def loss(self, sensitivity: Sensitivity) -> Pure | BoundedRange:
         """The cost of one choice, gap included; linf is how far a unit moves any one score.
 
-        Privacy: (2 linf/scale)-DP for the relation of the sensitivity, docs/proofs/selection.md and
-        [DR14, Thm. 3.13]; with Gumbel noise it is bounded range [DR19, Lemma 4.2].
+        Privacy: (2 linf/scale)-DP for the neighbouring relation of the sensitivity,
+        docs/proofs/selection.md and [DR14, Thm. 3.13]; with Gumbel noise it is bounded range
+        [DR19, Lemma 4.2].
         >>> NoisyMax(scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """
@@ -162,7 +164,7 @@ class NoisyMax:
 def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:
     """ln P(shortfall > steps) when all others are steps + 1 below the best and win every tie."""
     rate = float(1 / scale)
-    reach = math.ceil(60 / rate) + 1  # what lies beyond has a chance below 1e-25
+    reach = math.ceil(60 / rate) + 1  # what lies beyond has a probability below 1e-25
     noise = np.arange(-reach, reach + 1, dtype=np.float64)
     mass = math.tanh(rate / 2) * np.exp(-rate * np.abs(noise))
     level = noise + steps
@@ -174,7 +176,7 @@ def _chance_of_missing(scale: Fraction, count: int, steps: int) -> float:
 
 
 def _union_bound(scale: Fraction, count: int, steps: int) -> float:
-    """ln of the sum of the chances that each single rival wins."""
+    """ln of the sum of the probabilities that each single rival wins."""
     if count == 1:
         return -math.inf
     return math.log(count - 1) + _log_difference_tail(scale, steps + 1)

@@ -31,8 +31,8 @@ class PermuteAndFlip:
     """Goes through the candidates in random order, accepts each with exp((score - best)/scale).
 
     The same distribution as noisy max with exponential noise of this scale [DKSSWXZ21].
-    Privacy: (2 linf/scale)-DP for the relation of the score sensitivity [MS20, Thm. 1]. It is not
-    bounded range: never price it at epsilon^2/8.
+    Privacy: (2 linf/scale)-DP for the neighbouring relation of the score sensitivity
+    [MS20, Thm. 1]. It is not bounded range: never price it at epsilon^2/8.
     >>> PermuteAndFlip(scale=2).release([0, -10**6, -10**308])
     0
     """
@@ -47,7 +47,7 @@ class PermuteAndFlip:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of one choice; linf is how far one unit can move any one score.
 
-        Privacy: (2 linf/scale)-DP for the relation of the sensitivity [MS20, Thm. 1].
+        Privacy: (2 linf/scale)-DP for the neighbouring relation of the sensitivity [MS20, Thm. 1].
         >>> PermuteAndFlip(scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 2))
         """
@@ -93,7 +93,7 @@ class PermuteAndFlip:
         if missed < _SMALLEST_FLOAT_TAIL:  # (n-1) y/2 is an upper bound
             logarithm = log_bounds((count - 1) / (2 * tail(confidence)))[1]
             return ceil_float(self.scale * logarithm)
-        low, high = -1e5, 0.0  # ln y; the chance of missing the best grows with y
+        low, high = -1e5, 0.0  # ln y; the probability of missing the best grows with y
         if _chance_of_missing(count, high) <= missed:
             return 0.0
         for _ in range(200):

@@ -77,7 +77,7 @@ class Quantiles:
 
         With several groups l1 counts the rows of one unit in all of them together.
         Privacy: the sum over fractions q of epsilon^2/8 with epsilon = 2 max(q, 1-q) l1/scale,
-        for the relation of the sensitivity [CR21, Lemma 3.4].
+        for the neighbouring relation of the sensitivity [CR21, Lemma 3.4].
         >>> Quantiles(fractions=(0.5,), scale=1).loss(Sensitivity.single(1)).rho
         Fraction(1, 8)
         """

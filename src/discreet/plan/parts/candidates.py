@@ -56,7 +56,9 @@ _COUNTABLE = ("number", "category", "boolean", "date")
 
 
 class QuantileMethod(StrEnum):
-    """How a value is picked: by rank, by rank on a finer list, or exactly and with smooth noise."""
+    """How a quantile is selected: by rank, by rank on a finer list, or exactly and with smooth
+    noise.
+    """
 
     RANKED = "ranked"
     FINE = "fine"
@@ -70,7 +72,7 @@ class CandidateQuery:
     Candidate i stands for the lattice integers k with k // width = lower // width + i, and is
     called by the middle one of them. Rows of a bucket of several integers are counted together, so
     the error in ranks holds for one of the integers, which need not be the middle. `sql` is the
-    engine's k // width of a row, or NULL; `column` the column that is picked from, if it is one.
+    engine's k // width of a row, or NULL; `column` the column it selects from, if it is one.
     The sensitivity is that of the counts by candidate and group.
 
     Privacy: public candidates; which one is chosen costs what the mechanism says.
@@ -147,7 +149,7 @@ class CandidateQuery:
 
 
 def fraction_of(aggregate: Aggregate) -> Fraction:
-    """The fraction of a quantile; MIN and MAX are the outermost that can be told privately.
+    """The fraction of a quantile; MIN and MAX are the outermost that can be released privately.
 
     >>> fraction_of(Aggregate(Statistic.MAXIMUM, None))
     Fraction(1, 1)

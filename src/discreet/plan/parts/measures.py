@@ -126,7 +126,7 @@ class Estimator:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An aggregate that is a picked value: which pick, and its place among all released columns."""
+    """An aggregate that is a selected value: its candidate query and its released column."""
 
     statistic: Statistic
     pick: int

@@ -141,7 +141,7 @@ def influence_of_pair(statistic: Statistic, y: LatticeRange, x: LatticeRange) ->
 def error_of_pair(
     statistic: Statistic, widths: Sequence[float], y: LatticeRange, x: LatticeRange, *, count: int
 ) -> float | None:
-    """The half-width for a supposed count of rows, given those of the sums that `PAIRED` names.
+    """The half-width for an assumed count of rows, given those of the sums that `PAIRED` names.
 
     It is the worst case over all values the bounds allow; None for a correlation or a line, which
     without spread have none.

@@ -59,8 +59,8 @@ def working_seconds(
     engine_seconds: Fraction,
 ) -> Fraction:
     """The seconds of a plan: of the tables it reads, once for its sums and once for each column
-    that is picked from, and as often as joins and subqueries make rows anew; of the length of its
-    statement; of what it adds noise to.
+    that quantiles are selected from, and as often as joins and subqueries make rows anew; of the
+    length of its statement; of what it adds noise to.
     """
     groups = prod(len(each.codes) for each in domains if not each.private)
     candidates = sum(each.candidates for each in picks) // _CANDIDATES_PER_CELL

@@ -1,4 +1,4 @@
-"""A quantile with smooth noise, as a plan takes it: which noise a price buys, and how far off it is
+"""A quantile with smooth noise, as a plan takes it: which noise a price buys, and its error
 where rows are spread evenly. Knows counts by candidate, never a row; shows no scale.
 """
 
@@ -128,12 +128,12 @@ class _Offer:
             return StudentShape.priced(
                 epsilon=price.largest_epsilon(), degrees=self.shape.degrees, share=self.share
             )
-        rho = price.require_rho("the Laplace-log-normal law is priced in rho").rho
+        rho = price.require_rho("the Laplace-log-normal distribution is priced in rho").rho
         return LogNormalShape.priced(rho=rho, sigma=self.shape.sigma, share=self.share)
 
 
 def _offers(price: Price) -> Iterator[_Offer]:
-    """Student's t for epsilon; for rho also the Laplace-log-normal law, by the formulas of both."""
+    """Student's t for epsilon; for rho also Laplace-log-normal noise, by the formulas of both."""
     pure = price.currency is Currency.EPSILON
     root = float(price.amount) if pure else math.sqrt(2 * float(price.amount))
     for share in _SHARES:

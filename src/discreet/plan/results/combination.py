@@ -48,7 +48,7 @@ class Combination:
     def error(self, plan: Plan, confidence: Number) -> float | None:
         """The half-width of a sum of measures alone; None where other aggregates are in it.
 
-        That of the law of the sum itself: the noises of measures are independent.
+        That of the distribution of the sum itself: the noises of measures are independent.
         """
         if self.ratios:
             return None
@@ -59,7 +59,7 @@ class Combination:
 def combination(plan: Plan, expression: Expression) -> Combination | None:
     """The expression as a sum with known factors; None if it is not one.
 
-    Products of noisy values, quotients by them and picked values are none.
+    Products of noisy values, quotients by them and selected values are none.
     """
     match expression:
         case Literal(value) if isinstance(value, Fraction):

@@ -88,19 +88,19 @@ def simple_measure(plan: Plan, expression: Expression) -> int | None:
 
 
 def find_picked(plan: Plan, expression: Expression) -> Chosen | None:
-    """The picked value that a column is, if it is one."""
+    """The selected value that a column is, if it is one."""
     estimator = dict(plan.estimators).get(expression) if isinstance(expression, Aggregate) else None
     return estimator if isinstance(estimator, Chosen) else None
 
 
 def find_ranked(plan: Plan, expression: Expression) -> Chosen | None:
-    """The picked value that a column is, if its error is told in ranks or rows."""
+    """The selected value that a column is, if its error is stated in ranks or rows."""
     chosen = find_picked(plan, expression)
     return None if chosen is None or plan.ways[chosen.pick] is QuantileMethod.SMOOTH else chosen
 
 
 def ranks_off(plan: Plan, chosen: Chosen, confidence: Number) -> float:
-    """How many rows the rank of a picked value, or the count of a mode, may be off.
+    """How many rows the rank of a selected value, or the count of a mode, may be off.
 
     The choice promises that of a candidate. Where a candidate is a bucket of several values any
     number of rows may be between them, so nothing can be promised for the one that is named.
@@ -124,7 +124,7 @@ def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:
-    """What the picked values of every group are called."""
+    """What the selected values of every group are called."""
     pick = released.plan.picks[chosen.pick]
     return [pick.value(int(each)) for each in released.noisy[chosen.position]]
 
@@ -134,7 +134,7 @@ def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dic
 
     A sum of measures with known factors has the interval of its noises together. Another column
     made of several measures gets each of them at a level that adds up to the whole (Bonferroni),
-    and interval arithmetic from there. A picked value has its public bounds.
+    and interval arithmetic from there. A selected value has its public bounds.
     """
     level = probability(confidence, "confidence")
     outputs = released.plan.query.outputs

@@ -1,4 +1,4 @@
-"""What a plan will cost and how far off its answers will be, said before anything is run.
+"""The cost of a plan and the errors of its answers, stated before anything is run.
 The same value is shown by Python, the command line and every other surface.
 """
 
@@ -45,7 +45,7 @@ def error_of(plan: Plan, count: int | None = None) -> dict[str, float | None]:
     """The 95% half-width of every output column; of quantiles in rows by which the rank is off.
 
     The error of an average, a variance or a covariance depends on how many rows a group has, which
-    is secret: it is given for a supposed `count` of rows, and None without one. It is the worst
+    is secret: it is given for an assumed `count` of rows, and None without one. It is the worst
     case over all values the bounds allow. That of a correlation, a line, or a quantile with smooth
     noise or among buckets is not known. Sums, differences and multiples of what has an error have
     one; of counts and sums it is that of their noises together.
@@ -175,7 +175,7 @@ def warnings_of(plan: Plan, count: int | None = None) -> list[str]:
     if ratios - set(VARYING) and count is None:
         said.append(
             "The error of an average, a variance or a covariance depends on the number of rows, "
-            "which is secret; suppose one with count= to see it."
+            "which is secret; assume one with count= to see it."
         )
     if ratios & set(VARYING):
         said.append(

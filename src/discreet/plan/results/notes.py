@@ -346,16 +346,16 @@ def _present(column: Column) -> Column:
 
 
 def _few(plan: Plan) -> Iterator[Note]:
-    """Private keys of few people."""
+    """Private keys of few privacy units."""
     if isinstance(plan.selection, ThresholdKeys):
         few = plan.selection.threshold.threshold
         yield Note(
-            f"Keys with clearly fewer than {few:,} people are not shown, and counts near that "
-            "threshold only if noise raised them."
+            f"Keys with clearly fewer than {few:,} privacy units are not shown, and counts near "
+            "that threshold only if noise raised them."
         )
     elif isinstance(plan.selection, OptimalKeys):
         few = int(plan.selection.rule.error(_LEVEL))
-        yield Note(f"Keys with clearly fewer than {few:,} people are not shown.")
+        yield Note(f"Keys with clearly fewer than {few:,} privacy units are not shown.")
 
 
 def _about_picks(plan: Plan) -> tuple[Note, ...]:

@@ -17,7 +17,7 @@ __all__ = ["Released"]
 class Released:
     """The groups that are shown, by their engine codes, and the released integers of each.
 
-    `noisy` has one column for every measure, then one for every value that was picked.
+    `noisy` has one column for every measure, then one for every selected value.
     """
 
     plan: Plan

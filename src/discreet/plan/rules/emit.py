@@ -48,10 +48,10 @@ def statement(
 ) -> str:
     """Group codes and exact integers, one row for each group that has rows.
 
-    Where totals are `kept`, what they can give is read from them. With picks there is a branch for
-    each beside the one of the sums: a row then begins with the number of its branch, and its group
-    is followed by a candidate and how many rows have it. What it returns is exact and must not
-    leave.
+    Where totals are `kept`, what they can give is read from them. With candidate queries there is a
+    branch for each beside the one of the sums: a row then begins with the number of its branch, and
+    its group is followed by a candidate and how many rows have it. What it returns is exact and
+    must not leave.
     """
     where = ""
     if query.where is not None:

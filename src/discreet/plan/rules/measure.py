@@ -1,5 +1,5 @@
-"""The rule that says what has to be released: the sums, counts and picks that the aggregates need.
-Nothing here touches data.
+"""The rule that says what has to be released: the sums, counts and candidate queries of the
+aggregates. Nothing here touches data.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ _PICKED = (Statistic.QUANTILE, Statistic.MINIMUM, Statistic.MAXIMUM, Statistic.M
 
 
 def measure(draft: Draft) -> Draft:
-    """The sums and counts that all aggregates together need, each of them once, and the picks."""
+    """The sums and counts that all aggregates need, each once, and the candidate queries."""
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
     query = draft.query
@@ -53,7 +53,7 @@ def measure(draft: Draft) -> Draft:
 def _picks(
     draft: Draft, aggregates: list[Aggregate]
 ) -> list[tuple[tuple[Aggregate, ...], CandidateQuery]]:
-    """Quantiles of one expression are picked together, its mode by itself."""
+    """Quantiles of one expression are selected together, its mode by itself."""
     assert draft.contribution is not None
     columns = scope(draft.table, draft.dialect)
     alike: dict[object, list[Aggregate]] = {}

@@ -1,5 +1,5 @@
-"""The rule that chooses mechanisms: it shares the price among measures, picks and the selection,
-and adds up what they cost. Nothing here touches data.
+"""The rule that chooses mechanisms: it splits the price among measures, candidate queries, the
+selection, and adds up what they cost. Nothing here touches data.
 """
 
 from dataclasses import replace

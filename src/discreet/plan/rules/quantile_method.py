@@ -1,5 +1,5 @@
-"""Which way a quantile is picked: by rank among a few thousand candidates, by rank on a finer list,
-or exactly with smooth noise. Public facts decide, by what each would be off on evenly spread rows.
+"""The method of a quantile: by rank among a few thousand candidates, by rank on a finer list, or
+exactly with smooth noise. Public facts decide, by the expected error on evenly spread rows.
 Nothing here touches data.
 """
 
@@ -28,10 +28,11 @@ _SMALLEST_SHARE = 1 << 20  # the largest denominator of a fraction that smooth n
 
 
 def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
-    """The draft with a way, a list of candidates and a mechanism for each pick.
+    """The draft with a method, a list of candidates and a mechanism for each candidate query.
 
-    Ways that are given are kept where they are proved. Otherwise a choice by rank it is, unless a
-    count of rows is supposed and another way errs clearly less on so many evenly spread rows.
+    Methods that are given are used where they are proved. Otherwise the method is a choice by
+    rank, unless a count of rows is assumed and another method has a clearly smaller error on so
+    many evenly spread rows.
     """
     decisions: list[tuple[CandidateQuery, Choice]] = []
     ways: list[QuantileMethod] = []
@@ -61,10 +62,10 @@ def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
 def forms(
     draft: Draft | Plan, place: int, price: Price
 ) -> dict[QuantileMethod, tuple[CandidateQuery, Choice]]:
-    """The ways that are proved for a pick, each with its candidates and its mechanism.
+    """The methods proved for a candidate query, each with its candidates and its mechanism.
 
-    Other ways than the first are for one quantile of an expression, inside (0, 1). Smooth noise is
-    for numbers, and for questions without groups: there all rows that a unit moves are in one
+    Other methods than the first are for one quantile of an expression, inside (0, 1). Smooth noise
+    is for numbers, and for questions without groups: there all rows that a unit moves are in one
     table, and their number is what the noise is made for.
     """
     plain, fine = _lists(draft, place)
@@ -112,7 +113,7 @@ def _preferred(
 
 
 def expected_error(pick: CandidateQuery, choice: Choice, rows: int) -> float:
-    """How far off a quantile is on average where so many rows are spread evenly, in values.
+    """The mean error of a quantile where so many rows are spread evenly, in values.
 
     Off is the distance from the nearest value whose rank is right. A choice by rank takes the gap k
     ranks away in proportion to e^(-k/scale), a place in it evenly; it falls on the right gap itself

@@ -21,7 +21,7 @@ from discreet.schema.table import Table
 __all__ = ["TOTALS", "histogram_for", "kept_tables", "small_keys", "totals_for"]
 
 TOTALS = "totals"
-"""The kept table of totals."""
+"""The rollup of totals."""
 
 _MOST_CELLS = 10_000
 _MOST_BINS = 1_000_000
@@ -93,7 +93,7 @@ def totals_for(query: Query, table: Table) -> Mapping[str, str]:
 
 
 def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str, str, str] | None:
-    """The kept table that counts a pick's candidates, the candidate in it, and how many rows.
+    """The rollup that counts the candidates of a query, the candidate in it, and how many rows.
 
     None if the question needs the rows.
     """
@@ -102,7 +102,7 @@ def histogram_for(query: Query, table: Table, pick: CandidateQuery) -> tuple[str
         return None
     if not _is_covered(query, small_keys(table, _bins(column))):
         return None
-    # Widths are powers of two, so candidates of the kept histogram make up those of the pick.
+    # Widths are powers of two, so candidates of the rollup histogram make up those of the query.
     width = width_of(column.lower, column.upper)
     if pick.width < width:
         return None

@@ -119,7 +119,7 @@ class Rows:
         column = self.relation.find(node)
         if column.typed is None:
             raise UnsafeQuery(
-                f"{column.name!r}{where_in_text(node)} tells people apart: it stands only in "
+                f"{column.name!r}{where_in_text(node)} is the privacy unit: it may be used only in "
                 f"COUNT(DISTINCT {sql_name(column.name)}), in joins and in subqueries."
             )
         return column.typed

@@ -224,7 +224,7 @@ def _check_pairs(
         if first.typed is None or second.typed is None:
             unit = first if first.typed is None else second
             raise UnsafeQuery(
-                f"{unit.spelt!r}{where_in_text(node)} tells people apart: ON may equate it only "
+                f"{unit.spelt!r}{where_in_text(node)} is the privacy unit: ON may equate it only "
                 "with the unit of another private table."
             )
         kinds = first.typed.kind, second.typed.kind

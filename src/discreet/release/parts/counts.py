@@ -47,9 +47,9 @@ def widen_intervals(
     *,
     finish: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of intervals around unbiased counts, drawn out to the counts that are told.
+    """The ends of intervals around unbiased counts, extended to the counts that are released.
 
-    No exact count is negative, so neither are the ends where the counts told are not.
+    No exact count is negative, so neither are the ends where the released counts are not.
     >>> noisy, unbiased = np.array([0.0, 4.0]), np.array([-9.0, 7.0])
     >>> [end.tolist() for end in widen_intervals(noisy, unbiased, 2.0, finish="non-negative")]
     [[0.0, 4.0], [0.0, 9.0]]

@@ -97,7 +97,7 @@ class RegressionPart:
     def loss(self) -> Price:
         """What it costs.
 
-        Privacy: under the unit and relation of its table.
+        Privacy: under the privacy unit and neighbouring relation of its table.
         """
         return self.moments.loss
 
@@ -105,7 +105,7 @@ class RegressionPart:
     def losses(self) -> tuple[Loss, ...]:
         """The losses of its measures.
 
-        Privacy: under the unit and relation of its table.
+        Privacy: under the privacy unit and neighbouring relation of its table.
         """
         return self.moments.losses
 

@@ -102,7 +102,7 @@ class StatisticsPart:
     def loss(self) -> Price:
         """What it costs.
 
-        Privacy: under the unit and relation of its table.
+        Privacy: under the privacy unit and neighbouring relation of its table.
         """
         return self.plan.cost
 
@@ -110,7 +110,7 @@ class StatisticsPart:
     def losses(self) -> tuple[Loss, ...]:
         """The losses of its measures; quantiles and modes count with the rest of the price.
 
-        Privacy: under the unit and relation of its table.
+        Privacy: under the privacy unit and neighbouring relation of its table.
         """
         if self.plan.picks:
             return (self.plan.cost,)

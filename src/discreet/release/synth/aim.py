@@ -1,6 +1,6 @@
-"""The steps of a synthesis: count, bin, then choose, measure and fit until the budget is spent.
-It asks a source for noisy answers and sees nothing else; given the same answers it takes the same
-steps, so an interrupted synthesis can be taken up again.
+"""The steps of a synthesis: count, bin, then select, measure and fit until the budget is spent.
+They ask a source for noisy answers and see nothing else; the same answers lead to the same
+steps, so an interrupted synthesis can be resumed.
 """
 
 import itertools

@@ -83,7 +83,7 @@ class Synthetic:
     strength: float
     """The weight of the entropy in its fit, in rows."""
     marks: tuple[Mark, ...] = ()
-    """How far it is from the data, told with noise."""
+    """The measured distance from the data, with noise."""
     refit: Fit = fit
     draw: Draw = draw_evenly
 

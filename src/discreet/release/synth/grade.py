@@ -105,7 +105,7 @@ def plan_grade(
 ) -> Grade:
     """The step that compares these rows for this much rho.
 
-    Privacy: rho-zCDP under the relation of the sensitivity [CKS20, Thm. 4].
+    Privacy: rho-zCDP under the neighbouring relation of the sensitivity [CKS20, Thm. 4].
     >>> len(plan_grade((2,), np.array([[0]]), total=9, rho=Fraction(1), sensitivity=_ONE).orders)
     1
     """

@@ -31,7 +31,7 @@ class _Rows:
 
 
 def public_page(synthesis: Synthesis, rows: int) -> str:
-    """The page that may go out with the rows: guarantee, expected error, pictures of the model."""
+    """The page that may go out with the rows: guarantee, expected error, charts of the model."""
     drawn = _draw(synthesis, rows)
     marks = [
         [f"{_ORDERS[mark.order - 1]}-way", f"{mark.distance:.4f}", f"{mark.error:.4f}"]
@@ -40,7 +40,7 @@ def public_page(synthesis: Synthesis, rows: int) -> str:
     facts = [
         ["table", synthesis.table],
         ["rows in this file", f"{rows:,}"],
-        ["rows in the data, told with noise", f"{synthesis.model.total:,.0f}"],
+        ["rows in the data, with noise", f"{synthesis.model.total:,.0f}"],
         ["what it cost", synthesis.cost],
         ["who is protected", f"one {synthesis.unit}, under {synthesis.neighbours}"],
         ["method", synthesis.method],

@@ -82,7 +82,7 @@ class Noise(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Price:
         """What one release costs.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
         ...
 
@@ -288,7 +288,7 @@ class Step(Protocol):
     def loss(self, sensitivity: Sensitivity) -> Price:
         """What the step costs at most.
 
-        Privacy: under the relation of the sensitivity.
+        Privacy: under the neighbouring relation of the sensitivity.
         """
         ...
 
@@ -327,7 +327,7 @@ def to_steps(rows: NDArray[np.floating[Any]]) -> Integers:
 
 
 def variance_of(noise: Noise) -> float:
-    """The variance that a fit supposes: noise that is never seen has one of zero, which no weight
+    """The variance that a fit assumes: noise that is never seen has one of zero, which no weight
     could be made of.
 
     >>> from discreet.mechanisms.additive.gaussian import DiscreteGaussian

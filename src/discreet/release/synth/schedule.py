@@ -1,5 +1,5 @@
 """How a synthesis spends its budget: what one-way counts, choices and measurements get, how fine
-values are told apart, how large the model may grow. Public numbers in, public numbers out.
+values are distinguished, how large the model may grow. Public numbers in, public numbers out.
 """
 
 import math

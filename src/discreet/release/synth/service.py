@@ -1,5 +1,5 @@
 """Synthetic data from a curator's table: priced and charged ahead, taken in steps that are
-recorded before they run, and taken up again where it stopped. Exact counts are seen by the steps'
+recorded before they run, and resumed where it stopped. Exact counts are seen by the steps'
 `release` only, inside a measurement.
 """
 
@@ -59,8 +59,8 @@ def synthesize(
     "marginals" chooses, measures and fits; "mwem" is multiplicative weights over all combinations
     of values, for few small columns and for pure budgets. `stages` replaces how "marginals"
     selects, measures, fits or draws.
-    Privacy: the price, for the table's unit and relation: steps whose losses are summed by a
-    filter [WRRW23, Sec. 3], charged before the first.
+    Privacy: the price, for the table's privacy unit and neighbouring relation: steps whose losses
+    are summed by a filter [WRRW23, Sec. 3], charged before the first.
     """
     if method not in _METHODS:
         raise InvalidValue(f"method is {method!r}; write {' or '.join(_METHODS)}.")
@@ -141,7 +141,7 @@ def _fit_model(
 def _open_record(
     session: Session, plan: Plan, cost: Price, spec: Spec, name: str | None
 ) -> tuple[SynthesisState, State]:
-    """The record that was begun under this name, or a new one, charged now."""
+    """The synthesis that was begun under this name, or a new one, charged now."""
     known = SYNTHESES.find(session, name or spec.name)
     if known is None:
         change = SYNTHESES.first(session, name or spec.name, SynthesisState(spec))
@@ -163,7 +163,7 @@ def _open_record(
 
 @dataclass(slots=True)
 class _RecordedSource:
-    """Answers steps from the record, then from the table; begins each durably before it runs.
+    """Answers steps from the ledger, then from the table; begins each durably before it runs.
 
     `state` is the one that was read when this began, then what this wrote itself. The newest is
     never read again: a step then follows the steps that its filter has counted and no others, and

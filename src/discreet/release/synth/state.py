@@ -18,7 +18,7 @@ from discreet.streams.service import Service
 
 __all__ = ["SYNTHESES", "Spec", "SynthesisState"]
 
-_FORM = 2  # another one whenever the same answers lead to other steps
+_FORM = 2  # changes whenever the same answers would lead to other steps
 Answer = tuple[Noisy, ...] | None
 
 
@@ -103,7 +103,7 @@ class SynthesisState:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "SynthesisState":
-        """The state that was written."""
+        """The state that was stored."""
         document = json.loads(zlib.decompress(body))
         if document.get("form") != _FORM:
             raise Unavailable(

@@ -21,7 +21,7 @@ from discreet.release.tables.allocation import Unit
 
 __all__ = ["Blocks", "deviations"]
 
-_STOP = Fraction(4, 5)  # the prior chance that a block is not halved
+_STOP = Fraction(4, 5)  # the prior probability that a block is not halved
 _LARGEST = 10**6
 _MOST_CELLS = 1 << 20
 
@@ -54,7 +54,7 @@ class Blocks:
 
     The badness of a choice is the sum of its blocks' deviations, so one unit moves it by at most
     D, its number of rows (twice that under replace), whatever the depth. The prior halves a block
-    with chance 1/5, and always until there are `least` of them.
+    with probability 1/5, and always until there are `least` of them.
     Privacy: epsilon-bounded range, so epsilon-DP, under the unit's relation [MT07, Thm. 6],
     [DR19, Lemma 4.1]; docs/proofs/releases.md.
     >>> 2 in Blocks(cells=4, epsilon=1000, least=1).release(np.array([7, 7, 0, 0]))

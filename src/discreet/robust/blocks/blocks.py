@@ -142,7 +142,7 @@ class SampleAndAggregate:
         Privacy: not private by itself: goes to the summary.
         """
         texts = _encode_rows(exact)
-        if units is None:  # each row is one: equal rows are told apart by their number
+        if units is None:  # each row is one: equal rows are distinguished by their number
             units = _number_equal(texts)
         if len(texts) != len(units):
             raise InvalidValue(

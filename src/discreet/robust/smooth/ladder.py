@@ -28,7 +28,7 @@ class LadderMechanism:
     the weights are exact: rungs are chosen by lazily extended bits against certified sums, the
     place in a rung uniformly. Beyond the last rung all are equally wide, and the draw goes on.
     Privacy: the rung of y changes by at most 1 between neighbours, so the draw is an exponential
-    mechanism of sensitivity 1: epsilon-bounded range for the relation of the query
+    mechanism of sensitivity 1: epsilon-bounded range for the neighbouring relation of the query
     [ZCPSX15], [MT07, Thm. 6], [DR19, Lemma 4.1].
     >>> LadderMechanism(epsilon=1).loss
     BoundedRange(epsilon=Fraction(1, 1))

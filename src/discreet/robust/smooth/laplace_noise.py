@@ -1,5 +1,5 @@
-"""Exponential tails: the Laplace law, at the price of a delta, and the Laplace-log-normal law,
-which gives zCDP. Each with its price for a move and a stretch, and exact lazy draws.
+"""Exponential tails: the Laplace distribution, at the price of a delta, and the Laplace-log-normal
+distribution, which gives zCDP. Each with its price for a move and a stretch, and exact lazy draws.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class LaplaceShape:
     ) -> SmoothNoise:
         """Noise that costs at most (epsilon, delta), of which `share` of epsilon is tolerance.
 
-        Privacy: (epsilon, delta)-DP for the relation of the query, with a smooth bound
+        Privacy: (epsilon, delta)-DP for the neighbouring relation of the query, with a smooth bound
         [NRS07, Sec. 2].
         >>> noise = LaplaceShape.priced(epsilon=1, delta=1e-6)
         >>> noise.loss.epsilon, round(float(noise.smoothing), 4)
@@ -78,8 +78,8 @@ class LaplaceShape:
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Approximate:
         """The cost of a move and a stretch.
 
-        Privacy: (sliding + tolerance, delta)-DP for the relation of the query [NRS07, Sec. 2],
-        with the delta of docs/proofs/robust.md.
+        Privacy: (sliding + tolerance, delta)-DP for the neighbouring relation of the query
+        [NRS07, Sec. 2], with the delta of docs/proofs/robust.md.
         >>> LaplaceShape(tolerance=1).loss(sliding=Fraction(1), smoothing=Fraction(1, 9)).epsilon
         Fraction(2, 1)
         """
@@ -126,7 +126,7 @@ class LogNormalShape:
     ) -> SmoothNoise:
         """Noise that costs at most rho, of whose root `share` goes to smoothing.
 
-        Privacy: rho-zCDP for the relation of the query, with a smooth bound [BS19].
+        Privacy: rho-zCDP for the neighbouring relation of the query, with a smooth bound [BS19].
         >>> noise = LogNormalShape.priced(rho=0.5)
         >>> round(float(noise.smoothing), 4), round(float(noise.sliding), 4)
         (0.225, 0.369)
@@ -148,7 +148,7 @@ class LogNormalShape:
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> ZCDP:
         """The cost of a move and a stretch.
 
-        Privacy: zCDP for the relation of the query [BS19], [NRS07, Sec. 2].
+        Privacy: zCDP for the neighbouring relation of the query [BS19], [NRS07, Sec. 2].
         >>> round(float(LogNormalShape(sigma=1).loss(
         ...     sliding=Fraction(1), smoothing=Fraction(0)).rho), 6)
         10.042768

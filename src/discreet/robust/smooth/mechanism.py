@@ -16,7 +16,7 @@ __all__ = ["Estimate", "GrowthMechanism", "Shape", "SmoothNoise", "estimate"]
 
 
 class Shape(Protocol):
-    """A noise law of scale 1 that tolerates being moved and being stretched a little.
+    """A noise distribution of scale 1 that tolerates being moved and being stretched a little.
 
     Privacy: `loss` states the guarantee and its theorem.
     """
@@ -24,8 +24,8 @@ class Shape(Protocol):
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Loss:
         """What a move by `sliding` and a stretch by exp(+-smoothing) cost together.
 
-        Privacy: for a smooth bound that neighbours stretch by at most exp(smoothing) [NRS07, Sec.
-        2].
+        Privacy: for a smooth bound that neighbours stretch by at most exp(smoothing)
+        [NRS07, Sec. 2].
         """
 
     def draw(self, bits: BitSource) -> Magnitude:
@@ -40,10 +40,10 @@ class SmoothNoise:
     """Adds noise of scale S(x)/sliding, S the smooth bound, and rounds to the public lattice.
 
     Exact: the released integer is the one nearest to exact + (S/sliding) Z for a perfect real draw
-    Z and the exact real S; its law is the ideal one, rounded. No float is involved, and the
-    lattice depends on neither the data nor S. How long the draw takes depends on both a little.
-    Privacy: the shape's loss at (sliding, smoothing), for the relation of the query: the real
-    mechanism has it [NRS07, Sec. 2], and rounding is post-processing.
+    Z and the exact real S; its distribution is the ideal one, rounded. No float is involved, and
+    the lattice depends on neither the data nor S. How long the draw takes depends on both a little.
+    Privacy: the shape's loss at (sliding, smoothing), for the neighbouring relation of the query:
+    the real mechanism has it [NRS07, Sec. 2], and rounding is post-processing.
     >>> from discreet.robust.smooth.student_noise import CauchyShape
     >>> CauchyShape.priced(epsilon=1).loss
     Pure(epsilon=Fraction(1, 1))
@@ -94,7 +94,7 @@ class GrowthMechanism(Protocol):
     def loss(self) -> Loss:
         """The cost of one release.
 
-        Privacy: under the relation of the query.
+        Privacy: under the neighbouring relation of the query.
         """
 
     def release(self, exact: Growth, bits: BitSource = system) -> int:

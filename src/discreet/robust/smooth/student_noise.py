@@ -1,5 +1,5 @@
-"""Polynomial tails: the Cauchy law and Student's t, which give pure privacy. Each with its price
-for a move and a stretch, proved in docs/proofs/robust.md, and exact lazy draws.
+"""Polynomial tails: the Cauchy distribution and Student's t, which give pure privacy. Each with its
+price for a move and a stretch, proved in docs/proofs/robust.md, and exact lazy draws.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,8 @@ class CauchyShape:
     def priced(cls, *, epsilon: Number, share: Number = Fraction(3, 4)) -> SmoothNoise:
         """Noise that costs epsilon, with `share` of it as smoothing.
 
-        Privacy: epsilon-DP for the relation of the query, with a smooth bound [NRS07, Sec. 2].
+        Privacy: epsilon-DP for the neighbouring relation of the query, with a smooth bound
+        [NRS07, Sec. 2].
         >>> noise = CauchyShape.priced(epsilon=1)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (1.0255, Fraction(3, 4))
@@ -82,7 +83,8 @@ class CauchyShape:
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
         """The cost of a move and a stretch, rounded up in the 15th digit.
 
-        Privacy: pure DP for the relation of the query [NRS07, Sec. 2], docs/proofs/robust.md.
+        Privacy: pure DP for the neighbouring relation of the query [NRS07, Sec. 2],
+        docs/proofs/robust.md.
         >>> CauchyShape().loss(sliding=Fraction(0), smoothing=Fraction(1)).epsilon
         Fraction(1, 1)
         """
@@ -128,7 +130,7 @@ class StudentShape:
     ) -> SmoothNoise:
         """Noise that costs epsilon, where a stretch alone would cost `share` of it.
 
-        Privacy: epsilon-DP for the relation of the query, with a smooth bound [BS19].
+        Privacy: epsilon-DP for the neighbouring relation of the query, with a smooth bound [BS19].
         >>> noise = StudentShape.priced(epsilon=1, degrees=3)
         >>> round(float(noise.sliding), 4), noise.smoothing
         (0.5268, Fraction(7, 30))
@@ -141,7 +143,8 @@ class StudentShape:
     def loss(self, *, sliding: Fraction, smoothing: Fraction) -> Pure:
         """The cost of a move and a stretch, rounded up in the 15th digit.
 
-        Privacy: pure DP for the relation of the query [NRS07, Sec. 2], docs/proofs/robust.md.
+        Privacy: pure DP for the neighbouring relation of the query [NRS07, Sec. 2],
+        docs/proofs/robust.md.
         >>> StudentShape(degrees=4).loss(sliding=Fraction(6), smoothing=Fraction(4)).epsilon
         Fraction(37, 2)
         """

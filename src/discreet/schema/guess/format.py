@@ -278,7 +278,7 @@ def _unread(cells: Sequence[str], kind: str, given: Format) -> list[str]:
     return [
         f"some of the first cells are not read as {kind}, and `discreet add` refuses a column of "
         f"which more than {float(UNREADABLE_SHARE):.0%} is not: name words for missing in "
-        "[format], mend the source, declare a category, or raise unreadable_share in [table]",
+        "[format], correct the source, declare a category, or raise unreadable_share in [table]",
         *_looks(unread),
     ]
 
@@ -350,7 +350,7 @@ def _swap(pattern: str) -> str:
 def _choose(fits: Sequence[_Fit]) -> list[str]:
     """Put one pattern of each column among those that were found; and what may be wrong with it."""
     doubts: list[str] = []
-    # Where days and months can be told apart comes first: other columns are most likely alike.
+    # Where days and months can be distinguished comes first: other columns are most likely alike.
     for name, fit, chosen in sorted(fits, key=lambda each: _is_open(each[1])):
         pattern = next((each for each in fit if each in chosen), fit[0])
         settled = pattern in chosen
@@ -365,7 +365,7 @@ def _choose(fits: Sequence[_Fit]) -> list[str]:
         chosen.setdefault(pattern)
         if _is_open(fit) and not settled:
             doubts.append(
-                f"{name}: days and months cannot be told apart in the first rows; "
+                f"{name}: days and months cannot be distinguished in the first rows; "
                 f"{pattern!r} is a guess, and its line in [format] the one to change"
             )
         if "%y" in pattern:

@@ -54,14 +54,14 @@ _COLUMNS = """\
 """
 _FORMAT = """\
 # How the file is written: a guess from its first rows; check it. Cells of another form count as
-# missing and are told at `discreet add`, which refuses a source with too many of them.
+# missing and are reported at `discreet add`, which refuses a source with too many of them.
 """
 _BUDGET = """\
 # What all answers together may cost everybody in the population, for ever. Delete this section
 # if the population already has a budget. Below 1 is strong protection, above 10 little.
 epsilon = {mark}
-# The chance, per person, that the guarantee fails; far below 1 / number of people. It buys less
-# noise when many questions are asked. Without it the account is pure.
+# The probability, per person, that the guarantee fails; far below 1 / number of people. It buys
+# less noise when many questions are asked. Without it the account is pure.
 # delta = 1e-7
 """
 

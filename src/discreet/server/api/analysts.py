@@ -31,7 +31,7 @@ _Job = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 def analyst_routes(jobs: Jobs) -> APIRouter:
     """The routes of analysts.
 
-    Every answer is charged and leaves on the grid of time; all else is public facts.
+    Every answer is charged and leaves on the time grid; all else is public facts.
     """
     routes = APIRouter(tags=["analyst"])
 

@@ -1,4 +1,4 @@
-"""The custodian's routes: tables, accounts, budgets, the record. Nothing here is for analysts,
+"""The custodian's routes: tables, accounts, budgets, the ledger. Nothing here is for analysts,
 who find nothing at these addresses.
 """
 

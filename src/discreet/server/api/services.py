@@ -1,4 +1,4 @@
-"""The routes of standing services: monitors, counters and synopses of an analyst's own.
+"""The routes of durable services: monitors, counters and synopses of an analyst's own.
 Services run on remote sessions, and what they say is the library's; nothing here looks at rows.
 """
 
@@ -56,7 +56,7 @@ _PATHS = {
     "synopsis": "synopses",
     "published": "releases",
 }
-_CHECKS = 100  # how many checks the error that is told is for
+_CHECKS = 100  # how many checks the stated error is for
 
 
 class SynopsisCache:
@@ -125,7 +125,7 @@ def asked_synopsis(
 ) -> dict[str, Any]:
     """What a synopsis of this analyst's own says to a question, and the rounds that are left.
 
-    As `Synopsis.query`; the answer leaves on the grid of time.
+    As `Synopsis.query`; the answer leaves on the time grid.
     """
     synopsis = _cached(desk, cache, who, name)
     told = synopsis.query(sql)
@@ -157,7 +157,7 @@ def _cached(desk: ServerContext, cache: SynopsisCache, who: Identity, name: str)
 def service_routes(cache: SynopsisCache) -> APIRouter:
     """The routes of monitors, counters and synopses.
 
-    Each is charged as in the library, and answers leave on the grid of time.
+    Each is charged as in the library, and answers leave on the time grid.
     """
     routes = APIRouter(tags=["services"])
     routes.add_api_route("/monitors", _monitors, methods=["GET"])

@@ -40,7 +40,7 @@ _OUTCOMES = {
     "answer": "answered",
     "failure": "failed; the charge stays",
     "pending": "no outcome yet",
-    "elsewhere": "told by the service",
+    "elsewhere": "answered by the service",
 }
 
 
@@ -112,7 +112,7 @@ def _slider(epsilon: str) -> str:
 
 
 def _numbers(form: Form) -> tuple[Fraction, int | None]:
-    """The price and the supposed count, exactly as typed."""
+    """The price and the assumed count, exactly as typed."""
     count = form.text("count")
     if count and not (count.isascii() and count.isdigit() and len(count) <= _MOST_DIGITS):
         raise InvalidValue("the count is a whole number, such as 1000.")

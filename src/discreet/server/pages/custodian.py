@@ -51,7 +51,7 @@ def custodian_pages() -> APIRouter:
 
 
 def _standing(here: Here) -> dict[str, Any]:
-    """The record at a look: how long it is, and what the last check of everything found when."""
+    """How long the ledger is, and what the last full check found and when."""
     watch, ledger = here.desk.watch, here.desk.curator.ledger
     seen = watch.seen
     if seen is not None and not seen.found.sound:

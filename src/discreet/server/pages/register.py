@@ -1,4 +1,4 @@
-"""Guided registration: pick the data, say what is publicly known, read it back, try it on made-up
+"""Guided registration: choose the data, say what is publicly known, read it back, try it on made-up
 rows, publish. Reads names and types of columns only until the table is published.
 """
 

@@ -1,5 +1,5 @@
-"""The analyst's pages about standing services: which there are, what they say, what is left of
-them. They are begun from programs; here they are looked at and asked.
+"""The analyst's pages about durable services: which there are, what they answer, what is left of
+them. Programs begin them; the pages show and ask them.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from discreet.streams.monitor.monitor import Monitor
 __all__ = ["service_pages"]
 
 _KINDS = ("monitor", "synopsis", "counter")
-_NO_FIGURES = "closed: the record was adopted after it began"
+_NO_FIGURES = "closed: the ledger was adopted after it began"
 
 
 def service_pages(cache: SynopsisCache) -> APIRouter:

@@ -51,7 +51,7 @@ class Counter:
         versions: int | None = None,
         buckets: int | None = None,
     ) -> Design:
-        """What a counter would cost and how far off it would be. Costs nothing.
+        """The cost and the error of a counter. Asking costs nothing.
 
         Privacy: reads the schema and the accounts, no row.
         """

@@ -54,7 +54,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a counter will cost and how far off it will be, before anything is paid.
+    """The cost and the error of a counter, before anything is charged.
 
     `running` is the noise of the points that are read from one version.
     Privacy: see `Counter`.

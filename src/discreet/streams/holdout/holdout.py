@@ -103,7 +103,7 @@ class Holdout:
         and is charged for that.
         Privacy: charges the price: a tenth for the noisy number of rows, the rest for the run
         [LSL17, Thm. 4]. A measurement that has begun is spent, stored or not: every look at the
-        rows has a charge of its own, and of several the first that is stored is the only one told.
+        rows has a charge of its own, and of several the first that is stored is the only one shown.
         """
         plan = session.prepare(
             f"SELECT COUNT(*) AS n FROM {sql_name(choose_table(session, table))}"

@@ -81,7 +81,7 @@ class Settings:
 class HoldoutState:
     """A holdout as it stands: settings, data, the noisy number of rows, the run.
 
-    The standing is secret and hides its noise.
+    The state of the sparse vector run is secret and hides its noise.
     """
 
     settings: Settings

@@ -40,7 +40,8 @@ class Thresholdout:
     ) -> "Thresholdout":
         """The form with the least noise at a price, for so many questions that do not agree.
 
-        Privacy: epsilon-DP or rho-zCDP for the relation of the sensitivity [LSL17, Thm. 4].
+        Privacy: epsilon-DP or rho-zCDP for the neighbouring relation of the sensitivity
+        [LSL17, Thm. 4].
         >>> one = Sensitivity.single(1)
         >>> Thresholdout.of(epsilon=1, overfits=2, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
@@ -59,7 +60,8 @@ class Thresholdout:
 
         The distance between a sum and a number that does not depend on the holdout moves as far
         as the sum.
-        Privacy: as `NumericSparse.loss`, for the relation of the sensitivity [LSL17, Thm. 4].
+        Privacy: as `NumericSparse.loss`, for the neighbouring relation of the sensitivity
+        [LSL17, Thm. 4].
         >>> one = Sensitivity.single(1)
         >>> Thresholdout.of(epsilon=3, overfits=1, sensitivity=one).loss(one).epsilon
         Fraction(3, 1)

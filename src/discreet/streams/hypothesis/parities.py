@@ -189,7 +189,7 @@ class Parities:
         )
 
     def half_width_of(self, predicate: Predicate) -> float:
-        """How far off the answer to a question that is spanned is at most, with at least 95%.
+        """The error of the answer to a question that is spanned, with at least 95%.
 
         >>> parities = Parities.of(Domain.binary(3), order=1, rho=Fraction(1, 10**6))
         >>> question = Predicate.where({0: 1}, parities.domain)

@@ -186,7 +186,7 @@ class TextbookRun:
         above, self._standing = book.above.step(self._standing, gap, threshold, self._bits)
         if not above:
             return predicted
-        self._left -= 1  # used before it is told, whatever fails from here on
+        self._left -= 1  # used before it is shown, whatever fails from here on
         self._standing = book.above.begin(self._bits)
         noisy = int(book.noise.release(int(exact), self._bits))
         # The noisy answer says in which direction; the exact one must not [HR10].

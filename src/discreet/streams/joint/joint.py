@@ -190,7 +190,7 @@ class Joint:
         return self._make_reading(sql, plan, noisy)
 
     def _measure(self, plan: Plan, state: State, body: JointState, place: int) -> list[list[int]]:
-        """Keep the question, read, keep the answer; only then may it be told."""
+        """Store the question, read, store the answer; only then may it be shown."""
         noises = [self._noise(measure.step) for measure in plan.measures]
 
         def release(exact: Exact, bits: BitSource) -> list[list[int]]:

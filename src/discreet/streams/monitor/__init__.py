@@ -1,3 +1,3 @@
-"""Monitors: a standing question on changing data, for the price of its alarms."""
+"""Monitors: questions asked again as data change, for the price of their alarms."""
 
 __all__: list[str] = []

@@ -119,8 +119,8 @@ def _estimator(plan: Plan) -> Estimator:
 class Design:
     """A run of a monitor before it starts: what it costs and how far off it may be.
 
-    Privacy: a run costs `cost` for the unit and relation of its table, and rows of one unit in all
-    versions of the data that are checked [LSL17, Thm. 4 and 5].
+    Privacy: a run costs `cost` for the privacy unit and neighbouring relation of its table, and
+    rows of one unit in all versions of the data that are checked [LSL17, Thm. 4 and 5].
     """
 
     watched: Watched

@@ -1,4 +1,4 @@
-"""Monitors: a standing question on changing data, or many questions, for the price of its alarms.
+"""Monitors: one or many questions, asked again as data change, for the price of their alarms.
 What a check says is durable before it is said; the noisy threshold never leaves the vault.
 """
 

@@ -101,7 +101,7 @@ def _decode_check(values: dict[str, Any]) -> Check:
 class MonitorState:
     """A monitor as it stands. `alarms` are the newest of all runs, `last` is the newest check.
 
-    The standing is secret; the rest is public.
+    The state of the sparse vector run is secret; the rest is public.
     """
 
     question: str

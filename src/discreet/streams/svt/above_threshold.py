@@ -35,7 +35,7 @@ class AboveThreshold:
     def of(cls, *, epsilon: Number, sensitivity: Sensitivity) -> "AboveThreshold":
         """The scales with the least noise at this price, epsilon split 1:2^(2/3).
 
-        Privacy: epsilon-DP for the relation of the sensitivity [LSL17, Thm. 4].
+        Privacy: epsilon-DP for the neighbouring relation of the sensitivity [LSL17, Thm. 4].
         >>> one = Sensitivity.single(1)
         >>> AboveThreshold.of(epsilon=1, sensitivity=one).loss(one)
         Pure(epsilon=Fraction(1, 1))
@@ -61,7 +61,7 @@ class AboveThreshold:
     def textbook(cls, *, epsilon: Number, sensitivity: Sensitivity) -> "AboveThreshold":
         """The scales of Dwork and Roth: half of epsilon for the threshold.
 
-        Privacy: epsilon-DP for the relation of the sensitivity [DR14, Thm. 3.23].
+        Privacy: epsilon-DP for the neighbouring relation of the sensitivity [DR14, Thm. 3.23].
         >>> AboveThreshold.textbook(epsilon=1, sensitivity=Sensitivity.single(1))
         AboveThreshold(threshold_scale=Fraction(2, 1), query_scale=Fraction(4, 1))
         """
@@ -79,8 +79,8 @@ class AboveThreshold:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run; linf is how far one unit moves any one value.
 
-        Privacy: linf/threshold_scale + 2 linf/query_scale for the relation of the sensitivity
-        [DR14, Thm. 3.23].
+        Privacy: linf/threshold_scale + 2 linf/query_scale for the neighbouring relation of the
+        sensitivity [DR14, Thm. 3.23].
         >>> AboveThreshold(threshold_scale=2, query_scale=4).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 1))
         """
@@ -118,7 +118,7 @@ class AboveThreshold:
     ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
-        The standing that was given is spent; what keeps standings should call this, not people.
+        The state passed in is used up; services that hold states should call this, not users.
         Privacy: part of the run's loss [DR14, Thm. 3.23].
         >>> above = AboveThreshold(threshold_scale=2, query_scale=4)
         >>> above.step(above.begin(), -1000, 0)
@@ -145,7 +145,7 @@ class AboveThreshold:
         return self._sparse.error(confidence, queries=queries)
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the book's proof gives for these scales; `error` is smaller.
+        """The distance that the textbook's proof gives for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.24].
         >>> AboveThreshold(threshold_scale=2, query_scale=4).accuracy_bound(0.95, queries=100)

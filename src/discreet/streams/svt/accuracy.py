@@ -1,5 +1,5 @@
-"""How wrong the sparse vector technique can be: the theorems of the book, and the exact worst case.
-Knows scales and counts only, never data. All distances are in lattice steps and rounded up.
+"""How wrong the sparse vector technique can be: the theorems of the textbook, and the exact worst
+case. Knows scales and counts only, never data. All distances are in lattice steps and rounded up.
 """
 
 import math
@@ -101,13 +101,13 @@ def numeric_sparse_accuracy(
 
 
 def _spread(epsilon: Fraction, alarms: int, delta: Number) -> Fraction:
-    """1/epsilon of one of the runs that the book composes, from above."""
+    """1/epsilon of one of the runs that the textbook composes, from above."""
     slack = probability(delta, "delta")
     if not slack:
         return alarms / epsilon
     if epsilon >= 1:
         raise UnprovableRequest(
-            f"the book's bound with delta holds for epsilon below 1, not {float(epsilon):g}; "
+            f"the textbook's bound with delta holds for epsilon below 1, not {float(epsilon):g}; "
             "use the mechanism's own error(...). Nothing was computed."
         )
     if slack == 1:
@@ -179,7 +179,7 @@ def _chance_of_error(threshold: float, query: float, steps: int, low: float, hig
     # Cells of the noise are taken at their worst end; up to a scale of 1024 they are single values.
     width = max(1, int(threshold) >> 10)
     starts = width * np.arange(math.ceil(60 * threshold / width) + 1, dtype=np.float64) + 1
-    ends = starts + (width - 1)  # what lies beyond has a chance below 1e-25
+    ends = starts + (width - 1)  # what lies beyond has a probability below 1e-25
     share = 1 / (1 + math.exp(-1 / threshold))
     mass = share * np.exp(-starts / threshold) * -math.expm1(-width / threshold)
     middle, zero = math.tanh(0.5 / threshold), np.zeros(1)
@@ -211,7 +211,7 @@ def _log_at_most(level: NDArray[np.float64], scale: float) -> NDArray[np.float64
 
 
 def _union_bound(threshold: Fraction, query: Fraction, queries: int, missed: Fraction) -> float:
-    """The best of some splits of the chance between the threshold and the questions."""
+    """The best of some splits of the probability between the threshold and the questions."""
     best = None
     for part in range(1, _SPLITS):
         share = missed * part / _SPLITS

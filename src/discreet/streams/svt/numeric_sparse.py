@@ -89,9 +89,10 @@ class NumericSparse:
         """The form of Dwork and Roth: 8/9 of epsilon for a textbook `Sparse`, the rest for numbers.
 
         With a delta the share is sqrt(512)/(sqrt(512) + 1), each half keeps half of delta, and
-        what one number may cost comes from optimal composition. (The book prints the epsilon of
+        what one number may cost comes from optimal composition. (The textbook prints the epsilon of
         the numbers without its factor epsilon.)
-        Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.27].
+        Privacy: (epsilon, delta)-DP for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.27].
         >>> one = Sensitivity.single(1)
         >>> NumericSparse.textbook(epsilon=1, alarms=3, sensitivity=one).number_scale
         Fraction(27, 1)
@@ -132,7 +133,8 @@ class NumericSparse:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run with all its numbers.
 
-        Privacy: the sum of `losses` for the relation of the sensitivity [DR14, Thm. 3.27].
+        Privacy: the sum of `losses` for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.27].
         >>> sparse = Sparse(threshold_scale=2, query_scale=4, alarms=1)
         >>> NumericSparse(sparse=sparse, number_scale=2).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(3, 2))
@@ -168,7 +170,7 @@ class NumericSparse:
     ) -> tuple[int | None, SvtState]:
         """Compare one value with its threshold: its number if it is above, and how the run stands.
 
-        The standing that was given is spent; what keeps standings should call this, not people.
+        The state passed in is used up; services that hold states should call this, not users.
         Privacy: part of the run's loss [DR14, Thm. 3.27].
         >>> sparse = NumericSparse.of(epsilon=1, alarms=2, sensitivity=Sensitivity.single(1))
         >>> sparse.step(sparse.begin(), 0, 999)
@@ -199,7 +201,7 @@ class NumericSparse:
     def error(self, confidence: Number, *, queries: int) -> float:
         """How far off everything may be with this probability: the sides, and the numbers.
 
-        Of the chance to fail the numbers get the share that makes the distance least.
+        Of the probability to fail the numbers get the share that makes the distance least.
         >>> sparse = NumericSparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         37.0
@@ -224,7 +226,7 @@ class NumericSparse:
         return DiscreteLaplace(scale=self.number_scale).error(confidence)
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the book's proof gives for these scales; `error` is smaller.
+        """The distance that the textbook's proof gives for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.28].
         >>> sparse = NumericSparse.textbook(epsilon=1, alarms=10, sensitivity=Sensitivity.single(1))

@@ -19,7 +19,7 @@ Said = TypeVar("Said", covariant=True)
 class SvtState:
     """How a run stands: the noise of its threshold, which is secret, and the alarms used.
 
-    The noise must never be released, nor a standing be used for two next questions.
+    The noise must never be released, nor a state be used for two next questions.
     >>> SvtState(noise=3, used=1)
     SvtState(used=1)
     """

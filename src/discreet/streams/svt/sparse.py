@@ -135,10 +135,10 @@ class Sparse:
     ) -> "Sparse":
         """The form of Dwork and Roth: fresh thresholds, half of each run's epsilon for them.
 
-        With a delta each run gets what optimal composition leaves it, where the book has
+        With a delta each run gets what optimal composition leaves it, where the textbook has
         epsilon/sqrt(8 c ln(1/delta)), which holds for small epsilon only.
-        Privacy: (epsilon, delta)-DP for the relation of the sensitivity [DR14, Thm. 3.25],
-        [KOV15, Thm. 3.3].
+        Privacy: (epsilon, delta)-DP for the neighbouring relation of the sensitivity
+        [DR14, Thm. 3.25], [KOV15, Thm. 3.3].
         >>> Sparse.textbook(epsilon=1, alarms=3, sensitivity=Sensitivity.single(1)).threshold_scale
         Fraction(6, 1)
         """
@@ -154,8 +154,8 @@ class Sparse:
     def losses(self, sensitivity: Sensitivity) -> tuple[Pure, ...]:
         """The parts that compose to this mechanism: one, or one for each fresh threshold.
 
-        Privacy: each part is linf/threshold_scale + 2 k linf/query_scale, with k the alarms of
-        the part, for the relation of the sensitivity [LSL17, Thm. 4], [DR14, Thm. 3.23].
+        Privacy: each part is linf/threshold_scale + 2 k linf/query_scale, with k the alarms of the
+        part, for the neighbouring relation of the sensitivity [LSL17, Thm. 4], [DR14, Thm. 3.23].
         >>> Sparse(threshold_scale=2, query_scale=4, alarms=2, thresholds=Thresholds.FRESH).losses(
         ...     Sensitivity.single(1))
         (Pure(epsilon=Fraction(1, 1)), Pure(epsilon=Fraction(1, 1)))
@@ -182,8 +182,8 @@ class Sparse:
     def loss(self, sensitivity: Sensitivity) -> Pure:
         """The cost of a whole run; linf is how far one unit moves any one value.
 
-        Privacy: linf/threshold_scale + 2 alarms linf/query_scale with one threshold, `alarms`
-        times the loss of one alarm with fresh ones, for the relation of the sensitivity
+        Privacy: linf/threshold_scale + 2 alarms linf/query_scale with one threshold, `alarms` times
+        the loss of one alarm with fresh ones, for the neighbouring relation of the sensitivity
         [LSL17, Thm. 4], [DR14, Thm. 3.25].
         >>> Sparse(threshold_scale=2, query_scale=8, alarms=2).loss(Sensitivity.single(1))
         Pure(epsilon=Fraction(1, 1))
@@ -223,14 +223,14 @@ class Sparse:
     ) -> tuple[bool, SvtState]:
         """Compare one value with its threshold: whether it is above, and how the run stands then.
 
-        The standing that was given is spent; only `Run` and `Monitor` should call this.
+        The state passed in is used up; only `Run` and `Monitor` should call this.
         Privacy: part of the run's loss [LSL17, Thm. 4].
         >>> sparse = Sparse(threshold_scale=1, query_scale=4, alarms=2)
         >>> sparse.step(sparse.begin(), 1000, 0)
         (True, SvtState(used=1))
         """
         if standing.used >= self.alarms:
-            raise InvalidValue("all alarms of this standing are used; begin another run.")
+            raise InvalidValue("all alarms of this state are used; begin another run.")
         margin = whole_number(exact) - whole_number(threshold)
         above = margin + discrete_laplace(scale=self.query_scale, bits=bits) >= standing.noise
         # Both are drawn whatever the comparison says, so that time does not tell.
@@ -263,7 +263,7 @@ class Sparse:
 
         For `queries` values of which at most `alarms` are that near to or above their thresholds:
         none that is farther below is called above, none farther above is called below. The
-        smallest such distance at the worst values, from the exact laws of the noise.
+        smallest such distance at the worst values, from the exact distributions of the noise.
         >>> sparse = Sparse.of(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))
         >>> sparse.error(0.95, queries=100)
         24.0
@@ -272,7 +272,7 @@ class Sparse:
         return worst_error(self.threshold_scale, self.query_scale, queries, split, confidence)
 
     def accuracy_bound(self, confidence: Number, *, queries: int) -> float:
-        """The distance that the proofs of the book give for these scales; `error` is smaller.
+        """The distance that the proofs of the textbook give for these scales; `error` is smaller.
 
         See [DR14, Thm. 3.24 and 3.26], each half rounded up to an integer.
         >>> sparse = Sparse.textbook(epsilon=1, alarms=1, sensitivity=Sensitivity.single(1))

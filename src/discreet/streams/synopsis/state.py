@@ -27,7 +27,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynopsisState:
-    """A synopsis as it stands; `standing` is secret and is not shown."""
+    """The state of a synopsis; `standing` is secret and is not shown."""
 
     table: str
     schema_version: str
@@ -50,7 +50,7 @@ class SynopsisState:
         return {name: getattr(self, name) for name in _ASKED}
 
     def to_bytes(self) -> bytes:
-        """As it is kept: what is secret stands behind the rest, which alone is made shorter."""
+        """The stored bytes: the secret part follows the rest, which alone is compressed."""
         facts = asdict(replace(self, standing=None))
         for name in _NUMBERS:
             facts[name] = str(facts[name])

@@ -241,7 +241,7 @@ class Synopsis:
         )
 
     def _measure(self) -> None:
-        """Read what was paid for; it is used only after it is kept."""
+        """Read what was paid for; it is used only after it is stored."""
         parities = self._make_parities(self._body.releases[-1].rho)
 
         def release(exact: Exact, bits: BitSource) -> tuple[int, ...]:
@@ -314,7 +314,7 @@ class Synopsis:
             self._keep(self._body)
             return replace(estimate, half_width=epoch.error(_CONFIDENCE), source="near")
         update = Update(sql, noisy, epoch.noise.standard_deviation)
-        # The round has ended once this is kept; before, its answer is not told.
+        # The round has ended once this is stored; before, its answer is not shown.
         self._keep(replace(self._body, updates=(*self._body.updates, update), standing=None))
         self.snapshot = self.snapshot.with_update(update)
         return self.snapshot.answer(predicate)

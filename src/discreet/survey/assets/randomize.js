@@ -1,5 +1,5 @@
 // The randomizers, on the respondent's side: an answer and a recipe in, a report out.
-// Whole numbers only: every chance is a ratio of two BigInts, every coin and die is exact.
+// Whole numbers only: every probability is a ratio of two BigInts, every coin and die is exact.
 // Draws its words in the order of the Python randomizers, so both give the same report for the
 // same words. Sends nothing, stores nothing, reads nothing.
 
@@ -14,7 +14,7 @@ export function systemWord() {
 /** Coins and dice made of uniform 64-bit words. */
 export function tosser(word = systemWord) {
   return {
-    /** `count` coins that show true with the chance a/b. */
+    /** `count` coins that show true with the probability a/b. */
     flips([a, b], count) {
       const words = Array.from({ length: count }, () => word());
       return words.map((first) => below(BigInt(a), BigInt(b), first, word));

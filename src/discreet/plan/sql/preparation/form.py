@@ -49,8 +49,8 @@ class Reader:
     """How one dialect reads raw values.
 
     `readings` maps a column's kind to a function of the column, the value and the source's type;
-    `text` is the value of a type as text, told apart byte by byte; `unit` a unit as an integer, a
-    UUID or such a text, one for all values that the type itself calls equal, or a refusal;
+    `text` is the value of a type as text, distinguished byte by byte; `unit` a unit as an integer,
+    a UUID or such a text, one for all values that the type itself calls equal, or a refusal;
     `widths` are integer types with the power of two they end at; `first_rows` keeps the first
     `rows_per_unit` rows of each unit: it takes the rows, the columns, the order and the number.
     """

@@ -104,7 +104,7 @@ class Raw:
 
     @property
     def unit(self) -> str:
-        """The privacy unit, told apart as every engine does.
+        """The privacy unit, distinguished as every engine does.
 
         >>> Raw.of(Table("t", unit="id"), {"id": "BIGINT"}, "duckdb").unit
         '"id"'

@@ -69,7 +69,9 @@ def write(folder: Path, name: str, rows: Rows) -> Path:
     return path
 
 
-def house(folder: Path, rows: dict[str, Rows], how: str, neighbours: str = "add-remove") -> Curator:
+def make_vault(
+    folder: Path, rows: dict[str, Rows], how: str, neighbours: str = "add-remove"
+) -> Curator:
     """A curator with all tables: "prepared", "in place" or "frames"; ana has a budget."""
     folder.mkdir(exist_ok=True)
     curator = Curator.open(folder / "vault", price_floor=0)

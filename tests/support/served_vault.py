@@ -22,7 +22,7 @@ from support.vaults import Row, copied_curator, people
 
 
 @dataclass
-class House:
+class ServedVault:
     """A curator, its application and tokens."""
 
     folder: Path
@@ -39,10 +39,10 @@ class House:
         return self.client.request(method, f"/api/v1{path}", headers=headers, **how)
 
 
-def house_of(
+def serve_vault(
     folder: Path, *, clock: Clock | None = None, rows: list[Row] | None = None, **settings: Any
-) -> Iterator[House]:
-    """A house, closed at the end, in which waiting takes no time."""
+) -> Iterator[ServedVault]:
+    """A served, closed at the end, in which waiting takes no time."""
     with copied_curator(folder, rows or people(), clock=clock or InstantClock()) as curator:
         curator.grant("ana", epsilon=5)
         accounts = Accounts(curator.vault.states)
@@ -52,7 +52,7 @@ def house_of(
         }
         app = application(curator, Settings(roots=(folder.resolve(),), **settings))
         with TestClient(app, base_url="http://127.0.0.1") as client:
-            yield House(folder, curator, client, accounts, tokens)
+            yield ServedVault(folder, curator, client, accounts, tokens)
 
 
 @contextmanager

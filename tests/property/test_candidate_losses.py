@@ -15,7 +15,7 @@ from discreet.loss import ZCDP, Pure, Relation, Sensitivity
 from discreet.plan.parts.candidates import choice_loss, chooser
 from discreet.plan.pipeline import Draft, plan
 from discreet.query.algebra import Aggregate, Key, Options, Output, Query, Scan, Statistic
-from support.pick_laws import cells_of, choice_laws, pure_loss, rho_of
+from support.candidate_laws import cells_of, choice_laws, pure_loss, rho_of
 from support.plan_cases import LIMIT, Bench, Writer, raw_rows, tables
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]

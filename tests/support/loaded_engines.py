@@ -52,7 +52,7 @@ def planned(query: Query, table: Table, dialect: str, limit: int = 3000) -> Plan
     return plan(draft)
 
 
-class House:
+class LoadedEngine:
     """One engine with raw rows in the table `source`."""
 
     def __init__(self, dialect: str, types: Mapping[str, str]) -> None:
@@ -112,7 +112,7 @@ class House:
         """End it."""
 
 
-class DuckDBHouse(House):
+class LoadedDuckDB(LoadedEngine):
     """DuckDB in memory."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class DuckDBHouse(House):
         self._connection.close()
 
 
-class PostgreSQLHouse(House):
+class LoadedPostgreSQL(LoadedEngine):
     """A server: made by its superuser, read by a role that can do nothing else."""
 
     def __init__(self, folder: str) -> None:
@@ -157,7 +157,7 @@ class PostgreSQLHouse(House):
         self.admin.close()
 
 
-class SparkHouse(House):
+class LoadedSpark(LoadedEngine):
     """A local Spark; its tables are views of constants, so that small statements are quick."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:

@@ -127,14 +127,14 @@ PERSONS: Mapping[str, Callable[[], Tables]] = {"nothing": _nothing, "far": _far,
 """Who may be in one table and not in the other."""
 
 
-def house(folder: Path, person: str | None, how: str, budget: Budget) -> Curator:
+def make_vault(folder: Path, person: str | None, how: str, budget: Budget) -> Curator:
     """A curator with all tables; "prepared" or "in place"; ana has the same budget."""
     extra = {} if person is None else PERSONS[person]()
     rows = {name: [*each, *extra.get(name, [])] for name, each in ordinary().items()}
-    return house_with(folder, rows, how, budget)
+    return make_vault_with(folder, rows, how, budget)
 
 
-def house_with(folder: Path, tables: Tables, how: str, budget: Budget) -> Curator:
+def make_vault_with(folder: Path, tables: Tables, how: str, budget: Budget) -> Curator:
     """The same with these rows; a table that is not named has none."""
     folder.mkdir(parents=True)
     curator = Curator.open(folder / "vault", price_floor=0)

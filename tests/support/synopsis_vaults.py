@@ -38,7 +38,7 @@ def rows_of(count: int) -> list[tuple[bool, bool, str | None, int | None]]:
     ]
 
 
-def house(folder: Path, rows: list[tuple], unit: str = "") -> Curator:
+def make_vault(folder: Path, rows: list[tuple], unit: str = "") -> Curator:
     """The curator, with a grant for ana."""
     folder.mkdir(exist_ok=True)
     arrays = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
