@@ -1,9 +1,9 @@
 """Kept totals give the same integers as the rows they were made from, for any question."""
 
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
-import duckdb
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +13,7 @@ from discreet.plan.pipeline import Draft, plan
 from discreet.plan.rules.rollups import kept_tables, small_keys
 from discreet.query.algebra import Aggregate, Field, Key, Output, Query, Scan, Statistic
 from discreet.schema import Column, Table
+from support.databases import Scratch
 from support.plan_cases import LIMIT, Bench, exact_of, queries, raw_rows, tables
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -81,10 +82,12 @@ def test_kept_histograms_and_rows_agree(data):
     made = plan(Draft(query=query, table=table, price=price, kept="totals"))
     plain = plan(Draft(query=query, table=table, price=price))
     assert 'FROM "histogram_0"' in made.sql
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE prepared (x SMALLINT, a TINYINT, b TINYINT)")
-        connection.executemany("INSERT INTO prepared VALUES (?, ?, ?)", lines)
+    with closing(Scratch()) as database:
+        database.rows("CREATE TABLE prepared (x SMALLINT, a TINYINT, b TINYINT)")
+        values = ", ".join(["(?, ?, ?)"] * len(lines))
+        flat = [value for line in lines for value in line]
+        database.rows(f"INSERT INTO prepared VALUES {values}", flat)
         for name, sql in kept_tables(table, "prepared").items():
-            connection.execute(f"CREATE TABLE {name} AS {sql}")
-        found = [sorted(map(repr, connection.execute(p.sql).fetchall())) for p in (made, plain)]
+            database.rows(f"CREATE TABLE {name} AS {sql}")
+        found = [sorted(map(repr, database.rows(p.sql))) for p in (made, plain)]
     assert found[0] == found[1]

@@ -5,9 +5,9 @@ itself and nothing else, wherever it stands.
 import csv
 import io
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
-import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from discreet.engines.files.sources import relation
 from discreet.engines.files.texts import records
 from discreet.engines.files.tidying import needs_tidying, tidy
 from discreet.schema.format import Format
+from support.databases import Scratch
 
 signs = st.sampled_from(list("ab1 ,;|\t\"'\n\r\x00é€"))
 cells = st.text(signs, max_size=6)
@@ -73,10 +74,10 @@ def test_a_copy_holds_every_cell(rows):
         )
         assert copy.left_out == 0
         names = "{'$file': 'VARCHAR', '$line': 'VARCHAR', a: 'VARCHAR', b: 'VARCHAR'}"
-        with duckdb.connect() as connection:
+        with closing(Scratch()) as database:
             read = f"read_csv('{copy.path}', header = true, delim = ',', quote = '\"', "
             read += f"escape = '\"', auto_detect = false, columns = {names})"
-            found = connection.sql(f"SELECT a, b FROM {read}").fetchall()
+            found = database.rows(f"SELECT a, b FROM {read}")
     assert found == [tuple(cell or None for cell in row) for row in rows]
 
 
@@ -127,8 +128,8 @@ def test_the_engine_reads_a_clean_file_as_we_do(lines, quote, ends, last):
         form = Format(quote=quote)
         if needs_tidying(source_files(str(file)), form):
             return
-        with duckdb.connect() as connection:
-            found = connection.sql(f"SELECT a, b FROM {relation(str(file), form)}").fetchall()
+        with closing(Scratch()) as database:
+            found = database.rows(f"SELECT a, b FROM {relation(str(file), form)}")
     read = [alone(line, quote, ",")[0] for line in kept]
     assert found == [tuple(cell or None for cell in row) for row in read]
 

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import duckdb
-
 from discreet.loss import Pure
 from discreet.plan.pipeline import Draft, Plan, plan
 from discreet.query.algebra import Query
 from discreet.schema.column import Column
 from discreet.schema.table import Table
+from support.databases import Scratch
 from support.plan_cases import exact_of
 from support.plan_reference import value_of
 
@@ -37,20 +36,20 @@ def planned(query: Query, tables: Tables) -> Plan:
 
 
 class Bench:
-    """One in-memory DuckDB with prepared tables."""
+    """One database with prepared tables."""
 
     def __init__(self, tables: Tables, units: dict[str, str] | None = None) -> None:
         self.tables = tables
         self._units = units or {}
-        self._connection = duckdb.connect(config={"threads": 1})
+        self._database = Scratch()
 
     def close(self) -> None:
-        """End the engine."""
-        self._connection.close()
+        """Forget the rows."""
+        self._database.close()
 
     def rows(self, sql: str) -> list[Any]:
         """Run one statement."""
-        return self._connection.execute(sql).fetchall()
+        return self._database.rows(sql)
 
     def load(self, data: Data) -> None:
         """Fill the tables: a row is its codes, after the unit if the table has one."""

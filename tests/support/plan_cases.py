@@ -8,7 +8,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 from hypothesis import strategies as st
 
 from discreet.curator.noising import _measures, _sums
@@ -39,6 +38,7 @@ from discreet.query.algebra import (
 )
 from discreet.schema.column import Column
 from discreet.schema.table import Table
+from support.databases import Scratch
 
 BIG = 2**53
 LIMIT = 3000
@@ -302,17 +302,16 @@ def queries(draw: Any, table: Table) -> Query:
 
 
 class Bench:
-    """One in-memory DuckDB with source rows, and what preparation and plans make of them."""
+    """One database with source rows, and what preparation and plans make of them."""
 
     def __init__(self, table: Table, sources: dict[str, Source]) -> None:
         self.table = table
         self._sources = sources
-        self._connection = duckdb.connect(config={"threads": 1})
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self._database = Scratch()
 
     def close(self) -> None:
-        """End the engine."""
-        self._connection.close()
+        """Forget the rows."""
+        self._database.close()
 
     def load(self, units: dict[Any, list[tuple[Any, ...]]]) -> None:
         """Fill the source: rows by unit."""
@@ -345,7 +344,7 @@ class Bench:
 
     def rows(self, sql: str) -> list[Any]:
         """Run one statement."""
-        return self._connection.execute(sql).fetchall()
+        return self._database.rows(sql)
 
     def exact(self, made: Plan) -> list[list[int]]:
         """The exact measures of every public group, as the curator combines them."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
-import duckdb
 import pytest
 
 from discreet.audit.exact import enumerate_loss
@@ -22,6 +21,7 @@ from discreet.plan.sql.preparation.statement import lattice_rows
 from discreet.query.parse import parse
 from discreet.schema.column import Column
 from discreet.schema.table import Table
+from support.databases import Scratch
 from support.mechanism_laws import gaussian_weights, largest_ratio, partition_chances, top_k_law
 
 CITIES = ("a", "b", None)
@@ -68,11 +68,11 @@ class LoadedDuckDB:
     """One engine with source rows by unit, prepared as a plan's table wants them."""
 
     def __init__(self, table):
-        self._connection = duckdb.connect(config={"threads": 1})
+        self._database = Scratch()
         self._table = table
 
     def load(self, units):
-        run = self._connection.execute
+        run = self._database.rows
         rows = [(unit, *row) for unit, listed in units.items() for row in listed]
         values = ", ".join(["(?::BIGINT, ?::VARCHAR, ?::VARCHAR, ?::BIGINT)"] * len(rows))
         empty = "(SELECT 0::BIGINT, '', '', 0::BIGINT WHERE FALSE)"
@@ -83,10 +83,10 @@ class LoadedDuckDB:
         run(f"CREATE OR REPLACE TABLE prepared AS {lattice_rows(self._table, 'source', types)}")
 
     def rows(self, sql):
-        return self._connection.execute(sql).fetchall()
+        return self._database.rows(sql)
 
     def close(self):
-        self._connection.close()
+        self._database.close()
 
 
 def contributions(most):
