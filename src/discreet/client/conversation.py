@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.client.services import RemoteCounter, RemoteMonitor, RemoteSynopsis
-from discreet.client.wire import Wire, quoted
+from discreet.client.wire import Wire, quote
 from discreet.curator.answer import Answer
 from discreet.curator.question import Question
 from discreet.curator.replay import from_facts
@@ -114,7 +114,7 @@ class Client:
 
     def answer(self, receipt: str) -> Answer:
         """An answer that was paid for before, by the id of its receipt."""
-        return _answer(self._wire.call("GET", f"/answers/{quoted(receipt)}"))
+        return _answer(self._wire.call("GET", f"/answers/{quote(receipt)}"))
 
     @property
     def transcript(self) -> list[Answer | dict[str, Any]]:
@@ -122,8 +122,8 @@ class Client:
         of `history`.
         """
         return [
-            self.answer(each["id"]) if each["outcome"] == "answer" else each
-            for each in self.history()
+            self.answer(charge["id"]) if charge["outcome"] == "answer" else charge
+            for charge in self.history()
         ]
 
     def history(self) -> Iterator[dict[str, Any]]:
@@ -131,7 +131,7 @@ class Client:
 
         What they have `spent` adds up to what the account has.
         """
-        return self._wire.listed("/history?limit=1000")
+        return self._wire.list_all("/history?limit=1000")
 
     @property
     def tables(self) -> Tables:
@@ -141,7 +141,10 @@ class Client:
     @property
     def monitors(self) -> list[RemoteMonitor]:
         """The analyst's monitors."""
-        return [self.monitor(each["name"]) for each in self._wire.listed("/monitors?limit=1000")]
+        return list(map(self.monitor, self._names("monitors")))
+
+    def _names(self, services: str) -> list[str]:
+        return [service["name"] for service in self._wire.list_all(f"/{services}?limit=1000")]
 
     def monitor(self, name: str) -> RemoteMonitor:
         """A monitor that was begun before, by its name.
@@ -174,7 +177,7 @@ class Client:
     @property
     def counters(self) -> list[RemoteCounter]:
         """The analyst's counters."""
-        return [self.counter(each["name"]) for each in self._wire.listed("/counters?limit=1000")]
+        return list(map(self.counter, self._names("counters")))
 
     def counter(self, name: str) -> RemoteCounter:
         """A counter that was begun before, by its name.
@@ -207,7 +210,7 @@ class Client:
     @property
     def synopses(self) -> list[RemoteSynopsis]:
         """The analyst's synopses."""
-        return [self.synopsis(each["name"]) for each in self._wire.listed("/synopses?limit=1000")]
+        return list(map(self.synopsis, self._names("synopses")))
 
     def synopsis(self, name: str) -> RemoteSynopsis:
         """A synopsis that was begun before, by its name.

@@ -15,7 +15,7 @@ from typing import Any
 from discreet import errors
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
-__all__ = ["Wire", "quoted"]
+__all__ = ["Wire", "quote"]
 
 _ERRORS = {
     "invalid-value": "InvalidValue",
@@ -65,7 +65,7 @@ class Wire:
         """The bytes of a file that the server gives."""
         return self._sent("GET", path, None)[0]
 
-    def listed(self, path: str) -> Iterator[dict[str, Any]]:
+    def list_all(self, path: str) -> Iterator[dict[str, Any]]:
         """Everything in a list, part by part, as the server's links lead on."""
         following: str | None = path
         while following is not None:
@@ -121,10 +121,10 @@ class Wire:
         )
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as a part of an address.
 
-    >>> quoted("a/b")
+    >>> quote("a/b")
     'a%2Fb'
     """
     return urllib.parse.quote(name, safe="")

@@ -129,8 +129,8 @@ class Answer:
             {
                 name: (-off[name], off[name])
                 if name in off
-                else (float(each.low[row]), float(each.high[row]))
-                for name, each in columns.items()
+                else (float(column.low[row]), float(column.high[row]))
+                for name, column in columns.items()
             }
             for row in self._rows
         ]
@@ -140,10 +140,10 @@ class Answer:
         mine, other = self.plan, wanted
         same = [
             (
-                [table.version for table in each.tables],
-                (each.query.source, each.query.where, each.query.keys, each.query.options),
+                [table.version for table in plan.tables],
+                (plan.query.source, plan.query.where, plan.query.keys, plan.query.options),
             )
-            for each in (mine, other)
+            for plan in (mine, other)
         ]
         needed = other.measures[0]
         if same[0] != same[1] or mine.selection is not None or needed not in mine.measures:
@@ -162,7 +162,8 @@ class Answer:
 
     def _ranked(self) -> dict[str, Chosen]:
         choices = {
-            each.name: find_ranked(self.plan, each.expression) for each in self.plan.query.outputs
+            output.name: find_ranked(self.plan, output.expression)
+            for output in self.plan.query.outputs
         }
         return {name: chosen for name, chosen in choices.items() if chosen is not None}
 
@@ -173,7 +174,7 @@ class Answer:
         value of the answer is the bucket's middle, whose own rank can be off by more.
         """
         columns = buckets(self._released, confidence)
-        return [{name: each[row] for name, each in columns.items()} for row in self._rows]
+        return [{name: values[row] for name, values in columns.items()} for row in self._rows]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dicts())
@@ -327,12 +328,15 @@ class Answer:
 
     def _repr_html_(self) -> str:
         columns = self.shown()
-        head = "".join(f"<th>{escape(each.name)}</th>" for each in columns)
+        head = "".join(f"<th>{escape(column.name)}</th>" for column in columns)
         cells = [
-            [_cell(value, beside) for value, beside in zip(each.values, each.beside, strict=True)]
-            if each.beside
-            else [escape(value) for value in each.values]
-            for each in columns
+            [
+                _cell(value, beside)
+                for value, beside in zip(column.values, column.beside, strict=True)
+            ]
+            if column.beside
+            else [escape(value) for value in column.values]
+            for column in columns
         ]
         body = "".join(
             f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
@@ -363,7 +367,7 @@ def _column(labels: list[Label]) -> NDArray[Any]:
     """Numbers as an array of them where they fit; texts and dates as they are, to the last byte."""
     if not labels or not isinstance(labels[0], int | float):
         return np.array(labels, dtype=object)
-    wide = any(isinstance(each, int) and abs(each) >= _WIDEST for each in labels)
+    wide = any(isinstance(label, int) and abs(label) >= _WIDEST for label in labels)
     return np.array(labels, dtype=object if wide else None)
 
 

@@ -74,11 +74,11 @@ def _beside(
     chosen = find_ranked(plan, expression)
     if chosen is None:
         places = decimals(intervals)
-        return places, [interval_text(each, places) for each in intervals]
+        return places, [interval_text(interval, places) for interval in intervals]
     pick = plan.picks[chosen.pick]
     places = places_of(pick.step)
     if pick.width > 1:
-        return places, [bucket_text(each, places) for each in buckets if each is not None]
+        return places, [bucket_text(bucket, places) for bucket in buckets if bucket is not None]
     return places, [off_text(most, chosen.statistic) for _, most in intervals]
 
 

@@ -209,7 +209,7 @@ class Bounds:
             "confidence": self.confidence,
             "cost": dict(self.cost),
             "free": self.free,
-            "notes": [{"text": each.text, "ask": each.ask or None} for each in self.notes],
+            "notes": [{"text": note.text, "ask": note.ask or None} for note in self.notes],
         }
 
     def __repr__(self) -> str:

@@ -63,7 +63,7 @@ class Question:
         for name in _PRICES:
             price = getattr(self, name)
             if isinstance(price, Mapping):
-                options |= {f"{name} of {each}": str(rational(price[each])) for each in price}
+                options |= {f"{name} of {column}": str(rational(price[column])) for column in price}
             elif price is not None:
                 options[name] = str(rational(price))
         return Request.of(key, self.sql, options)
@@ -78,12 +78,12 @@ class Question:
         for name in TERMS:
             term = getattr(self, name)
             if isinstance(term, Mapping):
-                body[name] = {column: float(rational(each)) for column, each in term.items()}
+                body[name] = {column: float(rational(wanted)) for column, wanted in term.items()}
             elif term is not None:
                 body[name] = float(rational(term)) if name in _PRICES else term
         return body
 
 
 _PRICES = ("epsilon", "rho", "error", "delta")
-TERMS = tuple(each.name for each in fields(Question) if each.name != "sql")
+TERMS = tuple(field.name for field in fields(Question) if field.name != "sql")
 """The terms of a question beside its text, as every surface names them."""

@@ -73,7 +73,7 @@ def receipt_of(plan: Plan, charge: Charge, data_versions: tuple[int, ...]) -> Re
         schema_version=", ".join(table.version for table in plan.tables),
         data_version=", ".join(map(str, data_versions)),
         cost=cost_of(plan.cost),
-        mechanisms=tuple(noise_of(each) for each in (*plan.noises, *plan.choices, *chosen)),
+        mechanisms=tuple(map(noise_of, (*plan.noises, *plan.choices, *chosen))),
     )
 
 
@@ -91,7 +91,7 @@ def public_facts(answer: Answer) -> dict[str, Any]:
     It is made from the answer, not from what is stored: bodies of earlier versions also say where
     the data lies.
     """
-    versions = [int(each) for each in answer.receipt.data_version.split(", ")]
+    versions = [int(version) for version in answer.receipt.data_version.split(", ")]
     return _list_facts(answer._released, tuple(versions))
 
 

@@ -498,8 +498,8 @@ class Session:
 
         As long as `history`: a service, a release or a failure is there by its charge.
         """
-        answers = {each.receipt.id: each for each in self._answers()}
-        return [answers.get(each.receipt.id, each) for each in self.history()]
+        answers = {answer.receipt.id: answer for answer in self._answers()}
+        return [answers.get(charge.receipt.id, charge) for charge in self.history()]
 
     def _answers(self) -> list[Answer]:
         return [replay(release) for release in self._vault.releases.transcript(self.name)]

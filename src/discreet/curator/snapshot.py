@@ -19,7 +19,7 @@ _DIGITS = 4
 
 def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> Tables:
     """Tables with what is left of their populations' budgets, and of an analyst's."""
-    accounts = {(each.holder, each.name): each for each in ledger.accounts()}
+    accounts = {(account.holder, account.name): account for account in ledger.accounts()}
     own = None if analyst is None else accounts.get((Holder.ANALYST, analyst))
     described = []
     for table in tables:

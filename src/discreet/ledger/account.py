@@ -287,7 +287,7 @@ def rounded_up(loss: Loss) -> Loss:
     >>> rounded_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
-    rounded: Any = {each.name: rounded_total(getattr(loss, each.name)) for each in fields(loss)}
+    rounded: Any = {field.name: rounded_total(getattr(loss, field.name)) for field in fields(loss)}
     return replace(loss, **rounded)
 
 

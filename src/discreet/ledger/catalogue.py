@@ -313,7 +313,7 @@ def _tied(connection: Connection, key: _Key) -> str | None:
     values = [value]
     if kind == "path":
         path = PurePosixPath(value.decode("utf-8", "surrogateescape"))
-        values += [str(each).encode("utf-8", "surrogateescape") for each in path.parents]
+        values += [str(parent).encode("utf-8", "surrogateescape") for parent in path.parents]
     query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
     for each in values:
         row = connection.execute(query, (kind, each)).fetchone()
@@ -328,9 +328,9 @@ def _units(connection: Connection, key: _Key, population: str) -> list[str | Non
     Those of the tables that have the rows now. Rows that no table has any more may be protected
     by any unit that the population's tables have, if they have but one.
     """
-    tables = [each for each in _tables(connection) if each.population == population]
-    same = [each for each in tables if key in _own(each)]
-    units = {_unit(each) for each in same or tables}
+    tables = [table for table in _tables(connection) if table.population == population]
+    same = [table for table in tables if key in _own(table)]
+    units = {_unit(table) for table in same or tables}
     return list(units) if same or len(units) == 1 else []
 
 

@@ -88,7 +88,7 @@ def describe_loss(loss: Loss) -> str:
     >>> describe_loss(Pure(epsilon=0.1))
     '{"epsilon":"1/10","loss":"pure"}'
     """
-    values = {each.name: str(getattr(loss, each.name)) for each in fields(loss)}
+    values = {field.name: str(getattr(loss, field.name)) for field in fields(loss)}
     return canonical({"loss": _KINDS[type(loss)], **values})
 
 

@@ -128,7 +128,7 @@ class History:
             rows = connection.execute(f"{_LIST} {part}", values).fetchall()
         now = self._now().strftime(MOMENT)
         charges = (_charged(row, now) for row in rows)
-        return tuple(each for each in charges if each is not None)
+        return tuple(charge for charge in charges if charge is not None)
 
 
 def _charged(row: tuple[Any, ...], now: str) -> Charged | None:

@@ -211,6 +211,10 @@ Nothing was run or charged.
         with self._store.reading() as connection:
             return tuple(read_accounts(connection))
 
+    def analysts(self) -> tuple[Account, ...]:
+        """The accounts of analysts, by name."""
+        return tuple(account for account in self.accounts() if account.holder is Holder.ANALYST)
+
     def accounts_after(self, holder: Holder | str, name: str, *, limit: int) -> tuple[Account, ...]:
         """The first so many accounts after one, populations first, by name."""
         with self._store.reading() as connection:

@@ -152,7 +152,7 @@ class States:
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first."""
         states = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
-        return tuple(each.name for each in states)
+        return tuple(state.name for state in states)
 
     def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
         """The first so many of an analyst's services of a kind after a number, oldest first."""

@@ -143,7 +143,7 @@ class Replay:
         replayed.count, replayed.time, replayed.seal = last
         for key in list(self._spent):
             self._settled(key)
-        replayed._found = {**self._found, **{(each.holder, each.name): each for each in accounts}}
+        replayed._found = self._found | {(known.holder, known.name): known for known in accounts}
         return replayed
 
     def skip(self, sequence: int, time: str, seal: str) -> None:

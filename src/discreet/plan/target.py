@@ -62,7 +62,7 @@ def price_for_error(
             width = targets[output.name] / factor
             wanted[place] = min(width, wanted.get(place, width))
     if set(wanted) == set(range(len(first.prices))):
-        prices = [cheapest(each, wanted[at], kind) for at, each in enumerate(first.measures)]
+        prices = [cheapest(measure, wanted[at], kind) for at, measure in enumerate(first.measures)]
         return plan(replace(draft, price=tuple(prices)))
     _need_count(first, targets, count)
     shares = _shares(draft, first, targets, kind, count)
@@ -187,7 +187,9 @@ def check_count(count: int | None) -> int | None:
 def ask_count(draft: Draft, name: str) -> Draft:
     """The same question, asking only how many values the named column is made from."""
     query = draft.query
-    average = _find_average(next(each.expression for each in query.outputs if each.name == name))
+    average = _find_average(
+        next(output.expression for output in query.outputs if output.name == name)
+    )
     assert average is not None
     argument = average.argument
     if average.second is not None and argument is not None:

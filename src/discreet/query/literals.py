@@ -83,7 +83,7 @@ class _Known:
             case Scan(table, names):
                 new = dict(names)
                 columns = self.tables[table].columns
-                return {new.get(each.name, each.name): each for each in columns}
+                return {new.get(column.name, column.name): column for column in columns}
             case Join(_, left, right):
                 return {**self.of(left), **self.of(right)}
             case Rows(inner, where, computed):
@@ -163,9 +163,9 @@ def _nearest(word: str, keys: tuple[str, ...]) -> str:
     """The key most like a text; of very many, among those that share most pairs of letters."""
     if len(keys) > _MOST_COMPARED:
         pairs = _pairs(word)
-        alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda each: len(pairs & _pairs(each)))
+        alike = heapq.nlargest(_MOST_COMPARED, keys, key=lambda key: len(pairs & _pairs(key)))
         keys = tuple(alike)
-    folded = {each.casefold(): each for each in reversed(keys)}
+    folded = {key.casefold(): key for key in reversed(keys)}
     matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
     return folded[matches[0]]
 

@@ -89,7 +89,7 @@ def _query(select: "Expr", tables: Mapping[str, Table], inside: list["Token"]) -
     results = scope(listed, grouped, rows)
     noisy, columns = outputs(listed, results)
     named = _name_results(results, noisy)
-    shown = tuple(each.output for each in noisy)
+    shown = tuple(column.output for column in noisy)
     spelt = {output.expression: output.name for output in reversed(shown)}
     having = condition(select.args.get("having"), named)
     return Query(
@@ -112,14 +112,14 @@ def _label(key: Typed) -> str:
 
 def _name_results(results: Results, noisy: tuple[Made, ...]) -> Results:
     names = {_label(key).casefold(): key for key in results.keys.values()}
-    for each in noisy:
-        name = each.output.name
-        names[name.casefold()] = replace(each.typed, expression=Field(name))
+    for column in noisy:
+        name = column.output.name
+        names[name.casefold()] = replace(column.typed, expression=Field(name))
     for expression, key in results.keys.items():
-        column = expression.name if isinstance(expression, Field) else ""
-        if names.get(column.casefold(), key) != key:
+        name = expression.name if isinstance(expression, Field) else ""
+        if names.get(name.casefold(), key) != key:
             raise UnsafeQuery(
-                f"the alias {column!r} is also a column that is grouped by. Choose another."
+                f"the alias {name!r} is also a column that is grouped by. Choose another."
             )
     return Results(results.rows, results.keys, names)
 

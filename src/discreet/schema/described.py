@@ -56,7 +56,7 @@ def table_values(table: Table) -> dict[str, Any]:
         "rows_per_unit": table.rows_per_unit,
         "neighbours": table.neighbours.value,
         "protected": protected_text(table),
-        "columns": [column_values(each) for each in table.columns],
+        "columns": [column_values(column) for column in table.columns],
         "notes": _notes(table),
         "examples": examples_of([table]),
     }
@@ -103,13 +103,14 @@ def _notes(table: Table) -> list[str]:
             f"At most {table.rows_per_unit:,} {rows} {table.unit} can count: where there are more, "
             "counts and sums are too low."
         )
-    if any(each.kind not in ("category", "boolean") for each in table.columns):
+    if any(column.kind not in ("category", "boolean") for column in table.columns):
         said.append("Values outside of their bounds count as the nearest bound.")
-    listed = [each for each in table.columns if each.kind == "category" and not each.private_keys]
-    closed = [each.name for each in listed if not each.other]
+    listed = [column for column in table.columns if column.kind == "category"]
+    listed = [column for column in listed if not column.private_keys]
+    closed = [column.name for column in listed if not column.other]
     if closed:
         said.append(f"Values that are no declared key are in no group of {_list_names(closed)}.")
-    private = [each.name for each in table.columns if each.private_keys]
+    private = [column.name for column in table.columns if column.private_keys]
     if private:
         said.append(
             f"The keys of {_list_names(private)} are not public: GROUP BY shows those of many "
@@ -134,8 +135,12 @@ def examples_of(tables: Iterable[Table]) -> list[str]:
             continue
         name, columns = sql_name(table.name), table.columns
         questions.append(f"SELECT COUNT(*) AS n FROM {name}")
-        keys = [sql_name(each.name) for each in columns if each.kind == "category" and each.keys]
-        numbers = [sql_name(each.name) for each in columns if each.kind in ("integer", "number")]
+        keys = [
+            sql_name(column.name) for column in columns if column.kind == "category" and column.keys
+        ]
+        numbers = [
+            sql_name(column.name) for column in columns if column.kind in ("integer", "number")
+        ]
         if keys:
             questions.append(f"SELECT {keys[0]}, COUNT(*) AS n FROM {name} GROUP BY {keys[0]}")
         if keys and numbers:
@@ -176,8 +181,8 @@ class Described(Mapping[str, Any]):
         if self["kind"] == "public":
             return [*said, "Public: it protects nobody, and has no budget."]
         said.append(f"Protected: {self['protected']}.")
-        left = {whose: each for whose, each in self.get("remaining", {}).items() if each}
-        return said + [f"Budget left of {each['name']}: {each['words']}." for each in left.values()]
+        left = [budget for budget in self.get("remaining", {}).values() if budget]
+        return said + [f"Budget left of {budget['name']}: {budget['words']}." for budget in left]
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -188,8 +193,8 @@ class Described(Mapping[str, Any]):
         [('age', 'integer', '0 to 110', 'drop', 'in years')]
         """
         return [
-            (each["name"], each["type"], _values(each), each["null"], each["description"])
-            for each in self["columns"]
+            (column["name"], column["type"], _values(column), column["null"], column["description"])
+            for column in self["columns"]
         ]
 
     @property
@@ -201,8 +206,8 @@ class Described(Mapping[str, Any]):
         {'GROUP BY; WHERE': 'ill, old'}
         """
         names_by_use: dict[str, list[str]] = {}
-        for each in self["columns"]:
-            names_by_use.setdefault(each["use"], []).append(each["name"])
+        for column in self["columns"]:
+            names_by_use.setdefault(column["use"], []).append(column["name"])
         return {use: ", ".join(names) for use, names in names_by_use.items()}
 
     def __repr__(self) -> str:
@@ -214,7 +219,8 @@ class Described(Mapping[str, Any]):
             uses = [f"  {names}: {use}" for use, names in self.uses.items()]
             lines += ["", "What may be asked, besides COUNT(*):", *uses]
         if self["examples"]:
-            lines += ["", "Questions to begin with:", *(f"  {each}" for each in self["examples"])]
+            lines += ["", "Questions to begin with:"]
+            lines += [f"  {example}" for example in self["examples"]]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -224,7 +230,7 @@ class Described(Mapping[str, Any]):
         uses = "".join(
             f"<li>{escape(names)}: {escape(use)}</li>" for use, names in self.uses.items()
         )
-        asked = "".join(f"<li><code>{escape(each)}</code></li>" for each in self["examples"])
+        asked = "".join(f"<li><code>{escape(example)}</code></li>" for example in self["examples"])
         return f"{said}{rows}<ul>{notes}{uses}{asked}</ul>"
 
 
@@ -242,7 +248,7 @@ class Tables(Mapping[str, Described]):
     __slots__ = ("_tables",)
 
     def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
-        self._tables = {each["name"]: Described(each) for each in tables}
+        self._tables = {table["name"]: Described(table) for table in tables}
 
     def __getitem__(self, name: str) -> Described:
         known = spelt_as(str(name), self._tables)
@@ -266,7 +272,7 @@ class Tables(Mapping[str, Described]):
         >>> Tables([table_values(Table("codes", kind="public"))]).rows
         [('codes', '0 columns; public', '')]
         """
-        return [(name, _short(each), each["description"]) for name, each in self._tables.items()]
+        return [(name, _short(table), table["description"]) for name, table in self._tables.items()]
 
     def __repr__(self) -> str:
         return "\n".join(_align(self.rows)) if self._tables else "No table is registered yet."

@@ -154,7 +154,7 @@ class Format:
         >>> Format(decimal=",", date=("%d.%m.%Y",)).facts()
         {'decimal': ',', 'date': ['%d.%m.%Y']}
         """
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in given.items()

@@ -269,8 +269,8 @@ class Table:
         try:
             facts = json.loads(text)
             columns = tuple(
-                Column(**{**each, "step": Fraction(each["step"]), "keys": tuple(each["keys"])})
-                for each in facts.pop("columns")
+                Column(**{**entry, "step": Fraction(entry["step"]), "keys": tuple(entry["keys"])})
+                for entry in facts.pop("columns")
             )
             limits = facts.pop("budget")
             budget = None if limits is None else Budget(**_fractions(limits))

@@ -109,7 +109,7 @@ class Accounts:
                 raise InvalidValue(
                     f"{name!r} is {with_article(known['role'])} and stays one; choose another name."
                 )
-            tokens = [each for each in known.get("tokens", []) if self._valid(each)]
+            tokens = [stored for stored in known.get("tokens", []) if self._valid(stored)]
             if len(tokens) >= _MOST_TOKENS:
                 raise InvalidValue(f"{name!r} has {_MOST_TOKENS} tokens; revoke one first.")
             new = {"id": issued.id, "hash": _hash(secret), "expires": issued.expires}
@@ -130,9 +130,9 @@ class Accounts:
         known = self._read(name) or json.loads(_UNKNOWN)
         tokens = known.get("tokens", [])
         identity, given = _NO_TOKEN, token.encode("utf-8", "replace")
-        for each in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
-            if hmac.compare_digest(each["id"].encode(), given):
-                identity = each
+        for stored in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
+            if hmac.compare_digest(stored["id"].encode(), given):
+                identity = stored
         matches = hmac.compare_digest(identity["hash"], _hash(secret))
         if not matches or not identity["id"] or not self._valid(identity):
             return None
@@ -144,7 +144,7 @@ class Accounts:
         if login in known.get("ended", {}) or until <= known.get("ended_until", 0):
             return False
         tokens = known.get("tokens", [])
-        return any(each["id"] == identity.token and self._valid(each) for each in tokens)
+        return any(stored["id"] == identity.token and self._valid(stored) for stored in tokens)
 
     def end(self, identity: Identity, *, login: str, until: float) -> None:
         """End a login, for every process; a copy of its cookie is worthless from now on.
@@ -154,7 +154,7 @@ class Accounts:
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
             now = self._now().timestamp()
-            ended = {each: end for each, end in known.get("ended", {}).items() if end > now}
+            ended = {mark: end for mark, end in known.get("ended", {}).items() if end > now}
             ended[login] = until
             if len(ended) <= _MOST_ENDED:
                 return {**known, "ended": ended}
@@ -168,7 +168,9 @@ class Accounts:
         """Make a token, or all of an account, worthless at once."""
 
         def remove(known: dict[str, Any]) -> dict[str, Any]:
-            kept = [each for each in known.get("tokens", []) if token not in (None, each["id"])]
+            kept = [
+                stored for stored in known.get("tokens", []) if token not in (None, stored["id"])
+            ]
             if not known or (token is not None and len(kept) == len(known["tokens"])):
                 what = f"token {token!r:.40} of " if token is not None else ""
                 raise InvalidValue(f"there is no {what}account {name!r:.80}.")
@@ -181,9 +183,9 @@ class Accounts:
         for name in self._states.holders(kind=_KIND):
             known = self._read(name)
             tokens = [
-                {"id": each["id"], "expires": each["expires"]}
-                for each in known.get("tokens", [])
-                if self._valid(each)
+                {"id": token["id"], "expires": token["expires"]}
+                for token in known.get("tokens", [])
+                if self._valid(token)
             ]
             yield {"name": name, "role": known.get("role"), "tokens": tokens}
 

@@ -143,7 +143,7 @@ class ServerContext:
                     places |= {table.source, *table.source.split("#"), origin.relation("")}
                     if origin.file is not None:
                         places |= {*_forms(origin.file), *_forms(origin.file.parent)}
-            places |= {each.prepared or "" for each in self.curator.vault.catalogue.tables()}
+            places |= {table.prepared or "" for table in self.curator.vault.catalogue.tables()}
             places -= tables.keys()
         return {word for word in places if len(word) > 1}
 
@@ -152,7 +152,7 @@ class ServerContext:
         `answer_seconds` are whole steps of time.
         """
         values = explain_plan(plan, count)
-        values["suggestions"] = [each.values() for each in suggestions(plan, count)]
+        values["suggestions"] = [suggestion.values() for suggestion in suggestions(plan, count)]
         for table in plan.tables:
             relation = "" if table.source is None else Origin.of(table.source).relation("")
             if relation:
@@ -208,7 +208,7 @@ class ServerContext:
         releases = self.curator.vault.releases.listed_after(
             after, analyst=identity.name, limit=limit
         )
-        return [_listed(each) for each in releases]
+        return [_listed(release) for release in releases]
 
     def history(self, identity: Identity, *, after: int, limit: int) -> list[dict[str, Any]]:
         """The first so many charges to an analyst after an entry, whatever they paid for."""
@@ -222,7 +222,7 @@ class ServerContext:
 
     def _charges(self, identity: Identity, charges: tuple[Charged, ...]) -> list[dict[str, Any]]:
         account = self.curator.ledger.find(Holder.ANALYST, identity.name)
-        return [] if account is None else [charged_values(each, account) for each in charges]
+        return [] if account is None else [charged_values(charge, account) for charge in charges]
 
     def shown(self, identity: Identity, answer: Answer) -> dict[str, Any]:
         """An answer as JSON, with the facts from which a client makes the same answer again.
@@ -291,7 +291,8 @@ def gated(
 
     def make_route(work: Callable[..., _Outcome]) -> Callable[..., Coroutine[Any, Any, _Outcome]]:
         signature = inspect.signature(work)
-        taken = [each for each in list(signature.parameters.values())[1:] if each.name != "who"]
+        _, *parameters = signature.parameters.values()
+        parameters = [parameter for parameter in parameters if parameter.name != "who"]
         names_asker = "who" in signature.parameters
 
         @functools.wraps(work)
@@ -304,7 +305,7 @@ def gated(
         only = inspect.Parameter.KEYWORD_ONLY
         parameters = [
             *(inspect.Parameter(name, only, annotation=kind) for name, kind in shared.items()),
-            *(each.replace(kind=only) for each in taken),
+            *(parameter.replace(kind=only) for parameter in parameters),
         ]
         shown = signature.replace(parameters=parameters)
         route.__signature__ = shown  # type: ignore[attr-defined]

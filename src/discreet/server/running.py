@@ -50,8 +50,8 @@ def serve(curator: Curator, settings: Settings) -> None:
             h11_max_incomplete_event_size=32 * 1024,
         )
     )
-    for each in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
-        signal.signal(each, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGINT):  # it ends in order first; then nothing is left
+        signal.signal(number, lambda *_: None)
     gc.freeze()  # what was loaded stays: it need not be looked through again
     gc.set_threshold(*_COLLECT)
     with _listener(settings) as listener:  # whoever reads the line can connect

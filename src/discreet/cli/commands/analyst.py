@@ -134,7 +134,7 @@ def _tables(
     with existing_vault(folder) as curator:
         tables = _described(curator, analyst)
     if as_json:
-        print_json([dict(each) for each in tables.values()])
+        print_json([dict(table) for table in tables.values()])
         return
     typer.echo(repr(tables))
     step = "Next: discreet describe TABLE" if tables else "Next: discreet add SCHEMA"
@@ -189,7 +189,7 @@ def _explain(
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
         left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
-        suggested = [each.values() for each in suggestions(plan, count)]
+        suggested = [suggestion.values() for suggestion in suggestions(plan, count)]
         print_json({**explain_plan(plan, count), "suggestions": suggested, **left})
         return
     console = new_console()

@@ -262,7 +262,7 @@ def _add(
         people = curator.ledger.account(Holder.POPULATION, table.population)
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
-        if not any(account.holder is Holder.ANALYST for account in curator.ledger.accounts()):
+        if not curator.ledger.analysts():
             typer.echo(advised("Next: discreet grant NAME --epsilon E", folder))
 
 

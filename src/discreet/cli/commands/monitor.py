@@ -290,14 +290,11 @@ def _list(
     as_json: Json = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:
-    from discreet.ledger.account import Holder
     from discreet.streams.monitor.monitor import Monitor
 
     monitors: list[dict[str, Any]] = []
     with existing_vault(folder) as curator:
-        analysts = [
-            each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST
-        ]
+        analysts = [account.name for account in curator.ledger.analysts()]
         for who in analysts if analyst is None else [analyst]:
             session = curator.session(who)
             monitors += [_values(Monitor(session, name), who) for name in Monitor.names(session)]
@@ -330,18 +327,18 @@ def _print_list(monitors: list[dict[str, Any]]) -> None:
     grid = Grid()
     for heading in ("monitor", "analyst", "question", "at least", "checks", "alarms left", "last"):
         grid.add_column(heading, overflow="fold")
-    for each in monitors:
-        if "unavailable" in each:
-            grid.add_row(each["name"], each["analyst"], Text(each["unavailable"]))
+    for monitor in monitors:
+        if "unavailable" in monitor:
+            grid.add_row(monitor["name"], monitor["analyst"], Text(monitor["unavailable"]))
             continue
-        last = each["last"]
+        last = monitor["last"]
         words = (
-            each["name"],
-            each["analyst"],
-            each["question"],
-            str(each["threshold"]),
-            str(each["checks"]),
-            f"{each['alarms_left']} of {each['alarms_of_a_run']} (run {each['run']})",
+            monitor["name"],
+            monitor["analyst"],
+            monitor["question"],
+            str(monitor["threshold"]),
+            str(monitor["checks"]),
+            f"{monitor['alarms_left']} of {monitor['alarms_of_a_run']} (run {monitor['run']})",
             "" if last is None else f"{last['said']}, {last['time']}",
         )
         grid.add_row(*map(Text, words))

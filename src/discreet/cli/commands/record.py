@@ -69,7 +69,7 @@ def _ledger(
             {
                 "accounts": [account_values(account) for account in accounts],
                 "entries": [entry_values(entry) for entry in entries],
-                "failures": [{"not_for_release": True, **asdict(each)} for each in failures],
+                "failures": [{"not_for_release": True, **asdict(failure)} for failure in failures],
             }
         )
         return
@@ -103,7 +103,7 @@ def _transcript(
         shown = {
             "account": account_values(account),
             "adopted": adopted_values(adopted),
-            "charges": [charged_values(each, account) for each in charges],
+            "charges": [charged_values(charge, account) for charge in charges],
         }
         print_json(shown)
         return

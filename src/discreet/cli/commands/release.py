@@ -76,8 +76,8 @@ def _values(plan: "ReleasePlan") -> dict[str, Any]:
     return {
         **plan.guarantee(),
         "tables": [
-            {"table": each.table, "cells": each.cells, "measure": each.measure, "error": each.error}
-            for each in plan.preview()
+            {"table": part.table, "cells": part.cells, "measure": part.measure, "error": part.error}
+            for part in plan.preview()
         ],
     }
 
@@ -97,9 +97,9 @@ def _print_preview(plan: "ReleasePlan") -> None:
     grid = Grid()
     for name in ("table", "cells", "what", "error"):
         grid.add_column(name, justify="right" if name in ("cells", "error") else "left")
-    for each in plan.preview():
-        error = "with the data" if each.error is None else f"{each.error:,.4g}"
-        grid.add_row(Text(each.table), f"{each.cells:,}", Text(each.measure), error)
+    for part in plan.preview():
+        error = "with the data" if part.error is None else f"{part.error:,.4g}"
+        grid.add_row(Text(part.table), f"{part.cells:,}", Text(part.measure), error)
     console = new_console()
     console.print(grid)
     said = plan.guarantee()

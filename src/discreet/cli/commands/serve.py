@@ -64,7 +64,7 @@ def _serve(
     settings = Settings(
         host=host,
         port=port,
-        roots=tuple(each.resolve() for each in root or ()),
+        roots=tuple(folder.resolve() for folder in root or ()),
         databases=_databases(database or []),
         secure_cookies=behind_tls,
         account_bytes=account_megabytes << 20,
@@ -82,17 +82,15 @@ def serve_demo(folder: Path, port: int) -> None:
     except ImportError:
         raise Unavailable(_EXTRA) from None
     from discreet.demo.tour import open_clinic
-    from discreet.ledger.account import Holder
     from discreet.server.accounts import Accounts, Role
 
     with open_clinic(folder) as curator:
         settings = Settings(port=port, roots=(folder.resolve(),), guided=True)
-        known = {each.name for each in curator.ledger.accounts() if each.holder is Holder.ANALYST}
-        if _GUEST not in known:
+        if _GUEST not in {account.name for account in curator.ledger.analysts()}:
             curator.grant(_GUEST, epsilon=2)
         accounts = Accounts(curator.vault.states)
         for name, role in ((_GUEST, Role.ANALYST), (_KEEPER, Role.CUSTODIAN)):
-            if name in {each["name"] for each in accounts.listed()}:
+            if name in {account["name"] for account in accounts.listed()}:
                 accounts.revoke(name)
             typer.echo(f"The {role.value}'s token: {accounts.issue(name, role, days=1).text}")
         serve(curator, settings)
@@ -142,9 +140,9 @@ def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     if as_json:
         print_json(accounts)
         return
-    for each in accounts:
-        tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in each["tokens"])
-        typer.echo(f"{each['name']}  {each['role']}  {tokens or 'no valid token'}")
+    for account in accounts:
+        tokens = ", ".join(f"{one['id']} to {one['expires'][:10]}" for one in account["tokens"])
+        typer.echo(f"{account['name']}  {account['role']}  {tokens or 'no valid token'}")
 
 
 @refusing

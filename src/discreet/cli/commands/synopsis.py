@@ -58,7 +58,7 @@ def _open(
     with existing_vault(vault) as curator, waiting(f"measuring {table} and fitting what was found"):
         synopsis = Synopsis.open(
             curator.session(analyst),
-            tuple(each.strip() for each in columns.split(",") if each.strip()),
+            tuple(name.strip() for name in columns.split(",") if name.strip()),
             table=table,
             name=name,
             alpha=alpha,
@@ -68,7 +68,7 @@ def _open(
         facts = {
             "name": name,
             "table": table,
-            "columns": [each.name for each in synopsis.snapshot.table.columns],
+            "columns": [column.name for column in synopsis.snapshot.table.columns],
             "rho": float(synopsis.spent),
             "rounds_left": synopsis.rounds_left,
             "total": synopsis.snapshot.total,
@@ -105,12 +105,12 @@ def _query(
 
     if not analyst:
         snapshot = Snapshot.load(name)
-        _show([(each, snapshot.query(each)) for each in sql], snapshot.notes, json)
+        _show([(question, snapshot.query(question)) for question in sql], snapshot.notes, json)
         return
     with existing_vault(vault) as curator:
         with waiting(f"fitting {name} again, then asking"):
             synopsis = Synopsis.resume(curator.session(analyst), name)
-            estimates = [(each, synopsis.query(each)) for each in sql]
+            estimates = [(question, synopsis.query(question)) for question in sql]
         _show(estimates, synopsis.snapshot.notes, json)
 
 
@@ -139,13 +139,13 @@ def _show(estimates: "list[tuple[str, Estimate]]", notes: "tuple[Note, ...]", js
     rows: list[dict[str, Any]] = [
         {
             "question": question,
-            "value": each.value,
-            "share": each.share,
-            "half_width": each.half_width,
-            "source": each.source,
+            "value": estimate.value,
+            "share": estimate.share,
+            "half_width": estimate.half_width,
+            "source": estimate.source,
             "notes": note_values(notes),
         }
-        for question, each in estimates
+        for question, estimate in estimates
     ]
     if json:
         print_json(rows)

@@ -110,7 +110,7 @@ class Lanes:
         """End those that are idle now, and each other one when its run is over."""
         with self._lock:
             self._closed = True
-            idle = [engine for each in self._idle.values() for _, engine in each]
+            idle = [engine for engines in self._idle.values() for _, engine in engines]
             self._idle.clear()
         for engine in idle:
             engine.close()

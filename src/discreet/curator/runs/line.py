@@ -69,7 +69,7 @@ class Line(Generic[_Item]):
 
     def withdraw(self, item: _Item) -> bool:
         """Wait no more; whether it was still waiting."""
-        left = [each for each in self._waiting if each[1] is not item]
+        left = [waiter for waiter in self._waiting if waiter[1] is not item]
         gone = len(left) < len(self._waiting)
         self._waiting = left
         return gone
@@ -84,4 +84,4 @@ class Line(Generic[_Item]):
         """How many of one asker, or of all, hold a place or wait for one."""
         if asker is None:
             return self._held.total() + len(self._waiting)
-        return self._held[asker] + sum(each[0] == asker for each in self._waiting)
+        return self._held[asker] + sum(waiter[0] == asker for waiter in self._waiting)

@@ -88,13 +88,13 @@ class Engines:
     def _checked(self, names: Names, data_versions: Versions | None) -> Versions:
         """The states of the tables' data; another than asked is refused, and so are lost rows."""
         known = [self._catalogue.table(name) for name in names]
-        versions = tuple(each.data_version for each in known)
+        versions = tuple(table.data_version for table in known)
         if data_versions not in (None, versions):
             raise Unavailable(
                 f"{' or '.join(names)} was added again or refreshed just now; ask again. "
                 "Nothing was run or charged."
             )
-        check_prepared(self._folder, [each.prepared for each in known])
+        check_prepared(self._folder, [table.prepared for table in known])
         return versions
 
     def close(self) -> None:

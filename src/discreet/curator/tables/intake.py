@@ -151,9 +151,9 @@ class SourceReport:
         {'lines that are no records': 1}
         """
         counts = {"lines that are no records": self.left_out} if self.left_out else {}
-        for each in self.findings:
-            if each.kind in _COUNTED:
-                counts[f"{each.column}: {_COUNTED[each.kind]}"] = each.count
+        for finding in self.findings:
+            if finding.kind in _COUNTED:
+                counts[f"{finding.column}: {_COUNTED[finding.kind]}"] = finding.count
         return counts
 
     def values(self) -> dict[str, Any]:
@@ -165,13 +165,13 @@ class SourceReport:
             "places": list(self.lines),
             "columns": [
                 {
-                    "column": each.column,
-                    "fault": each.kind,
-                    "cells": each.cells,
-                    "count": each.count,
-                    "places": list(each.places),
+                    "column": finding.column,
+                    "fault": finding.kind,
+                    "cells": finding.cells,
+                    "count": finding.count,
+                    "places": list(finding.places),
                 }
-                for each in self.findings
+                for finding in self.findings
             ],
             "answer_seconds": None if self.answer_seconds is None else float(self.answer_seconds),
         }
@@ -396,12 +396,12 @@ source, or raise unreadable_share in [table]. Nothing was added or changed.
         )
         raise _refusal(table, what, Fraction(report.left_out, lines), way)
     kinds = {column.name: column.kind for column in table.columns}
-    for each in report.findings:
-        if each.kind == "unreadable" and each.count > table.unreadable_share * each.cells:
-            kind = kinds[each.column]
-            what = f"{each.count} of {each.cells} cells of the column {each.column!r} cannot be "
-            what += f"read as type {kind}{_where(each.places, each.count)}"
-            raise _refusal(table, what, Fraction(each.count, each.cells), _WAYS[kind])
+    for finding in report.findings:
+        if finding.kind == "unreadable" and finding.count > table.unreadable_share * finding.cells:
+            kind = kinds[finding.column]
+            what = f"{finding.count} of {finding.cells} cells of the column {finding.column!r} "
+            what += f"cannot be read as type {kind}{_where(finding.places, finding.count)}"
+            raise _refusal(table, what, Fraction(finding.count, finding.cells), _WAYS[kind])
 
 
 def _refusal(table: Table, what: str, share: Fraction, way: str) -> SchemaError:

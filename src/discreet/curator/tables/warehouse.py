@@ -185,7 +185,7 @@ class Warehouse:
     @contextmanager
     def _settled(self, name: str, prepared: str | None) -> Iterator[Path | None]:
         """Around a registration: removes what it replaces, or what it was refused with."""
-        known = {each.name: each.prepared for each in self._vault.catalogue.tables()}
+        known = {table.name: table.prepared for table in self._vault.catalogue.tables()}
         file = None if prepared is None else self._folder / prepared
         try:
             yield file
@@ -195,7 +195,7 @@ class Warehouse:
             raise
         if (old := known.get(name)) is not None:
             (self._folder / old).unlink(missing_ok=True)
-        sweep_prepared(self._folder, {each.prepared for each in self._vault.catalogue.tables()})
+        sweep_prepared(self._folder, {table.prepared for table in self._vault.catalogue.tables()})
 
     def refresh(
         self,
@@ -336,8 +336,8 @@ class Warehouse:
 
     def _holdings(self, names: tuple[str, ...]) -> list[Holding]:
         """What is known of several tables that one statement reads."""
-        tables = [(each, self._schema(each)) for each in map(self.current, names)]
-        return [Holding(each, table.source, table.format) for each, table in tables]
+        entries = [(entry, self._schema(entry)) for entry in map(self.current, names)]
+        return [Holding(entry, schema.source, schema.format) for entry, schema in entries]
 
     def dialect(self, name: str) -> str:
         """The dialect of a table's engine."""
@@ -364,8 +364,8 @@ class Warehouse:
     def _opened(self, names: tuple[str, ...]) -> Engine:
         limit, scratch, seal = self._time_limit, self._folder, self._seal
         registered = [self._vault.catalogue.table(name) for name in names]
-        for each in registered:
-            check_units(each, self._schema(each))
+        for table in registered:
+            check_units(table, self._schema(table))
         if len(names) > 1:
             return open_together(
                 self._holdings(names), folder=scratch, time_limit_seconds=limit, seal=seal

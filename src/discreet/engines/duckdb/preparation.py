@@ -181,10 +181,10 @@ def _as_written(frame: Any, given: Format) -> Any:
             continue
         cells = frame[name]
         if not given.is_plain:
-            written[name] = [written_cell(each, given) for each in cells]
-        elif any(map(_is_zoned, cells)) and any(isinstance(each, str) for each in cells):
+            written[name] = [written_cell(cell, given) for cell in cells]
+        elif any(map(_is_zoned, cells)) and any(isinstance(cell, str) for cell in cells):
             written[name] = [
-                written_cell(each, given) if _is_zoned(each) else each for each in cells
+                written_cell(cell, given) if _is_zoned(cell) else cell for cell in cells
             ]
     return written
 

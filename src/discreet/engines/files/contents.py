@@ -74,8 +74,8 @@ def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
             (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
         ]
         sums = [
-            f"sum(md5_number_lower(concat_ws(chr(31), {_texts(each)})))"
-            for each in ([plain] if in_utc == plain else [plain, in_utc])
+            f"sum(md5_number_lower(concat_ws(chr(31), {_texts(text)})))"
+            for text in ([plain] if in_utc == plain else [plain, in_utc])
         ]
         return f"SELECT count(*), {', '.join(sums)} FROM source"
 
@@ -84,7 +84,7 @@ def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
         return []
     count, *sums = rows[0]
     columns = "\0".join(name.casefold() for name in names)
-    return [f"{columns}\0\0{(count, each)}".encode() for each in sums]
+    return [f"{columns}\0\0{(count, total)}".encode() for total in sums]
 
 
 def _texts(columns: Sequence[tuple[str, str]]) -> str:

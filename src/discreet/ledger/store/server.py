@@ -181,7 +181,7 @@ def _check(connection: Any) -> None:
 
 def is_server(place: object) -> bool:
     """Whether a place is written as the URL of a server."""
-    return isinstance(place, str) and place.startswith(tuple(f"{each}://" for each in _SCHEMES))
+    return isinstance(place, str) and place.startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 
 def server_url(url: str) -> str:

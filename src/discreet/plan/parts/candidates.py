@@ -213,7 +213,7 @@ def pick(
         upper=value.upper,
         width=width,
         labels=value.labels,
-        fractions=() if mode else tuple(sorted({fraction_of(each) for each in aggregates})),
+        fractions=() if mode else tuple(sorted(set(map(fraction_of, aggregates)))),
         sensitivity=sensitivity,
         column=first.argument.name if isinstance(first.argument, Field) else "",
     )

@@ -187,7 +187,7 @@ class Measures:
         arguments = [aggregate.argument, aggregate.second]
         # In an order of their own, the same for every engine, so that y by x and x by y share sums.
         ordered = sorted(arguments, key=repr)
-        *values, known = together(*(bounded(each, self._columns) for each in ordered))
+        *values, known = together(*(bounded(part, self._columns) for part in ordered))
         same = ordered == arguments
         y, x = values if same else reversed(values)
         if x.kind != "number":

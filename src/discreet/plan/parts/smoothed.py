@@ -58,7 +58,7 @@ class Smoothed:
         query = SmoothQuantile(
             fraction=fraction, lower=0, upper=candidates - 1, rows_per_unit=moved
         )
-        best = min(_offers(price), key=lambda each: each.error(query))
+        best = min(_offers(price), key=lambda offer: offer.error(query))
         return cls(query=query, noise=best.noise(price))
 
     @property

@@ -32,8 +32,8 @@ class Errors:
     def of(self, prices: Sequence[float]) -> list[float]:
         """The error of every statistic at these prices of the parts."""
         return [
-            sum(size / prices[place] ** self.power for place, size in each.items()) or _LEAST
-            for each in self.parts
+            sum(size / prices[place] ** self.power for place, size in part.items()) or _LEAST
+            for part in self.parts
         ]
 
     def weighted(self, prices: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -46,8 +46,8 @@ class Errors:
         [0.667, 0.333]
         """
         caused = [0.0] * len(prices)
-        for each, error, weight in zip(self.parts, self.of(prices), weights, strict=True):
-            for place, size in each.items():
+        for part, error, weight in zip(self.parts, self.of(prices), weights, strict=True):
+            for place, size in part.items():
                 caused[place] += weight * (size / prices[place] ** self.power / error)
         steps = [
             (old**self.power * new) ** (1 / (1 + self.power))
@@ -79,7 +79,7 @@ def for_targets(errors: Errors, count: int, targets: Mapping[int, float]) -> lis
     [Fraction(3, 4), Fraction(1, 4)]
     """
     wanted = Errors([errors.parts[place] for place in targets], errors.power)
-    used = sorted({place for each in wanted.parts for place in each})
+    used = sorted({place for part in wanted.parts for place in part})
     prices = [1.0 / len(used) if place in used else 0.0 for place in range(count)]
     weights = [1.0 / len(targets)] * len(targets)
     for _ in range(_ROUNDS):

@@ -119,14 +119,14 @@ def buckets(released: Released, confidence: Number) -> dict[str, list[Bucket]]:
         if chosen is not None and plan.picks[chosen.pick].width > 1:
             pick, ranks = plan.picks[chosen.pick], plan.choices[chosen.pick].error(confidence)
             places = released.noisy[chosen.position]
-            columns[output.name] = [Bucket(*pick.ends(int(each)), ranks) for each in places]
+            columns[output.name] = [Bucket(*pick.ends(int(place)), ranks) for place in places]
     return columns
 
 
 def values_of(released: Released, chosen: Chosen) -> list[Label]:
     """What the picked values of every group are called."""
     pick = released.plan.picks[chosen.pick]
-    return [pick.value(int(each)) for each in released.noisy[chosen.position]]
+    return [pick.value(int(code)) for code in released.noisy[chosen.position]]
 
 
 def estimates(released: Released, confidence: Number = Fraction(95, 100)) -> dict[str, Estimate]:
@@ -323,7 +323,7 @@ def _truth(expression: Expression, value: Callable[[Expression], NDArray[Any]]) 
         case Negation(operand):
             return ~_truth(operand, value)
         case Member(operand, constants):
-            tests = [_COMPARE["="](value(operand), value(each)) for each in constants]
+            tests = [_COMPARE["="](value(operand), value(constant)) for constant in constants]
             return np.logical_or.reduce(tests)
     return value(expression).astype(bool)
 

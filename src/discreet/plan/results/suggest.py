@@ -35,7 +35,7 @@ def suggestions(plan: Plan, count: int | None = None) -> tuple[Suggestion, ...]:
         share = _share(plan, other)
         if not share:  # nothing to gain: the noise is almost surely none as it is
             continue
-        known = any(each.value == value and each.share <= share for each in suggested)
+        known = any(other.value == value and other.share <= share for other in suggested)
         if share <= _HELPFUL and not known:  # fewer groups leave out less than as many rows
             suggested.append(
                 Suggestion(

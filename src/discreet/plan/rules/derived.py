@@ -92,7 +92,7 @@ def _replace(part: object, aggregated: Aggregated) -> object:
         return Field(aggregated.columns[part][0].name)
     if not any(aggregates_of(part)):
         return part
-    parts = [_replace(each, aggregated) for each in parts_of(part)]
+    parts = [_replace(inner, aggregated) for inner in parts_of(part)]
     return tuple(parts) if isinstance(part, tuple) else type(part)(*parts)
 
 

@@ -18,7 +18,7 @@ __all__ = ["emit", "statement"]
 
 def emit(draft: Draft) -> Draft:
     """The one statement that the engine will run."""
-    needed = [sql for each in draft.measures for _, sql in each.terms]
+    needed = [sql for measure in draft.measures for _, sql in measure.terms]
     if draft.selection is not None:
         needed.append(draft.selection.counted)
     columns = tuple(dict.fromkeys(needed))

@@ -44,8 +44,8 @@ def _find_thresholded(draft: Draft) -> int | None:
     """The measure whose noisy number of units decides which keys are shown, if it is asked for."""
     single = draft.table.rows_per_unit == 1  # then rows are units
     counted = (draft.counted, "COUNT(*)") if single else (draft.counted,)
-    for place, each in enumerate(draft.measures):
-        if each.terms in [((1, sql),) for sql in counted]:
+    for place, measure in enumerate(draft.measures):
+        if measure.terms in [((1, sql),) for sql in counted]:
             return place
     return None
 

@@ -51,7 +51,7 @@ def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
         decisions.append(known[wanted])
     return replace(
         draft,
-        picks=tuple(each for each, _ in decisions),
+        picks=tuple(method for method, _ in decisions),
         choices=tuple(choice for _, choice in decisions),
         ways=tuple(ways),
         assumed_rows=draft.assumed_rows if set(ways) - {QuantileMethod.RANKED} else None,
@@ -91,8 +91,8 @@ def _lists(draft: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQu
     """The usual list of candidates and a finer one."""
     assert draft.contribution is not None
     alike = tuple(
-        each
-        for each, estimator in draft.estimators
+        aggregate
+        for aggregate, estimator in draft.estimators
         if isinstance(estimator, Chosen) and estimator.pick == place
     )
     columns, groups = scope(draft.table, draft.dialect), draft.contribution.groups_in_all

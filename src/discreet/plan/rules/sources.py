@@ -95,7 +95,7 @@ def _names(rows: Rowset) -> list[str]:
 
 def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
-    texts = [dialect.column_text(each) for each in rows.columns]
+    texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
     order = ", ".join([dialect.hashed(partition[0], texts, "'|'"), *names])
     ranked = (
@@ -130,12 +130,12 @@ class _Reader:
     def _scan(self, scan: Scan) -> Rowset:
         table, relation = self.tables[scan.table]
         names = dict(scan.names)
-        renamed = [(each.name, names.get(each.name, each.name)) for each in table.columns]
+        renamed = [(column.name, names.get(column.name, column.name)) for column in table.columns]
         listed = [f'"{old}"' if old == new else f'"{old}" AS "{new}"' for old, new in renamed]
         if table.unit is not None:
             listed.insert(0, '"$unit"')
         columns = tuple(
-            replace(each, name=names.get(each.name, each.name)) for each in table.columns
+            replace(column, name=names.get(column.name, column.name)) for column in table.columns
         )
         select = f"SELECT {', '.join(listed)} FROM {relation}"
         rows = None if table.kind == "public" else table.rows_per_unit
@@ -145,7 +145,7 @@ class _Reader:
         )
 
     def _scope(self, columns: Iterable[Column]) -> Scope:
-        return Scope({each.name: each for each in columns}, self.dialect)
+        return Scope({column.name: column for column in columns}, self.dialect)
 
     def _where(self, where: Expression | None, columns: Iterable[Column]) -> str:
         return "" if where is None else f" WHERE {condition(where, self._scope(columns))}"
@@ -264,13 +264,13 @@ class _Reader:
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
             columns = (*left.columns, *map(missing_too, right.columns))
-        listed = [quote_column(each) for each in columns]
+        listed = [quote_column(column) for column in columns]
         if left.unit is not None or right.unit is not None:
             listed.insert(0, '"$unit"')
         sides = left.select, self._aside(left, right)
         if left.public and not right.public:
             sides = right.select, left.select
-        one, other = (self.dialect.derived(*each) for each in zip(sides, "lr", strict=True))
+        one, other = (self.dialect.derived(*side) for side in zip(sides, "lr", strict=True))
         names, on = ", ".join(listed), self._on(join, left, right)
         if left.public and right.public:
             return join_relations(join.kind, names, one, other, on), columns
@@ -327,7 +327,7 @@ class _Reader:
         """The right side; its unit gets another name where the left has one."""
         if left.unit is None or right.unit is None:
             return right.select
-        names = ['"$unit" AS "$r"', *(quote_column(each) for each in right.columns)]
+        names = ['"$unit" AS "$r"', *(quote_column(column) for column in right.columns)]
         return f"SELECT {', '.join(names)} FROM {self.dialect.derived(right.select, 'aside')}"
 
     def _on(self, join: Join, left: Rowset, right: Rowset) -> str:
@@ -362,7 +362,7 @@ class _Reader:
         if not isinstance(source, Rows):
             return [], 1
         inner, many = self._key(source.source)
-        shown = {each.name: name for name, each in source.columns if isinstance(each, Field)}
+        shown = {column.name: name for name, column in source.columns if isinstance(column, Field)}
         return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
 
     def _joined_key(self, join: Join) -> tuple[list[str], int]:

@@ -135,11 +135,11 @@ def _in(node: "Expr", scope: Scope) -> Typed:
         )
     operand = scope.read(node.this)
     values: list[Literal] = []
-    for each in listed:
-        left, right = align(operand, scope.read(each), each)
+    for constant in listed:
+        left, right = align(operand, scope.read(constant), constant)
         if not isinstance(right.expression, Literal) or left.is_constant:
             raise UnsafeQuery(
-                f"IN compares a column with constants{where_in_text(each)}. Use = and OR."
+                f"IN compares a column with constants{where_in_text(constant)}. Use = and OR."
             )
         values.append(right.expression)
     return Typed(Member(operand.expression, _order(values)), Kind.BOOLEAN)

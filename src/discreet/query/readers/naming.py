@@ -85,7 +85,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     >>> free_name("count", ["Count", "count_2"])
     'count_3'
     """
-    folded = {each.casefold() for each in taken}
+    folded = {name.casefold() for name in taken}
     new, number = name, 1
     while new.casefold() in folded:
         number += 1

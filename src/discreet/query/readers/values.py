@@ -152,8 +152,8 @@ def _extreme(node: "Expr", scope: Scope) -> Typed:
     only(node, "this", "expressions", "ignore_nulls")
     side = type(node).__name__.lower()
     parts = dict.fromkeys(
-        number(scope.read(each), node, side.upper())
-        for each in [node.this, *(node.args.get("expressions") or [])]
+        number(scope.read(part), node, side.upper())
+        for part in [node.this, *(node.args.get("expressions") or [])]
     )
     kind = Kind.INTEGER if {part.kind for part in parts} == {Kind.INTEGER} else Kind.NUMBER
     values = [part.expression.value for part in parts if isinstance(part.expression, Literal)]
@@ -220,7 +220,7 @@ def _case(node: "Expr", scope: Scope) -> Typed:
 
 
 def _common(results: list[Typed], node: "Expr") -> Kind:
-    kinds = {each.kind for each in results} - {Kind.NULL}
+    kinds = {result.kind for result in results} - {Kind.NULL}
     if Kind.OPEN in kinds:
         raise UnsafeQuery(
             f"{Kind.OPEN.described} cannot be a result of CASE{where_in_text(node)}. Use the "

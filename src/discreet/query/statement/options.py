@@ -119,7 +119,7 @@ def _unit(value: list["Token"], relation: Relation) -> None:
             f"privacy_unit_column is {given[:60]!r}, but each row of this table is one person. "
             "Leave the option out."
         )
-    names = [relation.unit, *(each.name for each in relation.units)]
+    names = [relation.unit, *(unit.name for unit in relation.units)]
     if given.casefold() not in {name.casefold() for name in names} or len(value) == 2:
         raise UnsafeQuery(
             f"privacy_unit_column is {given[:60]!r}; the unit of this table is {relation.unit!r} "

@@ -75,7 +75,7 @@ def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
     name = str(node.this.this)
     if name.casefold() in known.queries:
         return known.queries[name.casefold()].called(_alias(node) or name)
-    tables = {each.casefold(): table for each, table in known.tables.items()}
+    tables = {name.casefold(): table for name, table in known.tables.items()}
     if name.casefold() not in tables:
         raise UnsafeQuery(
             f"there is no table {name[:60]!r}{where_in_text(node)}. "
@@ -108,7 +108,7 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
         )
     right = _one(node.this, known, subquery)
     _tell_apart(left, right, node)
-    taken = [*left.spellings, *(each.name for each in left.units)]
+    taken = [*left.spellings, *(unit.name for unit in left.units)]
     right = rename_taken(right, taken)
     pairs = _pairs(left, right, node)
     if side and right.population is not None:
@@ -124,8 +124,8 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
 
 
 def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
-    tables = {each.table.casefold() for each in left.columns}
-    twin = [each.table for each in right.columns if each.table.casefold() in tables]
+    tables = {column.table.casefold() for column in left.columns}
+    twin = [column.table for column in right.columns if column.table.casefold() in tables]
     if twin and twin[0]:
         raise UnsafeQuery(
             f"two tables are called {twin[0][:60]!r}{where_in_text(node)}. Give each an alias: "
@@ -134,25 +134,26 @@ def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
 
 
 def _shown(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
-    merged = {str(each.this).casefold() for each in node.args.get("using") or []}
-    units = {each.name.casefold() for each in left.units}
+    merged = {str(name.this).casefold() for name in node.args.get("using") or []}
+    units = {unit.name.casefold() for unit in left.units}
     shown = []
-    for each in right.columns:
-        name = each.name.casefold()
+    for column in right.columns:
+        name = column.name.casefold()
         # Both sides hold the same value, so the name alone means either.
-        twin = name in merged or (each.typed is None and name in units)
-        shown.append(replace(each, reach="qualified") if twin and each.reach == "bare" else each)
+        twin = name in merged or (column.typed is None and name in units)
+        hidden = twin and column.reach == "bare"
+        shown.append(replace(column, reach="qualified") if hidden else column)
     return shown
 
 
 def _pairs(left: Relation, right: Relation, node: "Expr") -> list[tuple[Visible, Visible]]:
     using, condition = node.args.get("using"), node.args.get("on")
     if using:
-        return [_use_column(left, right, each) for each in using]
+        return [_use_column(left, right, name) for name in using]
     if condition is None:
         raise UnsafeQuery(f"a comma in FROM{where_in_text(node)} {_NO_ON}.")
     both = Relation(left.source, (*left.columns, *right.columns), None, None)
-    return [_equate(both, left, right, each) for each in _equalities(condition)]
+    return [_equate(both, left, right, equality) for equality in _equalities(condition)]
 
 
 def _use_column(left: Relation, right: Relation, node: "Expr") -> tuple[Visible, Visible]:
@@ -244,10 +245,10 @@ def _check_pairs(
 
 
 def _same_people(left: Relation, right: Relation, node: "Expr") -> None:
-    for each in (left, right):
-        if each.unit is None:
+    for side in (left, right):
+        if side.unit is None:
             raise UnsafeQuery(
-                f"{next(scans(each.source))} has no unit{where_in_text(node)}: each row is one "
+                f"{next(scans(side.source))} has no unit{where_in_text(node)}: each row is one "
                 "person, so nothing says which rows of another private table are theirs. Join it "
                 "only with public tables."
             )

@@ -44,7 +44,7 @@ class _Shown:
     made: list[tuple[str, Expression]] = field(default_factory=list)
 
     def add(self, name: str, typed: Typed | None, node: "Expr") -> None:
-        if name.casefold() in {each.name.casefold() for each in self.columns}:
+        if name.casefold() in {column.name.casefold() for column in self.columns}:
             raise UnsafeQuery(
                 f"a subquery shows two columns called {name[:60]!r}{where_in_text(node)}. "
                 "Name the columns, and give one of them an alias."
@@ -74,7 +74,7 @@ def common_tables(clause: "Expr | None", tables: Mapping[str, Table]) -> Mapping
     if type(clause).__name__ != "With":
         raise refuse(clause)
     only(clause, "expressions")
-    registered = {each.casefold() for each in tables}
+    registered = {table.casefold() for table in tables}
     for node in clause.expressions:
         if type(node).__name__ != "CTE":
             raise refuse(node)
@@ -123,8 +123,8 @@ def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None)
     for item in listed:
         stars = _star(item, relation)
         if stars is not None:
-            for each in stars:
-                shown.add(each.name, each.typed, item.node)
+            for star in stars:
+                shown.add(star.name, star.typed, item.node)
             continue
         if type(item.node).__name__ == "Column":
             column = relation.find(item.node)
@@ -142,7 +142,7 @@ def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None)
 
 def _name(shown: _Shown, unnamed: Iterable[tuple[Item, Typed]], relation: Relation) -> None:
     for item, typed in unnamed:
-        taken = [each.name for each in shown.columns]
+        taken = [column.name for column in shown.columns]
         name = default_name(typed.expression, relation.spellings)[:_LONGEST]
         shown.add(free_name(name, taken), typed, item.node)
 
@@ -157,9 +157,9 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
     only(node)
     reach = ("bare", "qualified") if table else ("bare",)
     columns = [
-        each
-        for each in relation.columns
-        if each.reach in reach and (not table or each.table.casefold() == table.casefold())
+        column
+        for column in relation.columns
+        if column.reach in reach and (not table or column.table.casefold() == table.casefold())
     ]
     if item.alias or not columns:
         raise refuse(node, "Name the columns.")
@@ -167,7 +167,7 @@ def _star(item: Item, relation: Relation) -> list[Visible] | None:
 
 
 def _compute(item: Item, rows: Rows) -> Typed:
-    if any(is_aggregate(each) for each in item.node.walk()):
+    if any(is_aggregate(part) for part in item.node.walk()):
         raise UnsafeQuery(
             f"an aggregate in a subquery without GROUP BY{where_in_text(item.node)} mixes people "
             "before noise is added. GROUP BY the unit, or ask for it directly."

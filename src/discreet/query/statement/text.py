@@ -170,7 +170,7 @@ def _check_glued(before: "Token", token: "Token") -> None:
 def _check_place(words: list["Token"], place: int) -> None:
     token, before = (
         words[place],
-        [each.token_type.name for each in words[max(0, place - 2) : place]],
+        [word.token_type.name for word in words[max(0, place - 2) : place]],
     )
     if token.token_type.name == "WITH":
         raise UnsafeQuery(

@@ -138,7 +138,7 @@ def _encoding(start: bytes) -> str:
     if damaged == 0 or damaged < whole:
         return "utf-8"
     undefined = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
-    return "latin-1" if any(each in start for each in undefined) else "cp1252"
+    return "latin-1" if any(code in start for code in undefined) else "cp1252"
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -261,7 +261,7 @@ def _type(cells: Sequence[str], given: Format) -> str:
     if _share(texts, "DOUBLE", given) < _ENOUGH:
         return "VARCHAR"
     fractions = [read_cell(cell, "DOUBLE", given) or "" for cell in texts]
-    return "DOUBLE" if any("." in each or "e" in each.lower() for each in fractions) else "BIGINT"
+    return "DOUBLE" if any("." in text or "e" in text.lower() for text in fractions) else "BIGINT"
 
 
 def _is_moment(texts: Sequence[str], kind: str, given: Format) -> bool:

@@ -140,8 +140,8 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
         cell = given.strip()
         if not cell or cell in MISSING:
             continue
-        cells = [each[place].strip() for each in below if place < len(each)]
-        cells = [each for each in cells if each and each not in MISSING]
+        cells = [row[place].strip() for row in below if place < len(row)]
+        cells = [cell for cell in cells if cell and cell not in MISSING]
         if cells and is_truth(cells):
             names += not is_truth([cell])
             row += len(cell) > 1 and is_truth([cell])

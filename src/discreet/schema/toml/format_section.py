@@ -22,7 +22,7 @@ def read_format(table: str, section: Mapping[str, Any]) -> Format:
     Traceback (most recent call last):
     discreet.errors.SchemaError: visits: [format]: unknown key 'decimel'. Did you mean 'decimal'?
     """
-    known_keys(section, [each.name for each in fields(Format)], f"{table}: [format]", "key")
+    known_keys(section, [field.name for field in fields(Format)], f"{table}: [format]", "key")
     given = dict(section)
     for name in _LISTS:
         if isinstance(given.get(name), str):

@@ -200,7 +200,7 @@ def _kind(name: str, document: Mapping[str, Any], facts: Mapping[str, Any]) -> s
 def _key(name: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
     key = facts.get("key", ())
     names = (key,) if isinstance(key, str) else key
-    if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise SchemaError(
             f'{name}: key is {key!r}; write the name of a column, key = "code", or a list of them.'
         )

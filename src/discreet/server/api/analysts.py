@@ -89,7 +89,7 @@ def _asked(desk: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any
 @gated(signed_in)
 def _tables(desk: ServerContext, who: Identity) -> list[dict[str, Any]]:
     tables = _described(desk, who)
-    return [dict(each) for each in tables.values()]
+    return [dict(table) for table in tables.values()]
 
 
 @gated(signed_in)
@@ -112,7 +112,7 @@ def _explain(desk: ServerContext, form: QuestionForm, who: Identity) -> dict[str
     return {
         **desk.explained(plan, form.count),
         "admitted": refusal_of(plan.cost, *accounts) is None,
-        "remaining": {each.holder.value: account_values(each)["remaining"] for each in accounts},
+        "remaining": {own.holder.value: account_values(own)["remaining"] for own in accounts},
     }
 
 
@@ -136,7 +136,7 @@ def _answers(
     desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     answers = desk.answers(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in answers]
+    numbers = [answer["number"] for answer in answers]
     return with_next(response, "/api/v1/answers", answers, numbers, limit)
 
 
@@ -145,7 +145,7 @@ def _history(
     desk: ServerContext, response: Response, who: Identity, after: After = 0, limit: Limit = PAGE
 ) -> list[dict[str, Any]]:
     charges = desk.history(who, after=after, limit=limit + 1)
-    numbers = [each["number"] for each in charges]
+    numbers = [charge["number"] for charge in charges]
     return with_next(response, "/api/v1/history", charges, numbers, limit)
 
 

@@ -102,22 +102,18 @@ def _inspect(desk: ServerContext, name: _Name) -> dict[str, Any]:
 
 @gated(custodian)
 def _accounts(desk: ServerContext) -> list[dict[str, Any]]:
-    budgets = {
-        each.name: account_values(each)
-        for each in desk.curator.ledger.accounts()
-        if each.holder.value == "analyst"
-    }
+    budgets = {account.name: account_values(account) for account in desk.curator.ledger.analysts()}
     accounts = list(desk.accounts.listed())
-    known = {each["name"] for each in accounts}
+    known = {account["name"] for account in accounts}
     rest: list[dict[str, Any]] = [
         {"name": name, "role": None, "tokens": []} for name in budgets if name not in known
     ]
-    return [{**each, "budget": budgets.get(each["name"])} for each in [*accounts, *rest]]
+    return [{**account, "budget": budgets.get(account["name"])} for account in [*accounts, *rest]]
 
 
 @gated(custodian)
 def _open_account(desk: ServerContext, form: AccountForm) -> dict[str, Any]:
-    if form.name in {each["name"] for each in desk.accounts.listed()}:
+    if form.name in {account["name"] for account in desk.accounts.listed()}:
         raise InvalidValue(f"there is an account {form.name!r:.100} already.")
     days = form.days or desk.settings.token_days
     return _shown(desk.accounts.issue(form.name, Role(form.role), days=days))
@@ -134,9 +130,9 @@ def _shown(issued: Issued) -> dict[str, Any]:
 
 
 def _role(desk: ServerContext, name: str) -> Role:
-    for each in desk.accounts.listed():
-        if each["name"] == name and each["role"]:
-            return Role(each["role"])
+    for account in desk.accounts.listed():
+        if account["name"] == name and account["role"]:
+            return Role(account["role"])
     raise Problem("not-found")
 
 
@@ -201,11 +197,11 @@ def _ledger(
 ) -> dict[str, Any]:
     ledger = desk.curator.ledger
     entries = ledger.entries_after(after, limit=limit + 1)
-    numbers = [each.sequence for each in entries]
+    numbers = [entry.sequence for entry in entries]
     part = with_next(response, "/api/v1/custodian/ledger", entries, numbers, limit)
     return {
-        "accounts": [account_values(each) for each in ledger.accounts()],
-        "entries": [entry_values(each) for each in part],
+        "accounts": [account_values(account) for account in ledger.accounts()],
+        "entries": [entry_values(entry) for entry in part],
     }
 
 
@@ -221,5 +217,5 @@ def _audit(_desk: ServerContext, form: AuditForm) -> dict[str, Any]:
     from discreet.audit.report import examined_values
 
     subjects = find(form.mechanism, mechanism_subjects())
-    audits = [examined_values(examine(each, false_alarm=_FALSE_ALARM)) for each in subjects]
+    audits = [examined_values(examine(subject, false_alarm=_FALSE_ALARM)) for subject in subjects]
     return {"audits": audits}

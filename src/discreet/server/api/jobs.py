@@ -76,7 +76,7 @@ class Jobs:
 
     def _make_room(self, account: str) -> None:
         """Forget the oldest jobs that are over; refuse where too many are not."""
-        going = [owner for (owner, _), each in self._jobs.items() if each["state"] not in _OVER]
+        going = [owner for (owner, _), job in self._jobs.items() if job["state"] not in _OVER]
         if going.count(account) >= _MOST_OF_ONE:
             raise Problem(
                 "too-many-requests",
@@ -85,7 +85,7 @@ class Jobs:
             )
         if account in going and len(going) >= _MOST:  # whoever has none is let in
             raise Problem("busy", "Too many jobs are waiting; ask again.", retry_seconds=10)
-        over = [place for place, each in self._jobs.items() if each["state"] in _OVER]
+        over = [place for place, job in self._jobs.items() if job["state"] in _OVER]
         for place in over[: max(0, len(self._jobs) + 1 - _MOST)]:
             del self._jobs[place]
 

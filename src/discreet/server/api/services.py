@@ -98,9 +98,9 @@ def begun(
     """The names of a part of an analyst's services of a kind, with a link to the next part."""
     states = desk.curator.vault.states
     states_begun = states.begun_after(after, analyst=who.name, kind=kind, limit=limit + 1)
-    numbers = [each.number for each in states_begun]
+    numbers = [state.number for state in states_begun]
     part = with_next(response, f"/api/v1/{_PATHS[kind]}", states_begun, numbers, limit)
-    return [each.name for each in part]
+    return [state.name for state in part]
 
 
 def names_route(kind: str) -> Callable[..., Any]:
@@ -290,8 +290,8 @@ def _counted(counter: Counter) -> dict[str, Any]:
 
 def _points(points: tuple[Point, ...]) -> list[dict[str, Any]]:
     return [
-        {"start": each.start.isoformat(), "value": each.value, "half_width": each.half_width}
-        for each in points
+        {"start": point.start.isoformat(), "value": point.value, "half_width": point.half_width}
+        for point in points
     ]
 
 
@@ -327,7 +327,7 @@ def _about(synopsis: Synopsis) -> dict[str, Any]:
     return {
         "name": synopsis.name,
         "table": snapshot.table.name,
-        "columns": [each.name for each in snapshot.table.columns],
+        "columns": [column.name for column in snapshot.table.columns],
         "notes": note_values(snapshot.notes),
         "total": snapshot.total,
         "rho": float(synopsis.spent),

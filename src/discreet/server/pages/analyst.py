@@ -71,7 +71,7 @@ def _budget(account: Account | None) -> str:
 
 async def _tables(here: Analyst) -> Response:
     tables = await here.run(lambda: list(here.desk.curator.tables.values()))
-    shown = [table_values(each) for each in tables]
+    shown = [table_values(table) for table in tables]
     budget = _budget(await here.run(lambda: _account(here)))
     return await here.page("tables.html", title="Tables", tables=shown, budget=budget)
 
@@ -146,8 +146,8 @@ def _previewed(
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": [
-            respelt(each, _FIELDS)
-            for each in (
+            respelt(text, _FIELDS)
+            for text in (
                 *warnings_of(plan, count),
                 *(one.words for one in suggestions(plan, count)),
             )
@@ -213,13 +213,13 @@ async def _history(here: Analyst, before: str = "") -> Response:
     def listed() -> list[dict[str, Any]]:
         return [
             {
-                **each,
-                "cost": _named(each["cost"]),
-                "exactly": _named(each["spent"]),
-                "outcome": _OUTCOMES[each["outcome"]],
-                "answered": each["outcome"] == "answer",
+                **charge,
+                "cost": _named(charge["cost"]),
+                "exactly": _named(charge["spent"]),
+                "outcome": _OUTCOMES[charge["outcome"]],
+                "answered": charge["outcome"] == "answer",
             }
-            for each in here.desk.newest(here.who, before=first, limit=PAGE + 1)
+            for charge in here.desk.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
     newest = await here.run(listed)
@@ -249,7 +249,8 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
     analyst = ledger.account(Holder.ANALYST, here.who.name)
     population = ledger.account(Holder.POPULATION, receipt.population)
     columns = [
-        zip(each.values, each.beside or ("",) * len(answer), strict=True) for each in answer.shown()
+        zip(column.values, column.beside or ("",) * len(answer), strict=True)
+        for column in answer.shown()
     ]
     rows = [
         [{"text": text, "interval": beside} for text, beside in row]
@@ -282,10 +283,10 @@ def _chart(answer: Answer) -> str:
     except InvalidValue:  # nothing is a number
         return ""
     values = [
-        Bar(each["group"], each["value"], float(each["low"]), float(each["high"]))
-        for each in chart["data"]["values"]
+        Bar(bar["group"], bar["value"], float(bar["low"]), float(bar["high"]))
+        for bar in chart["data"]["values"]
     ]
-    if not all(math.isfinite(end) for each in values for end in (each.low, each.high)):
+    if not all(math.isfinite(end) for bar in values for end in (bar.low, bar.high)):
         return ""
     return bars(chart["title"]["text"], values)
 

@@ -72,11 +72,11 @@ async def _overview(here: Custodian, after: str = "") -> Response:
             holder, name = Holder.POPULATION, ""
         part = ledger.accounts_after(holder, name, limit=PAGE + 1) if standing["sound"] else ()
         accounts = [
-            {"holder": each.holder.value, "name": each.name, "left": f"Left: {left_text(each)}."}
-            for each in part[:PAGE]
+            {"holder": one.holder.value, "name": one.name, "left": f"Left: {left_text(one)}."}
+            for one in part[:PAGE]
         ]
         last = part[PAGE - 1] if len(part) > PAGE else None
-        tables = [table_values(each) for each in here.desk.curator.tables.values()]
+        tables = [table_values(table) for table in here.desk.curator.tables.values()]
         failures = here.desk.curator.vault.causes.newest(limit=_FAILURES)
         return {
             **standing,
@@ -139,18 +139,16 @@ async def _listed(
 ) -> Response:
     def read() -> list[dict[str, Any]]:
         budgets = {
-            each.name: left_text(each)
-            for each in here.desk.curator.ledger.accounts()
-            if each.holder is Holder.ANALYST
+            account.name: left_text(account) for account in here.desk.curator.ledger.analysts()
         }
         known = list(here.desk.accounts.listed())
-        named = {each["name"] for each in known}
+        named = {account["name"] for account in known}
         rest = [
             {"name": name, "role": "budget only", "tokens": []}
             for name in budgets
             if name not in named
         ]
-        return [{**each, "left": budgets.get(each["name"], "none")} for each in [*known, *rest]]
+        return [{**one, "left": budgets.get(one["name"], "none")} for one in [*known, *rest]]
 
     return await here.page(
         "accounts.html",
@@ -171,7 +169,7 @@ async def _open(request: Request, here: Custodian) -> Response:
         name, role = form.text("name"), form.text("role")
         if role not in list(Role):
             raise InvalidValue("choose a role.")
-        if name in {each["name"] for each in here.desk.accounts.listed()}:
+        if name in {account["name"] for account in here.desk.accounts.listed()}:
             raise InvalidValue(f"there is an account {name!r:.100} already.")
         if form.text("epsilon") and role == Role.ANALYST:
             epsilon, delta = number_of(form.text("epsilon")), number_of(form.text("delta") or "0")
@@ -189,10 +187,10 @@ async def _token(request: Request, here: Custodian) -> Response:
     form = await form_of(request, here)
 
     def issue() -> Any:
-        for each in here.desk.accounts.listed():
-            if each["name"] == form.text("name") and each["role"]:
+        for account in here.desk.accounts.listed():
+            if account["name"] == form.text("name") and account["role"]:
                 days = here.desk.settings.token_days
-                return here.desk.accounts.issue(each["name"], Role(each["role"]), days=days)
+                return here.desk.accounts.issue(account["name"], Role(account["role"]), days=days)
         raise Problem("not-found")
 
     return await _listed(here, issued=await here.run(issue))
@@ -218,8 +216,8 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
         part = entries[:PAGE]
         return {
             **_standing(here),
-            "burns": [_burn(here, each) for each in _named_in(here, part)],
-            "rows": [_row(each) for each in part],
+            "burns": [_burn(here, account) for account in _named_in(here, part)],
+            "rows": [_row(entry) for entry in part],
             "older": part[-1].sequence if len(entries) > PAGE else None,
             "newer": first is not None,
         }
@@ -229,13 +227,13 @@ async def _ledger(here: Custodian, before: str = "") -> Response:
 
 def _named_in(here: Here, entries: Sequence[Entry]) -> list[Account]:
     """A few accounts that these entries open, amend or charge, populations first."""
-    populations = dict.fromkeys((Holder.POPULATION, each.population) for each in entries)
-    analysts = dict.fromkeys((Holder.ANALYST, each.analyst) for each in entries)
+    populations = dict.fromkeys((Holder.POPULATION, entry.population) for entry in entries)
+    analysts = dict.fromkeys((Holder.ANALYST, entry.analyst) for entry in entries)
     half = _CHARTS // 2
     names = [*list(populations)[:half], *list(analysts)[:half]]
     ledger = here.desk.curator.ledger
     accounts = [ledger.find(holder, name) for holder, name in names if name is not None]
-    return [each for each in accounts if each is not None]
+    return [account for account in accounts if account is not None]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -274,7 +272,7 @@ async def _checked(
     return await here.page(
         "checks.html",
         title="Audits and attacks",
-        mechanisms=[each.name for each in mechanism_subjects()],
+        mechanisms=[subject.name for subject in mechanism_subjects()],
         attacks=_QUICK,
         heading=heading,
         lines=lines,
@@ -315,8 +313,8 @@ def _attack(name: str) -> tuple[str, tuple[str, ...]]:
         raise InvalidValue(f"{name!r:.80} takes long; run discreet attack {name!r:.40}.")
     result = study(name, Setting(people=_PEOPLE), lambda _: None)
     lines = [result.words]
-    for each in result.to_dict()["outcomes"]:
-        lines.append(", ".join(f"{key}: {_short(value)}" for key, value in each.items()))
+    for outcome in result.to_dict()["outcomes"]:
+        lines.append(", ".join(f"{key}: {_short(value)}" for key, value in outcome.items()))
     return result.title, (*lines, result.lesson)
 
 

@@ -84,7 +84,7 @@ def files_of(settings: Settings) -> list[str]:
     files: list[str] = []
     for root in settings.roots:
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             if vault_around(Path(folder)) is not None:
                 folders[:], names = [], []  # nothing in a vault is a source
             for name in sorted(names):
@@ -155,7 +155,7 @@ async def _step(request: Request, here: Custodian) -> Response:
         refusal="",
         words=words_of(table),
         dry=dry,
-        fields=[each for each in form.fields.items() if each[0] not in ("csrf", "step", "again")],
+        fields=[item for item in form.fields.items() if item[0] not in ("csrf", "step", "again")],
     )
 
 
@@ -206,7 +206,7 @@ def _typed(form: Form, source: str) -> _Look:
 
 async def _second(here: Here, form: Form, look: _Look, refusal: str = "") -> Response:
     stem = Path(path_of(look.source)).stem
-    name = "".join(each if each.isalnum() else "_" for each in stem)
+    name = "".join(character if character.isalnum() else "_" for character in stem)
     values = {"name": name, "population": "", "unit": "", "rows_per_unit": "1"}
     values |= {"epsilon": "1", "delta": "0"}
     values |= {
@@ -274,7 +274,7 @@ def _column(form: Form, place: int, kind: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"type": kind}
     if kind == "category":
         entry["keys"] = [
-            each.strip() for each in form.text(f"keys-{place}").split(",") if each.strip()
+            key.strip() for key in form.text(f"keys-{place}").split(",") if key.strip()
         ]
         return entry
     for end in ("lower", "upper", "step"):
@@ -368,7 +368,7 @@ def _tried(session: Session, question: str) -> str:
 
 
 def _write_made_up(table: Table, file: Path) -> None:
-    names = [each.source_name or each.name for each in table.columns]
+    names = [column.source_name or column.name for column in table.columns]
     if table.unit:
         names.insert(0, table.unit_source_name or table.unit)
     with file.open("w", newline="", encoding="utf-8") as target:

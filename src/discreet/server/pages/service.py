@@ -64,11 +64,11 @@ async def _services(here: Analyst, before: str = "") -> Response:
         states = here.desk.curator.vault.states
         states_begun = states.begun_before(first, analyst=here.who.name, limit=PAGE + 1)
         names = {
-            kind: [each.name for each in states_begun[:PAGE] if each.kind == kind]
+            kind: [state.name for state in states_begun[:PAGE] if state.kind == kind]
             for kind in _KINDS
         }
         return {
-            "monitors": [_listed_monitor(here, each) for each in names["monitor"]],
+            "monitors": [_listed_monitor(here, name) for name in names["monitor"]],
             "synopses": names["synopsis"],
             "counters": names["counter"],
             "older": states_begun[PAGE - 1].number if len(states_begun) > PAGE else None,
@@ -111,7 +111,7 @@ async def _shown_monitor(here: Here, name: str, refusal: str = "") -> Response:
         name=name,
         monitor=values,
         price=" ".join(f"{word} {price}" for word, price in values["price"].items()),
-        alarms=[_check_row(each) for each in reversed(values["alarms"])],
+        alarms=[_check_row(alarm) for alarm in reversed(values["alarms"])],
         last=None if values["last"] is None else _check_row(values["last"]),
     )
 

@@ -226,7 +226,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
         text=str(problem),
         login=login,
         paused=paused,
-        typed=[each for each in typed.items() if each[0] not in ("csrf", "token")],
+        typed=[field for field in typed.items() if field[0] not in ("csrf", "token")],
         again=request.url.path if login is not None and _own(login, typed) else "",
     )
     wait = problem.retry_seconds

@@ -118,8 +118,8 @@ def counts_of_faults(faults: Sequence[Fault], names: Sequence[str], relation: st
     'SELECT COUNT(*), COUNT(CASE WHEN x THEN 1 END), COUNT(CASE WHEN y THEN 1 END) FROM source'
     """
     counts = ["COUNT(*)", *(f"COUNT({name})" for name in names)]
-    for each in faults:
-        counts += [f"COUNT(CASE WHEN {test} THEN 1 END)" for test in (each.given, each.fault)]
+    for fault in faults:
+        counts += [f"COUNT(CASE WHEN {test} THEN 1 END)" for test in (fault.given, fault.fault)]
     return f"SELECT {', '.join(counts)} FROM {relation}"
 
 
@@ -131,8 +131,8 @@ def lines_of_faults(faults: Sequence[Fault], relation: str) -> str:
     """
     key = f'CAST("$file" AS BIGINT) * {FILE_STEP} + CAST("$line" AS BIGINT)'
     lists = ", ".join(
-        f"min({key}, {MOST_LINES}) FILTER (WHERE {each.fault}) AS y{place}"
-        for place, each in enumerate(faults)
+        f"min({key}, {MOST_LINES}) FILTER (WHERE {fault.fault}) AS y{place}"
+        for place, fault in enumerate(faults)
     )
     shown = ", ".join(
         f"y{place}[{number}]" for place in range(len(faults)) for number in range(1, MOST_LINES + 1)

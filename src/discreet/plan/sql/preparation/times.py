@@ -54,7 +54,7 @@ def patterned_day(text: str, patterns: Sequence[str]) -> str:
     True
     """
     words = f"trim({text})"
-    days = [_local(words, each, _pieces(each, UTC)) for each in patterns]
+    days = [_local(words, pattern, _pieces(pattern, UTC)) for pattern in patterns]
     return f"CAST({_first(days)} AS DATE)"
 
 
@@ -66,9 +66,9 @@ def patterned_moment(text: str, patterns: Sequence[str]) -> str:
     """
     words = f"trim({text})"
     moments = []
-    for each in patterns:
-        pieces = _pieces(each, OFFSET)
-        moment = _local(words, each, pieces)
+    for pattern in patterns:
+        pieces = _pieces(pattern, OFFSET)
+        moment = _local(words, pattern, pieces)
         if "z" in dict(pieces):
             moment = f"{moment} - {_ahead(_piece(words, pieces, 'z'))}"
         moments.append(moment)
