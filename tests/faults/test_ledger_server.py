@@ -303,7 +303,7 @@ def test_a_ledger_of_an_earlier_version_gets_what_was_added(vault, raw, ledger_u
             "people",
             "ana",
         ]
-        assert again.states.begun_before(None, analyst="ana", limit=5) == ()
+        assert again.states.list_before(None, analyst="ana", limit=5) == ()
         assert again.ledger.verify().sound
 
 

@@ -30,16 +30,16 @@ class Flood:
     """Requests of one account that are held where their work begins."""
 
     def __init__(self, house, who):
-        desk, self.who, self.go_on = house.client.app.state.desk, who, threading.Event()
-        self.house, self.threads, self.desk, self.statuses = house, [], desk, []
-        real = desk.session
+        server, self.who, self.go_on = house.client.app.state.server, who, threading.Event()
+        self.house, self.threads, self.server, self.statuses = house, [], server, []
+        real = server.session
 
         def held(identity):
             if identity.name == who:
                 self.go_on.wait(240)
             return real(identity)
 
-        desk.session = held
+        server.session = held
 
     def send(self, count, path="/explain", **more):
         for number in range(count):
@@ -47,7 +47,7 @@ class Flood:
             thread = threading.Thread(target=self._ask, args=(path, body), daemon=True)
             thread.start()
             self.threads.append(thread)
-        while self.desk.gate.inside < count:
+        while self.server.gate.inside < count:
             time.sleep(0.001)
 
     def _ask(self, path, body):

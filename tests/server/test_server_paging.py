@@ -132,7 +132,7 @@ def test_pages_lead_to_older_ones(long, monkeypatch):
         assert ("Newest" in text) is (path != "/history")
         path = older(text)
     assert questions == [str(n) for n in reversed(range(COUNT))]
-    long.client.app.state.desk.watch.look()
+    long.client.app.state.server.watch.look()
     path, sequences = "/custodian/ledger", []
     while path is not None:
         text = read(long, "cora", path)

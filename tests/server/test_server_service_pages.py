@@ -21,7 +21,7 @@ class Reader:
 
     def __init__(self, house, who):
         self.house = house
-        logins = house.client.app.state.desk.logins
+        logins = house.client.app.state.server.logins
         value = logins.cookie(house.accounts.identify(house.tokens[who]))
         self.csrf = logins.read(value).csrf
         self.headers = {"Cookie": f"{COOKIE}={value}", "Accept": "text/html"}

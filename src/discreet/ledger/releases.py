@@ -82,7 +82,7 @@ class Releases:
             row = connection.execute(query, (entry,)).fetchone()
         return None if row is None else _release(row)
 
-    def cited(self, receipt: str, *, analyst: str) -> Release | None:
+    def find_cited(self, receipt: str, *, analyst: str) -> Release | None:
         """The release to an analyst under the id of its receipt."""
         if not _ID.fullmatch(receipt):
             return None
@@ -98,7 +98,7 @@ class Releases:
             ]
         return _release(rows[-1]) if rows else None
 
-    def listed_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
+    def list_after(self, number: int, *, analyst: str, limit: int) -> tuple[Listed, ...]:
         """The first so many releases to an analyst after one, oldest first, without their
         bodies.
         """

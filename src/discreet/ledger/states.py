@@ -115,7 +115,7 @@ class States:
         A state that was written before the custodian adopted the record is refused: what happened
         since may be forgotten. For the service itself; the record is checked first.
         """
-        state, adopted = self._found(name, analyst)
+        state, adopted = self._find_state(name, analyst)
         if state is not None and state.entry < adopted:
             raise Unavailable(
                 f"{state.kind} {name!r} was opened before the record was adopted (entry "
@@ -130,12 +130,12 @@ class States:
         For what can begin anew under its old name, because nothing it said can be replayed. For the
         service itself; the record is checked first.
         """
-        state, adopted = self._found(name, analyst)
+        state, adopted = self._find_state(name, analyst)
         if state is None:
             return 0, None
         return state.version, None if state.entry < adopted else state
 
-    def _found(self, name: str, analyst: str) -> tuple[State | None, int]:
+    def _find_state(self, name: str, analyst: str) -> tuple[State | None, int]:
         """The newest state, and the newest adoption of the record."""
         self._store.check()
         query = (
@@ -151,20 +151,20 @@ class States:
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first."""
-        states = self.begun_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
+        states = self.list_after(0, analyst=analyst, kind=kind, limit=_BEYOND)
         return tuple(state.name for state in states)
 
-    def begun_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
+    def list_after(self, number: int, *, analyst: str, kind: str, limit: int) -> tuple[Begun, ...]:
         """The first so many of an analyst's services of a kind after a number, oldest first."""
         query = f"{_BEGUN} AND kind = ? AND number > ? ORDER BY number LIMIT ?"
-        return self._begun(query, (analyst, kind, number, limit))
+        return self._list(query, (analyst, kind, number, limit))
 
-    def begun_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
+    def list_before(self, number: int | None, *, analyst: str, limit: int) -> tuple[Begun, ...]:
         """The last so many of an analyst's services before a number, or of all, newest first."""
         query = f"{_BEGUN} AND number < ? ORDER BY number DESC LIMIT ?"
-        return self._begun(query, (analyst, _BEYOND if number is None else number, limit))
+        return self._list(query, (analyst, _BEYOND if number is None else number, limit))
 
-    def _begun(self, query: str, values: tuple[object, ...]) -> tuple[Begun, ...]:
+    def _list(self, query: str, values: tuple[object, ...]) -> tuple[Begun, ...]:
         with self._store.reading() as connection:
             return tuple(Begun(*row) for row in connection.execute(query, values).fetchall())
 

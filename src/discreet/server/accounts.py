@@ -102,7 +102,7 @@ class Accounts:
             expires=(self._now() + timedelta(days=days)).isoformat(timespec="seconds"),
             text="",
         )
-        text = ".".join((_encoded(name), issued.id, secret))
+        text = ".".join((_encode(name), issued.id, secret))
 
         def add(known: dict[str, Any]) -> dict[str, Any]:
             if known and known["role"] != role:
@@ -126,7 +126,7 @@ class Accounts:
         """
         encoded, _, rest = text.partition(".")
         token, _, secret = rest.partition(".")
-        name = _decoded(encoded)
+        name = _decode(encoded)
         known = self._read(name) or json.loads(_UNKNOWN)
         tokens = known.get("tokens", [])
         identity, given = _NO_TOKEN, token.encode("utf-8", "replace")
@@ -178,7 +178,7 @@ class Accounts:
 
         self._change(name, remove)
 
-    def listed(self) -> Iterator[dict[str, Any]]:
+    def list_all(self) -> Iterator[dict[str, Any]]:
         """All accounts with their valid tokens, without anything that would let one in."""
         for name in self._states.holders(kind=_KIND):
             known = self._read(name)
@@ -252,11 +252,11 @@ def _random(count: int) -> str:
     return base64.urlsafe_b64encode(bits).decode().rstrip("=")
 
 
-def _encoded(name: str) -> str:
+def _encode(name: str) -> str:
     return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     padded = text.encode("utf-8", "replace") + b"=" * (-len(text) % 4)
     try:
         return account_name(base64.b64decode(padded, altchars=b"-_", validate=True).decode())

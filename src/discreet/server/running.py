@@ -31,7 +31,7 @@ def serve(curator: Curator, settings: Settings) -> None:
     logging.getLogger("uvicorn.error").addFilter(without_traceback)
     app = application(curator, settings)
     with contextlib.suppress(DiscreetError):  # pages and answers say so then
-        app.state.desk.watch.look()  # before it listens: no visitor waits for the first check
+        app.state.server.watch.look()  # before it listens: no visitor waits for the first check
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number, number_option
-from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing, telling
+from discreet.cli.shared import (
+    existing_vault,
+    name_vault,
+    new_console,
+    print_json,
+    print_refusals,
+    tell_interrupts,
+)
 from discreet.errors import DiscreetError, InvalidValue, Unavailable
 
 if TYPE_CHECKING:
@@ -127,7 +134,7 @@ def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
     }
 
 
-@refusing
+@print_refusals
 def _tables(
     analyst: _Looking = None, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
@@ -138,10 +145,10 @@ def _tables(
         return
     typer.echo(repr(tables))
     step = "Next: discreet describe TABLE" if tables else "Next: discreet add SCHEMA"
-    typer.echo(advised(step, folder))
+    typer.echo(name_vault(step, folder))
 
 
-@refusing
+@print_refusals
 def _describe(
     table: TableName,
     analyst: _Looking = None,
@@ -164,7 +171,7 @@ def _described(curator: "Curator", analyst: str | None) -> "Tables":
     return tables_of(curator.ledger, curator.tables.values(), None)
 
 
-@refusing
+@print_refusals
 def _explain(
     sql: _Sql,
     analyst: Analyst,
@@ -200,8 +207,8 @@ def _explain(
     console.print("Nothing was run or charged.")
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _query(
     sql: _Sql,
     analyst: Analyst,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json, number_option
-from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, progress_bar, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
     )(_attack)
 
 
-@refusing
+@print_refusals
 def _attack(
     name: Annotated[
         str | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json
-from discreet.cli.shared import new_console, print_json, progress_bar, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, progress_bar, write_page
 
 if TYPE_CHECKING:
     from discreet.audit.catalogue import Examined
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     )(_audit)
 
 
-@refusing
+@print_refusals
 def _audit(
     name: Annotated[
         str | None,

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Analyst, Json, Rho, TableName, VaultFolder, number_option
-from discreet.cli.shared import advised, existing_vault, print_json, refusing, telling
+from discreet.cli.shared import (
+    existing_vault,
+    name_vault,
+    print_json,
+    print_refusals,
+    tell_interrupts,
+)
 from discreet.errors import InvalidValue, SchemaError
 
 if TYPE_CHECKING:
@@ -26,8 +32,8 @@ def register(app: typer.Typer) -> None:
     )(_bounds)
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _bounds(
     table: TableName,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
@@ -71,7 +77,7 @@ def _bounds(
         _print(bounds, account)
     if write is not None:
         _write(write, bounds)
-        typer.echo(advised(_written(write, bounds), folder), err=as_json)
+        typer.echo(name_vault(_written(write, bounds), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:

@@ -14,12 +14,12 @@ import typer
 
 from discreet.cli.options import Delta, Epsilon, Json, TableName, VaultFolder
 from discreet.cli.shared import (
-    advised,
     existing_vault,
+    name_vault,
     new_console,
     print_json,
+    print_refusals,
     progress_bar,
-    refusing,
     vault,
 )
 from discreet.errors import InvalidValue, SchemaError, counted
@@ -113,7 +113,7 @@ def _check_unit(unit: str | None, previewed: "Preview", file: str) -> None:
     raise SchemaError(f"{file} has no column {unit!r}. {hint} Nothing was written.")
 
 
-@refusing
+@print_refusals
 def _init(
     file: Annotated[str, typer.Argument(metavar="FILE", help=_FILES)],
     unit: Annotated[
@@ -227,7 +227,7 @@ def _say(report: "SourceReport | None") -> None:
         )
 
 
-@refusing
+@print_refusals
 def _add(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema file.")],
     in_place: Annotated[
@@ -263,10 +263,10 @@ def _add(
         typer.echo(f"Protected: {protected_text(table)}.")
         typer.echo(f"Budget left of {table.population}: {left_text(people)}.")
         if not curator.ledger.analysts():
-            typer.echo(advised("Next: discreet grant NAME --epsilon E", folder))
+            typer.echo(name_vault("Next: discreet grant NAME --epsilon E", folder))
 
 
-@refusing
+@print_refusals
 def _refresh(table: TableName, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
         with progress_bar(f"preparing {table}") as step:
@@ -275,7 +275,7 @@ def _refresh(table: TableName, folder: VaultFolder = Path("vault")) -> None:
         _say(curator.report(table))
 
 
-@refusing
+@print_refusals
 def _grant(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
     epsilon: Epsilon,
@@ -291,7 +291,7 @@ def _grant(
         typer.echo(f"{name} has {left_text(account)}. Vault: {folder}")
 
 
-@refusing
+@print_refusals
 def _inspect(table: TableName, as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.report.tables import inspection_table
 

@@ -12,7 +12,14 @@ import typer
 
 from discreet.cli.options import Analyst, Json, Rho, VaultFolder, number_option
 from discreet.cli.pipes import reader_left
-from discreet.cli.shared import advised, existing_vault, finished, new_console, print_json, refusing
+from discreet.cli.shared import (
+    existing_vault,
+    hold_interrupts,
+    name_vault,
+    new_console,
+    print_json,
+    print_refusals,
+)
 from discreet.errors import InvalidValue, Unavailable, UnsafeQuery
 
 if TYPE_CHECKING:
@@ -58,8 +65,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="monitor")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _new(
     name: _Name,
     sql: Annotated[
@@ -154,8 +161,8 @@ def _line(check: "Check") -> str:
     return f"{check.time}  check {check.number_of_check}: {check.said}{number}{left}"
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _check(
     name: _Name,
     analyst: Analyst,
@@ -180,7 +187,7 @@ def _check(
         typer.echo(f"Note: {note}")
 
 
-@refusing
+@print_refusals
 def _run(
     name: _Name,
     analyst: Analyst,
@@ -221,7 +228,7 @@ def _run(
     if used:
         step = f"discreet monitor renew {shlex.quote(name)} --as {shlex.quote(analyst)}"
         said = f"The alarms of {name} are used. To go on: {step}"
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
 
 
 def _checked(
@@ -254,12 +261,12 @@ def _attempt(
         if failures + 1 >= _PATIENCE:
             raise
         said = f"discreet: {failure} Trying again at the next time."
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
         return None
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _renew(
     name: _Name,
     analyst: Analyst,
@@ -282,7 +289,7 @@ def _renew(
         typer.echo(f"Left of analyst {analyst}: {left}.")
 
 
-@refusing
+@print_refusals
 def _list(
     analyst: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Only the monitors of this analyst.")
@@ -302,7 +309,7 @@ def _list(
         print_json(monitors)
         return
     if not monitors:
-        typer.echo(advised("There are no monitors; `discreet monitor new` begins one.", folder))
+        typer.echo(name_vault("There are no monitors; `discreet monitor new` begins one.", folder))
         return
     _print_list(monitors)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import Epsilon, Json, VaultFolder, Why, number_option
-from discreet.cli.shared import advised, existing_vault, new_console, print_json, refusing
+from discreet.cli.shared import existing_vault, name_vault, new_console, print_json, print_refusals
 from discreet.errors import InvalidValue
 
 __all__ = ["register"]
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
     )
 
 
-@refusing
+@print_refusals
 def _ledger(
     context: typer.Context,
     after: _After = 0,
@@ -80,7 +80,7 @@ def _ledger(
         console.print(cause_table(failures))
 
 
-@refusing
+@print_refusals
 def _transcript(
     analyst: Annotated[
         str, typer.Option("--as", metavar="NAME", help="Whose charges, as made by grant.")
@@ -116,7 +116,7 @@ def _transcript(
     typer.echo(f"Spent so far: {spent_text(account)}. Left: {left_text(account)}.")
 
 
-@refusing
+@print_refusals
 def _adopt(
     why: Why,
     folder: VaultFolder = Path("vault"),
@@ -137,7 +137,7 @@ def _adopt(
     new_console().print(account_table(accounts))
 
 
-@refusing
+@print_refusals
 def _amend(
     holder: Annotated[
         str, typer.Argument(metavar="HOLDER", help="Whose account: analyst or population.")
@@ -180,7 +180,7 @@ def _amend(
     typer.echo(f"{account.holder} {name} has {left_text(account)}. Recorded: {why}")
 
 
-@refusing
+@print_refusals
 def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     with existing_vault(folder) as curator:
         verification = curator.ledger.verify()
@@ -195,6 +195,6 @@ def _verify(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
         typer.echo(f"discreet: the record is not sound{where}: {verification.problem}", err=True)
         step = "discreet ledger adopt --why TEXT"
         said = f"Nothing is answered until it is put back or adopted: {step}"
-        typer.echo(advised(said, folder), err=True)
+        typer.echo(name_vault(said, folder), err=True)
     if not verification.sound:
         raise typer.Exit(1)

@@ -10,11 +10,11 @@ import typer
 from discreet.cli.options import Json, VaultFolder
 from discreet.cli.shared import (
     existing_vault,
-    finished,
+    hold_interrupts,
     new_console,
     print_json,
+    print_refusals,
     publishing_session,
-    refusing,
 )
 from discreet.errors import InvalidValue
 
@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
     )(_verify_release)
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _release(
     specification: Annotated[
         Path, typer.Argument(metavar="SPEC", help="The declared tables, as a TOML file.")
@@ -115,7 +115,7 @@ def _print_preview(plan: "ReleasePlan") -> None:
     )
 
 
-@refusing
+@print_refusals
 def _verify_release(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that release wrote.")],
     vault: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import Json, VaultFolder, number
-from discreet.cli.shared import GRID_SECONDS, existing_vault, print_json, refusing
+from discreet.cli.shared import GRID_SECONDS, existing_vault, print_json, print_refusals
 from discreet.errors import InvalidValue, Unavailable, with_article
 
 __all__ = ["register", "serve_demo"]
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(account, name="account", help="Accounts of the server and their tokens.")
 
 
-@refusing
+@print_refusals
 def _serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port; 0 takes a free one.")] = 8642,
@@ -90,7 +90,7 @@ def serve_demo(folder: Path, port: int) -> None:
             curator.grant(_GUEST, epsilon=2)
         accounts = Accounts(curator.vault.states)
         for name, role in ((_GUEST, Role.ANALYST), (_KEEPER, Role.CUSTODIAN)):
-            if name in {account["name"] for account in accounts.listed()}:
+            if name in {account["name"] for account in accounts.list_all()}:
                 accounts.revoke(name)
             typer.echo(f"The {role.value}'s token: {accounts.issue(name, role, days=1).text}")
         serve(curator, settings)
@@ -106,7 +106,7 @@ def _databases(texts: list[str]) -> dict[str, str]:
     return databases
 
 
-@refusing
+@print_refusals
 def _add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
     role: Annotated[str, typer.Option("--role", help="analyst or custodian.")] = "analyst",
@@ -131,12 +131,12 @@ def _add(
     typer.echo(issued.text)
 
 
-@refusing
+@print_refusals
 def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
     from discreet.server.accounts import Accounts
 
     with existing_vault(folder) as curator:
-        accounts = list(Accounts(curator.vault.states).listed())
+        accounts = list(Accounts(curator.vault.states).list_all())
     if as_json:
         print_json(accounts)
         return
@@ -145,7 +145,7 @@ def _list(as_json: Json = False, folder: VaultFolder = Path("vault")) -> None:
         typer.echo(f"{account['name']}  {account['role']}  {tokens or 'no valid token'}")
 
 
-@refusing
+@print_refusals
 def _revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")],
     token: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json, number_option
-from discreet.cli.shared import new_console, print_json, refusing, write_page
+from discreet.cli.shared import new_console, print_json, print_refusals, write_page
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _reports_path(file: Path, reports: Path | None, round_number: int) -> Path:
     return file.with_suffix(".db" if round_number == 1 else f".{round_number}.db")
 
 
-@refusing
+@print_refusals
 def _new(file: _File) -> None:
     from discreet.survey.definition import SKELETON
 
@@ -66,7 +66,7 @@ def _new(file: _File) -> None:
     typer.echo(f"Wrote {file}. Edit it, then: discreet survey simulate {file} --people 1000")
 
 
-@refusing
+@print_refusals
 def _simulate(
     file: _File,
     people: Annotated[
@@ -150,7 +150,7 @@ def _print_forecast(expected: "tuple[Expected, ...]", confidence: Decimal) -> No
     new_console().print(table)
 
 
-@refusing
+@print_refusals
 def _invite(
     people: Annotated[int, typer.Option("--people", metavar="N", help="How many links.")],
     output: Annotated[
@@ -178,7 +178,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-@refusing
+@print_refusals
 def _collect(
     file: _File,
     reports: _ReportsFile = None,
@@ -222,7 +222,7 @@ def _collect(
         kept.close()
 
 
-@refusing
+@print_refusals
 def _report(
     file: _File,
     reports: _ReportsFile = None,

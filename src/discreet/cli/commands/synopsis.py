@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import Analyst, Json, TableName, VaultFolder, number_option
-from discreet.cli.shared import existing_vault, finished, new_console, print_json, refusing, waiting
+from discreet.cli.shared import (
+    existing_vault,
+    hold_interrupts,
+    new_console,
+    print_json,
+    print_refusals,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from discreet.plan.parts.remarks import Note
@@ -32,8 +39,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="synopsis")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _open(
     name: _Name,
     table: TableName,
@@ -85,8 +92,8 @@ def _open(
         typer.echo(f"Note: {note}")
 
 
-@refusing
-@finished
+@print_refusals
+@hold_interrupts
 def _query(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The synopsis' name, or its public file.")
@@ -114,7 +121,7 @@ def _query(
         _show(estimates, synopsis.snapshot.notes, json)
 
 
-@refusing
+@print_refusals
 def _download(
     name: _Name,
     output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],

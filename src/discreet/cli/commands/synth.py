@@ -11,10 +11,10 @@ from discreet.cli.shared import (
     existing_vault,
     new_console,
     print_json,
+    print_refusals,
     progress_bar,
     publishing_session,
-    refusing,
-    telling,
+    tell_interrupts,
 )
 from discreet.errors import InvalidValue
 
@@ -70,8 +70,8 @@ def register(app: typer.Typer) -> None:
     )(_synth)
 
 
-@refusing
-@telling
+@print_refusals
+@tell_interrupts
 def _synth(
     table: TableName,
     epsilon: _Epsilon,

@@ -117,5 +117,5 @@ class Lanes:
 
 
 def _wake(line: Line[threading.Event]) -> None:
-    for turn in line.admitted():
+    for turn in line.admit():
         turn.set()

@@ -22,10 +22,10 @@ class Line(Generic[_Item]):
     >>> line = Line[str](places=2, places_of_one=2)
     >>> for asker, item in [("ana", "a1"), ("ana", "a2"), ("ana", "a3"), ("bob", "b1")]:
     ...     line.join(asker, item)
-    >>> line.admitted()
+    >>> line.admit()
     ['a1', 'b1']
     >>> line.leave("ana")
-    >>> line.admitted()
+    >>> line.admit()
     ['a2']
     """
 
@@ -42,7 +42,7 @@ class Line(Generic[_Item]):
         """Wait at the end of one's own part of the line."""
         self._waiting.append((asker, item))
 
-    def admitted(self) -> list[_Item]:
+    def admit(self) -> list[_Item]:
         """Those whose turn it is now; each holds a place until its asker leaves one."""
         items: list[_Item] = []
         while self._held.total() < self._places:
@@ -74,7 +74,7 @@ class Line(Generic[_Item]):
         self._waiting = left
         return gone
 
-    def dismissed(self) -> list[_Item]:
+    def dismiss(self) -> list[_Item]:
         """Those who waited; none of them does any more."""
         gone = [item for _, item in self._waiting]
         self._waiting = []

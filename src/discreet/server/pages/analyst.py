@@ -53,7 +53,7 @@ def analyst_pages() -> APIRouter:
     routes.add_api_route("/tables", _tables, methods=["GET"])
     routes.add_api_route("/tables/{name}", _table, methods=["GET"])
     routes.add_api_route("/ask", _ask, methods=["GET"])
-    routes.add_api_route("/ask", _asked, methods=["POST"])
+    routes.add_api_route("/ask", _answer_question, methods=["POST"])
     routes.add_api_route("/ask/preview", _preview, methods=["POST"])
     routes.add_api_route("/history", _history, methods=["GET"])
     routes.add_api_route("/answers/{receipt}", _answer, methods=["GET"])
@@ -62,7 +62,7 @@ def analyst_pages() -> APIRouter:
 
 
 def _account(here: Here) -> Account | None:
-    return here.desk.curator.ledger.find(Holder.ANALYST, here.who.name)
+    return here.server.curator.ledger.find(Holder.ANALYST, here.who.name)
 
 
 def _budget(account: Account | None) -> str:
@@ -70,14 +70,14 @@ def _budget(account: Account | None) -> str:
 
 
 async def _tables(here: Analyst) -> Response:
-    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
+    tables = await here.run(lambda: list(here.server.curator.tables.values()))
     shown = [table_values(table) for table in tables]
     budget = _budget(await here.run(lambda: _account(here)))
     return await here.page("tables.html", title="Tables", tables=shown, budget=budget)
 
 
 async def _table(name: str, here: Analyst) -> Response:
-    table = (await here.run(lambda: here.desk.curator.tables)).get(name)
+    table = (await here.run(lambda: here.server.curator.tables)).get(name)
     if table is None:
         raise Problem("not-found")
     return await here.page("table.html", title=name, table=table_values(table))
@@ -88,7 +88,7 @@ async def _ask(here: Analyst, sql: str = "") -> Response:
 
 
 async def _question(here: Here, form: Form, refusal: str = "") -> Response:
-    tables = await here.run(lambda: list(here.desk.curator.tables.values()))
+    tables = await here.run(lambda: list(here.server.curator.tables.values()))
     preview = {} if not form.text("sql") else await here.run(lambda: preview_of(here, form))
     return await here.page(
         "ask.html",
@@ -123,17 +123,17 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
     """What a question would cost, and its error against epsilon; or why it is refused."""
     try:
         epsilon, count = _numbers(form)
-        session = here.desk.curator.session(here.who.name)
+        session = here.server.curator.session(here.who.name)
         plan = session.explain(form.text("sql"), epsilon=epsilon, count=count)
-        return {"preview": _previewed(here, session, plan, epsilon, count)}
+        return {"preview": _describe_preview(here, session, plan, epsilon, count)}
     except DiscreetError as refusal:
-        return {"preview": None, "preview_refusal": here.desk.told(refusal)}
+        return {"preview": None, "preview_refusal": here.server.tell_analyst(refusal)}
 
 
-def _previewed(
+def _describe_preview(
     here: Here, session: Session, plan: Plan, epsilon: Fraction, count: int | None
 ) -> dict[str, Any]:
-    ledger = here.desk.curator.ledger
+    ledger = here.server.curator.ledger
     population = ledger.account(Holder.POPULATION, plan.table.population)
     analyst = ledger.account(Holder.ANALYST, here.who.name)
     errors = error_of(plan, count)
@@ -142,7 +142,7 @@ def _previewed(
     return {
         "cost": cost_text(plan.cost, analyst.conversion_delta),
         "admitted": refusal_of(plan.cost, population, analyst) is None,
-        "left": _left(plan, analyst, population),
+        "left": _count_left(plan, analyst, population),
         "errors": list(errors.items()),
         "curve": drawn,
         "warnings": [
@@ -152,7 +152,7 @@ def _previewed(
                 *(one.words for one in suggestions(plan, count)),
             )
         ],
-        "seconds": f"{float(here.desk.curator.visible_after(plan)):g}",
+        "seconds": f"{float(here.server.curator.visible_after(plan)):g}",
     }
 
 
@@ -169,7 +169,7 @@ def _curve(session: Session, plan: Plan, shown: str, epsilon: Fraction, count: i
     return curve(title, points, chosen)
 
 
-def _left(plan: Plan, *accounts: Account) -> str:
+def _count_left(plan: Plan, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
@@ -185,44 +185,44 @@ async def _preview(request: Request, here: Analyst) -> Response:
     return HTMLResponse(page("preview.html", **values))
 
 
-async def _asked(request: Request, here: Analyst) -> Response:
+async def _answer_question(request: Request, here: Analyst) -> Response:
     form = await form_of(request, here)
     if form.text("action") != "ask":
         return await _question(here, form)
 
     def ask() -> Answer:
         epsilon, count = _numbers(form)
-        answer = here.desk.session(here.who).sql(form.text("sql"), epsilon=epsilon, count=count)
-        here.desk.count("answers", "free" if answer.free else "charged")
+        answer = here.server.session(here.who).sql(form.text("sql"), epsilon=epsilon, count=count)
+        here.server.count("answers", "free" if answer.free else "charged")
         return answer
 
     try:
         answer: Answer = await here.run(ask)
     except DiscreetError as refusal:
-        return await _question(here, form, here.desk.told(refusal))
+        return await _question(here, form, here.server.tell_analyst(refusal))
     return RedirectResponse(f"/answers/{answer.receipt.id}?free={int(answer.free)}", 303)
 
 
-def _named(numbers: dict[str, str]) -> str:
+def _join_numbers(numbers: dict[str, str]) -> str:
     return " ".join(f"{name} {number}" for name, number in numbers.items())
 
 
 async def _history(here: Analyst, before: str = "") -> Response:
     first = number_in(before)
 
-    def listed() -> list[dict[str, Any]]:
+    def list_charges() -> list[dict[str, Any]]:
         return [
             {
                 **charge,
-                "cost": _named(charge["cost"]),
-                "exactly": _named(charge["spent"]),
+                "cost": _join_numbers(charge["cost"]),
+                "exactly": _join_numbers(charge["spent"]),
                 "outcome": _OUTCOMES[charge["outcome"]],
                 "answered": charge["outcome"] == "answer",
             }
-            for charge in here.desk.newest(here.who, before=first, limit=PAGE + 1)
+            for charge in here.server.newest(here.who, before=first, limit=PAGE + 1)
         ]
 
-    newest = await here.run(listed)
+    newest = await here.run(list_charges)
     charges = newest[:PAGE]
     older = charges[-1]["number"] if len(newest) > PAGE else None
     account = await here.run(lambda: _account(here))
@@ -234,18 +234,18 @@ async def _history(here: Analyst, before: str = "") -> Response:
         newer=first is not None,
         budget=_budget(account),
         spent="nothing" if account is None else spent_text(account),
-        adopted=await here.run(lambda: here.desk.curator.vault.history.adopted(here.who.name)),
+        adopted=await here.run(lambda: here.server.curator.vault.history.adopted(here.who.name)),
     )
 
 
 async def _answer(receipt: str, here: Analyst, free: str = "") -> Response:
-    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
-    values = await here.run(lambda: _shown(here, answer))
+    answer = await here.run(lambda: here.server.recall(here.who, receipt))
+    values = await here.run(lambda: _describe_shown(here, answer))
     return await here.page("answer.html", title="Answer", free=free == "1", **values)
 
 
-def _shown(here: Here, answer: Answer) -> dict[str, Any]:
-    ledger, receipt = here.desk.curator.ledger, answer.receipt
+def _describe_shown(here: Here, answer: Answer) -> dict[str, Any]:
+    ledger, receipt = here.server.curator.ledger, answer.receipt
     analyst = ledger.account(Holder.ANALYST, here.who.name)
     population = ledger.account(Holder.POPULATION, receipt.population)
     columns = [
@@ -265,7 +265,7 @@ def _shown(here: Here, answer: Answer) -> dict[str, Any]:
         "notes": answer.notes,
         "cost": cost,
         "budget": left_text(analyst),
-        "left": _left(answer.plan, analyst, population),
+        "left": _count_left(answer.plan, analyst, population),
         "citation": (
             f"Answer {receipt.id} of {receipt.time[:10]} from table {receipt.table}, data version "
             f"{receipt.data_version}, released with {'; '.join(receipt.mechanisms)} at {cost}, "
@@ -294,7 +294,7 @@ def _chart(answer: Answer) -> str:
 async def _export(receipt: str, form: str, here: Analyst) -> Response:
     if form not in ("csv", "png", "svg", "notebook"):
         raise Problem("not-found")
-    answer = await here.run(lambda: here.desk.recalled(here.who, receipt))
+    answer = await here.run(lambda: here.server.recall(here.who, receipt))
     if form == "csv":
         return csv_of(answer)
     if form == "notebook":
