@@ -36,7 +36,7 @@ NAMES = {"__module__", "__name__", "__qualname__"}
 ALLOWED = {
     "curator/tables/intake.py:refuse_unreadable": "a message",
     "estimates/blocks.py:sample_and_aggregate": "the name of the custodian's own function",
-    "ledger/account.py:_reached": "a refusal",
+    "ledger/account.py:_name_limit": "a refusal",
     "ledger/ledger.py:_too_little": "a refusal",
     "ledger/store/file.py:_refuse": "a refusal",
     "ledger/store/server.py:refuse": "a refusal",

@@ -116,12 +116,12 @@ def _forgotten(rows, many):
     return None if rows is None or many is None else max(rows, many)
 
 
-_matched = sources._Reader._matched
+_match = sources._Reader._match
 
 
 def _unenforced(self, public, source, on):
     """What a public table declares about its key is believed."""
-    return public, _matched(self, public, source, on)[1]
+    return public, _match(self, public, source, on)[1]
 
 
 def _half_a_key(self, public, source, on):
@@ -171,7 +171,7 @@ PLANTED = {
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (sources, "_times", _forgotten),
     "SELECT COUNT(*) AS n FROM visits JOIN codes USING (c)": (
         sources._Reader,
-        "_matched",
+        "_match",
         _unenforced,
     ),
     "WITH p AS (SELECT who, SUM(n) AS s FROM visits GROUP BY who) SELECT SUM(s) AS s FROM p": (
@@ -221,7 +221,7 @@ def test_a_part_of_a_key_is_refused_and_noticed(relation):
     case = (tables, query, PUBLIC, EVERYBODY, instead, "")
     with pytest.raises(UnsafeQuery, match="not its declared key"):
         check_moved(case)
-    forgotten = patch.object(sources._Reader, "_matched", _half_a_key)
+    forgotten = patch.object(sources._Reader, "_match", _half_a_key)
     with forgotten, pytest.raises(AssertionError):
         check_moved(case)
 

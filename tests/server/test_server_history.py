@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, Unavailable
 from discreet.estimates.blocks import sample_and_aggregate
 from discreet.estimates.median import median
 from discreet.estimates.robust import location
-from discreet.ledger.account import Holder, rounded_up
+from discreet.ledger.account import Holder, round_up
 from discreet.ledger.history import History, Outcome, kind_of
 from discreet.loss import Pure
 from discreet.mechanisms.additive.lattice import Lattice
@@ -226,7 +226,7 @@ def test_the_transcript_has_each_charge_once(house, name):
     for item, charge in zip(transcript, charges, strict=True):
         assert isinstance(item, Answer) is (charge.outcome is Outcome.ANSWER)
         if isinstance(item, Answer):
-            assert rounded_up(item.plan.cost) == charge.receipt.loss
+            assert round_up(item.plan.cost) == charge.receipt.loss
         else:
             assert item == charge
 

@@ -130,7 +130,7 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatc
     for _ in range(5):
         accounts.issue("cora", Role.CUSTODIAN, days=1)
     name, token, secret = right.split(".")
-    unknown = module._encoded("nobody.here")
+    unknown = module._encode("nobody.here")
     counted = Counted(monkeypatch)
     way = counted.of(accounts, right)
     assert way == ["standing", *["compare_digest"] * 20, "_hash", "compare_digest"]
@@ -138,8 +138,8 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatc
         f"{name}.{token}.{other(secret)}",
         f"{name}.{other(token)}.{secret}",
         f"{unknown}.{token}.{secret}",
-        f"{module._encoded('cora')}.{token}.{secret}",
-        f"{module._encoded('ana' + chr(0))}.{token}.{secret}",
+        f"{module._encode('cora')}.{token}.{secret}",
+        f"{module._encode('ana' + chr(0))}.{token}.{secret}",
         "not a token",
         "",
     ]
@@ -150,7 +150,7 @@ def test_names_tokens_and_secrets_are_guessed_at_the_same_cost(house, monkeypatc
 
 def test_names_that_cannot_be_are_nobody(house):
     for name in ("\0", "ana\0", "a" * 5000, "(server)", "(nobody)", "../x"):
-        token = f"{module._encoded(name)}.{house.tokens['ana'].partition('.')[2]}"
+        token = f"{module._encode(name)}.{house.tokens['ana'].partition('.')[2]}"
         assert house.accounts.identify(token) is None
         headers = {"Authorization": f"Bearer {token}"}
         assert house.call(None, "GET", "/budget", headers=headers).status_code == 401

@@ -123,7 +123,7 @@ class Answer:
         infinitely many where a quantile is chosen from buckets, for which see `buckets`.
         """
         columns = self._estimates(confidence)
-        ranks = self._ranked()
+        ranks = self._find_ranked()
         off = {name: ranks_off(self.plan, ranks[name], confidence) for name in ranks}
         return [
             {
@@ -158,9 +158,9 @@ class Answer:
 
         Each with the place of its mechanism among the plan's choices.
         """
-        return {name: chosen.pick for name, chosen in self._ranked().items()}
+        return {name: chosen.pick for name, chosen in self._find_ranked().items()}
 
-    def _ranked(self) -> dict[str, Chosen]:
+    def _find_ranked(self) -> dict[str, Chosen]:
         choices = {
             output.name: find_ranked(self.plan, output.expression)
             for output in self.plan.query.outputs
@@ -216,7 +216,7 @@ class Answer:
         A quantile from buckets has the ends of its bucket, some value of which is so far off.
         """
         intervals, buckets = self.intervals(confidence), self.buckets(confidence)
-        ranks = self._ranked()
+        ranks = self._find_ranked()
         columns: dict[str, list[Any]] = {}
 
         def add(name: str, values: list[Any]) -> None:
@@ -314,7 +314,7 @@ class Answer:
 
     def _promise(self, name: str) -> str:
         """What a chart's title says of the error of a column."""
-        chosen = self._ranked().get(name)
+        chosen = self._find_ranked().get(name)
         if chosen is None:
             return "with 95% intervals"
         pick, choice = self.plan.picks[chosen.pick], self.plan.choices[chosen.pick]

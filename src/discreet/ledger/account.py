@@ -17,7 +17,7 @@ from discreet.loss import Currency, Loss
 from discreet.rationals import ceil_decimal, floor_decimal, sqrt_up
 from discreet.schema.table import Budget
 
-__all__ = ["Account", "Holder", "Remaining", "account_name", "folded", "jointly", "rounded_up"]
+__all__ = ["Account", "Holder", "Remaining", "account_name", "fold", "round_up", "share_remaining"]
 
 _LONGEST = 10**40  # the denominator up to which filters keep totals exactly
 _LARGEST_EPSILON = 10**6
@@ -51,10 +51,10 @@ def account_name(name: str) -> str:
     return name
 
 
-def folded(name: str) -> str:
+def fold(name: str) -> str:
     """What two names share that a reader takes for one: capitals and forms of letters aside.
 
-    >>> folded("ANA") == folded("ana"), folded("Straße") == folded("STRASSE")
+    >>> fold("ANA") == fold("ana"), fold("Straße") == fold("STRASSE")
     (True, True)
     """
     plain = unicodedata.normalize("NFKC", name).casefold()
@@ -209,7 +209,7 @@ run or charged.
         spent = rounded_total(self.spent + cost)
         spent_delta = rounded_total(self.spent_delta + delta)
         if spent > self.limit or spent_delta > self.delta - self.conversion_delta:
-            reached = self._reached(cost, delta)
+            reached = self._name_limit(cost, delta)
             raise BudgetExceeded(
                 f"{label} would bring {reached} Ask at a lower price, or ask the custodian for a "
                 "larger budget. Nothing was run or charged."
@@ -226,7 +226,7 @@ run or charged.
         cost, _ = _price(loss, self.currency)
         return cost / self.limit if self.limit else Fraction(1)
 
-    def _reached(self, cost: Fraction, delta: Fraction) -> str:
+    def _name_limit(self, cost: Fraction, delta: Fraction) -> str:
         """Which total would pass which limit."""
         who, total = f"{self.holder} {self.name!r}", rounded_total(self.spent + cost)
         if total <= self.limit:
@@ -261,13 +261,13 @@ run or charged.
 _price = lru_cache(maxsize=1024)(price)  # a vault's questions have few prices
 
 
-def jointly(population: Account, analyst: Account) -> Remaining:
+def share_remaining(population: Account, analyst: Account) -> Remaining:
     """What both accounts together can still admit from one query.
 
     Between a pure and another account a query must be pure, and costs the other epsilon^2/2;
     otherwise epsilon is converted at the analyst's conversion delta.
     >>> people = Account.open(Holder.POPULATION, "people", Budget(epsilon=3, delta=1e-6))
-    >>> jointly(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
+    >>> share_remaining(people, Account.open(Holder.ANALYST, "ana", Budget(epsilon=0.1))).epsilon
     Fraction(1, 10)
     """
     one, other = population.remaining, analyst.remaining
@@ -279,12 +279,12 @@ def jointly(population: Account, analyst: Account) -> Remaining:
     return Remaining(epsilon=min(least), delta=delta, rho=None)
 
 
-def rounded_up(loss: Loss) -> Loss:
+def round_up(loss: Loss) -> Loss:
     """The same loss, or one a little larger whose numbers are short enough to write down.
 
     Privacy: rounds towards more loss.
     >>> from discreet.loss import Pure
-    >>> rounded_up(Pure(epsilon=0.1))
+    >>> round_up(Pure(epsilon=0.1))
     Pure(epsilon=Fraction(1, 10))
     """
     rounded: Any = {field.name: rounded_total(getattr(loss, field.name)) for field in fields(loss)}

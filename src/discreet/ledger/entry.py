@@ -21,7 +21,7 @@ __all__ = [
     "MOMENT",
     "Receipt",
     "account_of",
-    "adopted_accounts",
+    "read_adoption",
     "canonical",
     "describe_account",
     "describe_adoption",
@@ -148,11 +148,11 @@ def describe_adoption(accounts: Iterable[Account]) -> str:
     )
 
 
-def adopted_accounts(entry: "Entry") -> tuple[Account, ...]:
+def read_adoption(entry: "Entry") -> tuple[Account, ...]:
     """The accounts that an adoption wrote down.
 
     >>> entry = Entry(1, "", Act.ADOPT, None, None, '{"analyst:ana":"1 0 0 1 1/2 0"}', "{}", FIRST)
-    >>> adopted_accounts(entry)[0].spent
+    >>> read_adoption(entry)[0].spent
     Fraction(1, 2)
     """
     accounts = []

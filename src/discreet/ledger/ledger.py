@@ -8,7 +8,7 @@ from pathlib import Path
 
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.account import Account, Holder, Remaining, jointly, rounded_up
+from discreet.ledger.account import Account, Holder, Remaining, round_up, share_remaining
 from discreet.ledger.entry import (
     Act,
     Entry,
@@ -30,7 +30,7 @@ from discreet.ledger.store.book import (
     newest_entries,
     read_accounts,
     read_entries,
-    required_account,
+    require_account,
 )
 from discreet.ledger.store.store import Store
 from discreet.ledger.verification import Verification, replay
@@ -158,7 +158,7 @@ Nothing was changed.
 'patients' to 2; the budget is 1. Ask at a lower price, or ask the custodian for a larger budget. \
 Nothing was run or charged.
         """
-        text, loss = memo_text(memo or {}), rounded_up(loss)
+        text, loss = memo_text(memo or {}), round_up(loss)
         label = (memo or {}).get("label") or "This charge"
         event = describe_loss(loss)
         self.check_quota(analyst)
@@ -192,14 +192,14 @@ Nothing was run or charged.
         """The two accounts that a charge is taken from."""
         with self._store.reading() as connection:
             return (
-                required_account(connection, Holder.POPULATION, population),
-                required_account(connection, Holder.ANALYST, analyst),
+                require_account(connection, Holder.POPULATION, population),
+                require_account(connection, Holder.ANALYST, analyst),
             )
 
     def account(self, holder: Holder | str, name: str) -> Account:
         """An account as it stands now."""
         with self._store.reading() as connection:
-            return required_account(connection, _holder(holder), name)
+            return require_account(connection, _holder(holder), name)
 
     def find(self, holder: Holder | str, name: str) -> Account | None:
         """An account as it stands now, or None if there is none of this name."""
@@ -235,7 +235,7 @@ Nothing was run or charged.
         ...     ledger.available(population="patients", analyst="ana").epsilon
         Fraction(1, 1)
         """
-        return jointly(*self.payers(population=population, analyst=analyst))
+        return share_remaining(*self.payers(population=population, analyst=analyst))
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order."""

@@ -102,12 +102,12 @@ class Releases:
         """The first so many releases to an analyst after one, oldest first, without their
         bodies.
         """
-        return self._listed("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
+        return self._list("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
 
-    def _listed(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
+    def _list(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_LIST} {part} LIMIT ?", values).fetchall()
-        return tuple(_listed(row) for row in rows)
+        return tuple(_read_listed(row) for row in rows)
 
     def transcript(self, analyst: str) -> tuple[Release, ...]:
         """Everything that was released to an analyst, in order."""
@@ -132,7 +132,7 @@ def keep(book: Book, key: str, receipt: Receipt, body: bytes) -> None:
     book.seal("release", row)
 
 
-def _listed(row: tuple[Any, ...]) -> Listed:
+def _read_listed(row: tuple[Any, ...]) -> Listed:
     number, sequence, time, act, *rest = row
     return Listed(number, Entry(sequence, time, Act(act), *rest).receipt)
 

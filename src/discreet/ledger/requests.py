@@ -136,7 +136,7 @@ class Requests:
 
         def write(book: Book) -> tuple[bool, str | None]:
             failure = _failure(book.connection, receipt.sequence)
-            if failure is not None or _released(book.connection, receipt.sequence):
+            if failure is not None or _is_released(book.connection, receipt.sequence):
                 return False, failure
             keep(book, key, receipt, body)
             return True, None
@@ -153,7 +153,7 @@ class Requests:
         row = (receipt.sequence, _KINDS.get(type(failure), "DiscreetError"), str(failure))
 
         def write(book: Book) -> bool:
-            released = _released(book.connection, receipt.sequence)
+            released = _is_released(book.connection, receipt.sequence)
             if not released and _failure(book.connection, receipt.sequence) is None:
                 book.connection.execute("INSERT INTO failures VALUES (?, ?, ?)", row)
                 book.seal("failure", row)
@@ -162,7 +162,7 @@ class Requests:
         released = self._store.share(write)
         return self._releases.paid_by(receipt.sequence) if released else None
 
-    def adopted_since(self, receipt: Receipt) -> bool:
+    def was_adopted_since(self, receipt: Receipt) -> bool:
         """Whether the custodian adopted the record after a charge: what came of it may be
         forgotten.
         """
@@ -177,7 +177,7 @@ def _failure(connection: Connection, entry: int) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _released(connection: Connection, entry: int) -> bool:
+def _is_released(connection: Connection, entry: int) -> bool:
     query = "SELECT 1 FROM releases WHERE entry = ? LIMIT 1"
     return connection.execute(query, (entry,)).fetchone() is not None
 

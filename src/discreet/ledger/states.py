@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import InvalidValue, Stale, Unavailable, with_article
-from discreet.ledger.account import Holder, folded
+from discreet.ledger.account import Holder, fold
 from discreet.ledger.store.book import Book
 from discreet.ledger.store.store import Store
 from discreet.schema.names import of_words
@@ -211,7 +211,7 @@ def check_name(book: Book, name: str) -> None:
     if name in known:
         return
     for other in sorted(known):
-        if folded(other) == folded(name):
+        if fold(other) == fold(name):
             raise InvalidValue(
                 f"there is an account {other!r} already, and {name!r} differs from it in capitals "
                 "or forms of letters only; choose another name. Nothing was changed."

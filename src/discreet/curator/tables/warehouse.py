@@ -57,7 +57,7 @@ class Warehouse:
         self._folder = vault.folder / "prepared"
         self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
-        self.engines = Engines(vault.catalogue, self._folder, self._opened)
+        self.engines = Engines(vault.catalogue, self._folder, self._open_engine)
         self._relations: dict[str, tuple[int, str]] = {}
         self._reports: dict[str, SourceReport] = {}
         self._glance = threading.local()
@@ -89,7 +89,7 @@ class Warehouse:
         with take_in(table, origin, self._folder, self._seal) as intake:
             prepared = self._prepare(table, intake, on_progress)
             self._register(table, intake.origin, prepared, stamp, identity_of)
-        self._tell(self._advised(table, intake), on_report)
+        self._tell(self._add_advice(table, intake), on_report)
         return table
 
     def add_in_place(
@@ -114,7 +114,7 @@ class Warehouse:
         self._tell(intake.report, on_report)
         return table
 
-    def _advised(self, table: Table, intake: Intake) -> SourceReport:
+    def _add_advice(self, table: Table, intake: Intake) -> SourceReport:
         few = intake.rows <= _MANY_ROWS
         if few or table.answer_seconds is not None or table.unit is None:
             return intake.report
@@ -151,7 +151,7 @@ class Warehouse:
                 self._register(table, origin, prepared, "", frame_identity)
         finally:
             file.unlink(missing_ok=True)
-        self._tell(self._advised(table, intake), on_report)
+        self._tell(self._add_advice(table, intake), on_report)
         return table
 
     def _register(
@@ -165,7 +165,7 @@ class Warehouse:
         def check(known: tuple[Registration, ...]) -> None:
             check_same_guarantee(table, map(self._schema, known))
 
-        with self._settled(table.name, prepared) as file:
+        with self._settle(table.name, prepared) as file:
             self._vault.catalogue.register(
                 name=table.name,
                 population=table.population,
@@ -183,7 +183,7 @@ class Warehouse:
             )
 
     @contextmanager
-    def _settled(self, name: str, prepared: str | None) -> Iterator[Path | None]:
+    def _settle(self, name: str, prepared: str | None) -> Iterator[Path | None]:
         """Around a registration: removes what it replaces, or what it was refused with."""
         known = {table.name: table.prepared for table in self._vault.catalogue.tables()}
         file = None if prepared is None else self._folder / prepared
@@ -224,12 +224,12 @@ class Warehouse:
             with take_in(table, origin, self._folder, self._seal) as intake:
                 prepared = self._prepare(table, intake, on_progress)
                 renewed = self._renew(name, intake.origin, prepared, stamp)
-            intake = replace(intake, report=self._advised(table, intake))
+            intake = replace(intake, report=self._add_advice(table, intake))
         self._tell(intake.report, on_report)
         return renewed
 
     def _renew(self, name: str, origin: Origin, prepared: str | None, stamp: str) -> Registration:
-        with self._settled(name, prepared) as file:
+        with self._settle(name, prepared) as file:
             return self._vault.catalogue.refresh(
                 name,
                 fingerprint=self._vault.catalogue.fingerprint(origin.content()),
@@ -359,9 +359,9 @@ class Warehouse:
 
         An engine's rows are exact and stay with the curator.
         """
-        return self.engines.shared(names, data_versions)
+        return self.engines.share(names, data_versions)
 
-    def _opened(self, names: tuple[str, ...]) -> Engine:
+    def _open_engine(self, names: tuple[str, ...]) -> Engine:
         limit, scratch, seal = self._time_limit, self._folder, self._seal
         registered = [self._vault.catalogue.table(name) for name in names]
         for table in registered:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import cast
 
 from discreet.engines.duckdb.scratch import Scratch
-from discreet.engines.duckdb.sealing import Seal, is_sealed, needed
+from discreet.engines.duckdb.sealing import Seal, is_sealed, require_seal
 from discreet.engines.files.sources import opening, openings
 from discreet.engines.process.child import Child, Failed, Order, text
 from discreet.engines.protocol import MESSAGE, Cell
@@ -74,7 +74,7 @@ class DuckDB:
             settings=_settings(memory_limit, threads),
         )
         if is_sealed(path):
-            statements = (_attached(path, "sealed", seal), "USE sealed")
+            statements = (_attach(path, "sealed", seal), "USE sealed")
             order = replace(order, database=":memory:", read_only=False, statements=statements)
             order, scratch = _with(order, seal), None  # what spills is not encrypted
         self._start(order, time_limit_seconds, scratch)
@@ -126,7 +126,7 @@ class DuckDB:
         discreet.errors.SchemaError: source 'x.csv' does not exist; check the path.
         """
         engine = cls.__new__(cls)
-        attached = tuple(_attached(path, name, seal) for name, path in prepared.items())
+        attached = tuple(_attach(path, name, seal) for name, path in prepared.items())
         order = Order(
             database=":memory:",
             commands=_COMMANDS,
@@ -254,10 +254,10 @@ class DuckDB:
         return cast(list[tuple[Cell, ...]], rows)
 
 
-def _attached(path: Path, name: str, seal: Seal | None) -> str:
+def _attach(path: Path, name: str, seal: Seal | None) -> str:
     real = os.path.realpath(path)
     if is_sealed(path):
-        return needed(seal).attach(real, name, "READ_ONLY")
+        return require_seal(seal).attach(real, name, "READ_ONLY")
     return f"ATTACH {text(real)} AS {name} (TYPE duckdb, READ_ONLY)"
 
 

@@ -51,7 +51,7 @@ def _build(order: Order, statement: str, on_progress: Callable[[float], None] | 
     return None
 
 
-def _sealed(order: Order, seal: Seal) -> Order:
+def _seal_order(order: Order, seal: Seal) -> Order:
     """The same work into an encrypted file, without rows spilled beside it."""
     seal.check_writable()
     opened = (*sealing.CRYPTO, seal.attach(order.database, "sealed", "READ_WRITE"), "USE sealed")
@@ -100,7 +100,7 @@ def prepare(
             database=str(part), commands=("execute",), statements=statements, settings=settings
         ).spilling(scratch.path / "spill")
         if seal is not None:
-            order = _sealed(order, seal)
+            order = _seal_order(order, seal)
         tables = {TABLE: select_sql, **kept}
         made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)

@@ -60,7 +60,7 @@ def _table(file: SourceFiles) -> tuple[str, str]:
     return str(schema), str(name)
 
 
-def _listed(file: SourceFiles) -> str:
+def _list_paths(file: SourceFiles) -> str:
     if len(file.paths) == 1:
         return text(file.path)
     return f"[{', '.join(map(text, file.paths))}]"
@@ -72,7 +72,7 @@ def _csv(file: SourceFiles, given: Format) -> tuple[str, tuple[str, ...]]:
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in head.names)
     quote = text(given.quote)
     options = f"header = true, quote = {quote}, escape = {quote}, delim = {text(head.delimiter)}"
-    read = f"read_csv({_listed(file)}, {options}, auto_detect = false, columns = {{{columns}}})"
+    read = f"read_csv({_list_paths(file)}, {options}, auto_detect = false, columns = {{{columns}}})"
     return read, head.names
 
 
@@ -99,7 +99,7 @@ def _relation(file: SourceFiles, given: Format, origin: str) -> str:
     if file.kind == "Parquet":
         # Statistics in a file leave NaN out; without the option the engine relies on them.
         options = "hive_partitioning = false, can_have_nan = true"
-        return f"read_parquet({_listed(file)}, {options})"
+        return f"read_parquet({_list_paths(file)}, {options})"
     if file.kind == "DuckDB":
         schema, name = _table(file)
         return f"{origin}.{quoted(schema)}.{quoted(name)}"

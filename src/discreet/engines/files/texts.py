@@ -24,7 +24,7 @@ __all__ = [
     "BROKEN",
     "Header",
     "Record",
-    "damaged",
+    "is_damaged",
     "head_bytes",
     "header",
     "headers",
@@ -114,7 +114,7 @@ def open_text(path: str, given: Format) -> Iterator[Iterator[str]]:
     if name == "utf-16" and start[:2] not in _MARKS:
         name = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
     line_end = re.search(r"[^\r\n](\r\n|\r|\n)", start.decode(name, "replace"))
-    with _decoded(
+    with _decode(
         path, name, "\r" if line_end is not None and line_end[1] == "\r" else "\n"
     ) as lines:
         yield lines
@@ -135,12 +135,12 @@ def open_rows(path: str, encoding: str) -> Iterator[Iterator[str]]:
             "and no header: only a row could say which of two forms it has. Write it as UTF-8. "
             "Nothing was added."
         )
-    with _decoded(path, encoding, "\n") as lines:
+    with _decode(path, encoding, "\n") as lines:
         yield lines
 
 
 @contextmanager
-def _decoded(path: str, encoding: str, end: str) -> Iterator[Iterator[str]]:
+def _decode(path: str, encoding: str, end: str) -> Iterator[Iterator[str]]:
     name, errors = encoding, "replace"
     if encoding == "utf-8":
         name, errors = "utf-8-sig", "surrogateescape"
@@ -165,10 +165,10 @@ class _Pieces(io.RawIOBase):
         return len(piece)
 
 
-def damaged(text: str, encoding: str) -> bool:
+def is_damaged(text: str, encoding: str) -> bool:
     """Whether bytes of a text could not be decoded.
 
-    >>> damaged("caf\\udce9", "utf-8"), damaged("caf\\u00e9", "utf-8")
+    >>> is_damaged("caf\\udce9", "utf-8"), is_damaged("caf\\u00e9", "utf-8")
     (True, False)
     """
     if text.isascii():
@@ -250,7 +250,7 @@ def _single(
                 yield Record(number, [""])
             continue
         kept = None if cells is None else _fitting(cells, width)
-        yield Record(number, None if kept is None or damaged(body, given.encoding) else kept)
+        yield Record(number, None if kept is None or is_damaged(body, given.encoding) else kept)
 
 
 def _cells(body: str, given: Format, delimiter: str) -> list[str] | None:
@@ -343,7 +343,7 @@ def _spanning(
                     continue
                 kept = _fitting(cells, width)
                 text = "".join(cells)
-                if kept is None or damaged(text, given.encoding):
+                if kept is None or is_damaged(text, given.encoding):
                     broken = True
                     break
                 yield Record(source.number, kept)
@@ -387,9 +387,9 @@ in utf-8; it cannot be read. Nothing was added.
         mark = head_bytes(path, 2)
         if not first.strip():
             reason = "the file is empty" if given.first_line == 1 else "the file ends above it"
-        elif (damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
+        elif (is_damaged(first, given.encoding) or "\0" in first) and mark in _MARKS:
             reason = 'it is UTF-16: write encoding = "utf-16" in [format]'
-        elif damaged(first, given.encoding) or "\0" in first:
+        elif is_damaged(first, given.encoding) or "\0" in first:
             reason = 'it is not: write another encoding in [format], such as "cp1252"'
         else:
             return _header(path, given, source, first)

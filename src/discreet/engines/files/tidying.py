@@ -19,9 +19,9 @@ from discreet.engines.files.names import TIDY, SourceFiles
 from discreet.engines.files.texts import (
     BROKEN,
     Record,
-    damaged,
     headers,
     is_clean,
+    is_damaged,
     open_rows,
     open_text,
     refuse_twins,
@@ -179,7 +179,9 @@ def _objects(path: str, given: Format) -> Iterator[tuple[int, dict[str, Any] | N
             if not line.strip():
                 continue
             try:
-                value = None if damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
+                value = (
+                    None if is_damaged(line, given.encoding) else json.loads(line, **_AS_WRITTEN)
+                )
             except (ValueError, RecursionError):
                 value = None
             yield number, value if isinstance(value, dict) else None

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from discreet.errors import Unavailable
 from discreet.ledger.account import Account
 from discreet.ledger.entry import FIRST, Act, describe_adoption, memo_text
-from discreet.ledger.store.adoption import salvaged
+from discreet.ledger.store.adoption import salvage
 from discreet.ledger.store.book import ENTRY, NOT_SOUND, Book, read_accounts
 from discreet.ledger.store.chain import Chain, Tail
 from discreet.ledger.store.connection import Connection
@@ -56,7 +56,7 @@ class Keeper:
                 return
             anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
             with checking() as connection:
-                if not _sealed(connection):
+                if not _is_sealed(connection):
                     return
                 chain = self._refusing(lambda: self._whole(connection, anchor))
             self._trust(chain)
@@ -72,7 +72,7 @@ class Keeper:
         with self._lock:
             anchor = None if self._chain else self._place.anchor()  # before the record: not ahead
             with reading() as connection:
-                if self._chain is not None or _sealed(connection):
+                if self._chain is not None or _is_sealed(connection):
                     self._refusing(lambda: self._follow(connection, anchor))
                 else:
                     self._check_begins(connection, anchor)
@@ -80,20 +80,20 @@ class Keeper:
     def turn(self, connection: Connection) -> Book:
         """The book of a transaction that has the write lock."""
         with self._lock:
-            if self._chain is None and not _sealed(connection):
+            if self._chain is None and not _is_sealed(connection):
                 return self._first(connection)
             chain = self._refusing(
                 lambda: self._follow(connection, None if self._chain else self._place.anchor())
             )
             self._place.check_writable()
-            return Book(connection, chain.tail(), chain.replay, self._settled)
+            return Book(connection, chain.tail(), chain.replay, self._settle)
 
     def verify(self, reading: _Reading, intact: Callable[[Connection], bool]) -> Verification:
         """Check everything, whatever was checked before, and say what is wrong where."""
         anchor = self._place.anchor()  # before the record: it cannot be ahead of it by right
         with reading() as connection:
-            if not _sealed(connection):
-                verification = _unsealed(connection)
+            if not _is_sealed(connection):
+                verification = _verify_unsealed(connection)
                 if verification.sound and anchor is not None and anchor.number:
                     problem = "entry 1 is missing: the anchor is of a record that is not here."
                     return Verification(verification.entries, verification.head, 1, problem)
@@ -123,7 +123,7 @@ class Keeper:
             "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1"
         ).fetchone() or (0, "")
         (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
-        accounts = salvaged(connection)
+        accounts = salvage(connection)
         tail = Tail(key, max(newest[0], anchor.number), newest[1])
         book = Book(connection, tail, Replay(), self._begun)
         book.begin(last + 1)
@@ -135,11 +135,11 @@ class Keeper:
     def _first(self, connection: Connection) -> Book:
         """Nothing is sealed yet: a new vault, or one of an older version, whose record is sound."""
         self._check_begins(connection, self._place.anchor())
-        if not _unsealed(connection).sound:
+        if not _verify_unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)
         chain = Chain(self._place.made_key())
         self._place.made_anchor()
-        chain.replay = _replayed(connection)
+        chain.replay = _replay(connection)
         book = Book(connection, chain.tail(), chain.replay, self._begun)
         book.begin(0)
         return book
@@ -182,20 +182,20 @@ class Keeper:
             self._chain = None
             raise Unavailable(NOT_SOUND) from None
 
-    def _settled(self, tail: Tail, replay: Replay) -> None:
+    def _settle(self, tail: Tail, replay: Replay) -> None:
         with self._lock:
             if self._chain is not None:  # else another thread found something wrong meanwhile
                 self._chain.advance(tail, replay)
         self._place.export(Anchor(tail.number, replay.count, tail.code))
 
     def _begun(self, tail: Tail, replay: Replay) -> None:
-        """As `_settled`, where a chain begins: all of it is this process's own."""
+        """As `_settle`, where a chain begins: all of it is this process's own."""
         with self._lock:
             self._chain = Chain(tail.key)
-        self._settled(tail, replay)
+        self._settle(tail, replay)
 
 
-def _sealed(connection: Connection) -> bool:
+def _is_sealed(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is not None
 
 
@@ -214,13 +214,13 @@ def _check_file(intact: bool) -> None:
         raise Broken(None, "the file is damaged; restore it from a backup.")
 
 
-def _unsealed(connection: Connection) -> Verification:
+def _verify_unsealed(connection: Connection) -> Verification:
     rows = connection.execute(f"SELECT {ENTRY}, hash FROM entries ORDER BY sequence")
     head = connection.execute("SELECT sequence, hash FROM head").fetchone()
     return verify(rows, head or (0, FIRST), read_accounts(connection))
 
 
-def _replayed(connection: Connection) -> Replay:
+def _replay(connection: Connection) -> Replay:
     """The replay of a record that was found sound."""
     last = connection.execute(
         "SELECT sequence, time, hash FROM entries ORDER BY sequence DESC LIMIT 1"

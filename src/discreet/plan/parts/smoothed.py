@@ -71,7 +71,7 @@ class Smoothed:
         0.18
         """
         sizes = float(self.noise.sliding), float(self.noise.smoothing)
-        return _mean_size(self.noise.shape) * _smoothed_gaps(self.query, sizes[1]) / sizes[0]
+        return _mean_size(self.noise.shape) * _bound_gaps(self.query, sizes[1]) / sizes[0]
 
     @property
     def words(self) -> str:
@@ -121,7 +121,7 @@ class _Offer:
     smoothing: float
 
     def error(self, query: SmoothQuantile) -> float:
-        return _mean_size(self.shape) * _smoothed_gaps(query, self.smoothing) / self.sliding
+        return _mean_size(self.shape) * _bound_gaps(query, self.smoothing) / self.sliding
 
     def noise(self, price: Price) -> SmoothNoise:
         if isinstance(self.shape, StudentShape):
@@ -158,7 +158,7 @@ def _mean_size(shape: object) -> float:
     return 2 * math.sqrt(degrees / math.pi) * math.exp(logs) / (degrees - 1)
 
 
-def _smoothed_gaps(query: SmoothQuantile, smoothing: float) -> float:
+def _bound_gaps(query: SmoothQuantile, smoothing: float) -> float:
     """The smooth bound of evenly spread rows, in gaps.
 
     A unit moves the rank by up to max(q, 1 - q) of its rows, and after k units there are k units'

@@ -167,13 +167,13 @@ def _estimate(
     }
     each = 1 - (1 - level) / max(1, len(used))
 
-    def measured(place: int) -> Estimate:
+    def estimate_measure(place: int) -> Estimate:
         step = float(plan.measures[place].step)
         value = released.noisy[place].astype(np.float64) * step
         width = plan.noises[place].error(each) * step
         return Estimate(value, value - width, value + width)
 
-    def chosen(place: Chosen) -> Estimate:
+    def estimate_choice(place: Chosen) -> Estimate:
         pick = plan.picks[place.pick]
         lattice = [pick.lattice(int(candidate)) for candidate in released.noisy[place.position]]
         step = float(pick.step)
@@ -187,8 +187,8 @@ def _estimate(
         if isinstance(part, Aggregate):
             estimator = estimators[part]
             if isinstance(estimator, Chosen):
-                return chosen(estimator)
-            return _aggregate(estimator, measured)
+                return estimate_choice(estimator)
+            return _aggregate(estimator, estimate_measure)
         if isinstance(part, Literal) and isinstance(part.value, Fraction):
             constant = np.full(size, float(part.value))
             return Estimate(constant, constant, constant)
@@ -238,8 +238,8 @@ def _combine(expression: Expression, leaf: Callable[[Expression], Estimate]) -> 
     return finite(result)
 
 
-def _aggregate(estimator: Estimator, measured: Callable[[int], Estimate]) -> Estimate:
-    parts = [measured(place) for place in estimator.positions]
+def _aggregate(estimator: Estimator, estimate_measure: Callable[[int], Estimate]) -> Estimate:
+    parts = [estimate_measure(place) for place in estimator.positions]
     if len(parts) == 1:
         return parts[0]
     if estimator.second is not None:

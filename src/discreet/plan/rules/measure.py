@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
-from discreet.plan.parts.candidates import CandidateQuery, fraction_of, moved_counts, pick
+from discreet.plan.parts.candidates import CandidateQuery, bound_moves, fraction_of, pick
 from discreet.plan.parts.measures import Chosen, Estimator, Measures
 from discreet.plan.sql.expressions import bounded, scope
 from discreet.query.algebra import Aggregate, Statistic
@@ -64,7 +64,7 @@ def _picks(
             kind = (aggregate.argument, aggregate.statistic is Statistic.MODE)
             alike.setdefault(kind, []).append(aggregate)
     count = draft.contribution.groups_in_all
-    moved = moved_counts(draft.contribution)
+    moved = bound_moves(draft.contribution)
     return [
         (tuple(group), pick(tuple(group), columns, groups=count, sensitivity=moved))
         for group in alike.values()

@@ -45,7 +45,7 @@ def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
         if wanted is not QuantileMethod.RANKED or (not given and draft.assumed_rows is not None):
             known = forms(draft, place, price)
         if not given and draft.assumed_rows is not None:
-            wanted = _preferred(known, draft.assumed_rows)
+            wanted = _choose_method(known, draft.assumed_rows)
         wanted = wanted if wanted in known else QuantileMethod.RANKED
         ways.append(wanted)
         decisions.append(known[wanted])
@@ -101,7 +101,7 @@ def _lists(draft: Draft | Plan, place: int) -> tuple[CandidateQuery, CandidateQu
     return plain, pick(alike, columns, groups=groups, sensitivity=moved, finest=MOST_CELLS)
 
 
-def _preferred(
+def _choose_method(
     known: dict[QuantileMethod, tuple[CandidateQuery, Choice]], rows: int
 ) -> QuantileMethod:
     errors = {way: expected_error(*form, rows) for way, form in known.items()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.errors import UnsafeQuery
 from discreet.plan.model import Draft
-from discreet.plan.rules.sources import MOST_ROWS, limited_rows, rowset
+from discreet.plan.rules.sources import MOST_ROWS, limit_rows, rowset
 from discreet.plan.sql.dialects import dialect_of
 from discreet.query.algebra import Scan
 from discreet.query.readers.naming import free_name
@@ -38,7 +38,7 @@ def read(draft: Draft) -> Draft:
         most_rows=most,
     )
     if most is not None:
-        rows = limited_rows(rows, most, draft.dialect)
+        rows = limit_rows(rows, most, draft.dialect)
     if rows.rows_per_unit is None or rows.rows_per_unit > MOST_ROWS:
         raise UnsafeQuery(
             "nothing bounds how many rows one person has after the join. Join on the declared key "

@@ -25,7 +25,7 @@ from discreet.query.algebra import (
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = ["MOST_ROWS", "Rowset", "limited_rows", "rowset"]
+__all__ = ["MOST_ROWS", "Rowset", "limit_rows", "rowset"]
 
 MOST_ROWS = 10**9
 """No unit has more rows than this; as a limit of joins it means none."""
@@ -74,12 +74,12 @@ def rowset(
     return reader.read(source)
 
 
-def limited_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
+def limit_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
     """At most `most` rows of each unit, the first in the order of a hash.
 
     After it one unit has at most `most` rows.
     >>> rows = Rowset("private", 'SELECT "$unit" FROM t', (), "id", None)
-    >>> limited_rows(rows, 9, "duckdb").rows_per_unit
+    >>> limit_rows(rows, 9, "duckdb").rows_per_unit
     9
     """
     if rows.unit is None or (rows.rows_per_unit is not None and most >= rows.rows_per_unit):
@@ -217,13 +217,13 @@ class _Reader:
         left, right = self.read(join.left), self.read(join.right)
         _check_people(join, left, right)
         if left.public and right.public:
-            return self._looked_up(join, left, right)
+            return self._look_up(join, left, right)
         if left.public:
-            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            left, many = self._match(left, join.left, [name for name, _ in join.on])
             right = self._cut_to(right, many)
             rows = _times(right.rows_per_unit, many)
         elif right.public:
-            right, many = self._matched(right, join.right, [name for _, name in join.on])
+            right, many = self._match(right, join.right, [name for _, name in join.on])
             left = self._cut_to(left, many)
             rows = _times(left.rows_per_unit, many)
         else:  # of one population, joined on the unit
@@ -237,27 +237,27 @@ class _Reader:
                 "whole declared key of a public table with rows_per_key = 1. Nothing was charged."
             )
         self._check_work(left, right, rows, many)
-        select, columns = self._joined(join, left, right)
+        select, columns = self._join_sql(join, left, right)
         work = left.work + right.work + (rows or 0)
         return replace(private, select=select, columns=columns, rows_per_unit=rows, work=work)
 
-    def _looked_up(self, join: Join, left: Rowset, right: Rowset) -> Rowset:
+    def _look_up(self, join: Join, left: Rowset, right: Rowset) -> Rowset:
         """Two public tables: how many rows they make follows from a declared key too, since
         whether an engine makes them may depend on what the private side of another join holds.
         """
-        right, many = self._matched(right, join.right, [name for _, name in join.on])
+        right, many = self._match(right, join.right, [name for _, name in join.on])
         if many is None and join.kind == "inner":
-            left, many = self._matched(left, join.left, [name for name, _ in join.on])
+            left, many = self._match(left, join.left, [name for name, _ in join.on])
         if self.joined_rows < MOST_ROWS and (many is None or many > self.joined_rows):
             raise UnsafeQuery(
                 "two public tables are joined, and nothing declared keeps their rows from "
                 "multiplying. Equate all columns of one table's declared key, with a small "
                 "rows_per_key. Nothing was run or charged."
             )
-        select, columns = self._joined(join, left, right)
+        select, columns = self._join_sql(join, left, right)
         return replace(left, select=select, columns=columns)
 
-    def _joined(self, join: Join, left: Rowset, right: Rowset) -> tuple[str, tuple[Column, ...]]:
+    def _join_sql(self, join: Join, left: Rowset, right: Rowset) -> tuple[str, tuple[Column, ...]]:
         """The statement of a join, and its columns. A public side stands on the right, where
         engines build their tables: it is read whole, whatever the private side holds.
         """
@@ -288,14 +288,14 @@ class _Reader:
         if rows is None or self.most_rows is None or rows <= self._limit(left, right):
             return left, right
         name, most = self.dialect.name, self.most_rows
-        return limited_rows(left, most, name), limited_rows(right, most, name)
+        return limit_rows(left, most, name), limit_rows(right, most, name)
 
     def _cut_to(self, private: Rowset, many: int | None) -> Rowset:
         """The same for the one side that is private, of which each row meets so many."""
         rows = _times(private.rows_per_unit, many)
         if rows is None or self.most_rows is None or rows <= self._limit(private, private):
             return private
-        return limited_rows(private, self.most_rows, self.dialect.name)
+        return limit_rows(private, self.most_rows, self.dialect.name)
 
     def _check_work(
         self, left: Rowset, right: Rowset, rows: int | None, many: int | None = None
@@ -341,7 +341,7 @@ class _Reader:
             tests.insert(0, " = ".join(units))
         return " AND ".join(tests)
 
-    def _matched(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
+    def _match(self, public: Rowset, source: Source, on: list[str]) -> tuple[Rowset, int | None]:
         """A public side with at most rows_per_key rows for each key, and that number.
 
         None if the key is not declared, or not all of it is equated.
@@ -358,14 +358,14 @@ class _Reader:
             table, names = self.tables[source.table][0], dict(source.names)
             return [names.get(name, name) for name in table.key], table.rows_per_key
         if isinstance(source, Join):
-            return self._joined_key(source)
+            return self._find_joined_key(source)
         if not isinstance(source, Rows):
             return [], 1
         inner, many = self._key(source.source)
         shown = {column.name: name for name, column in source.columns if isinstance(column, Field)}
         return [shown[name] for name in inner] if set(inner) <= set(shown) else [], many
 
-    def _joined_key(self, join: Join) -> tuple[list[str], int]:
+    def _find_joined_key(self, join: Join) -> tuple[list[str], int]:
         """What identifies a row of two public tables that are joined."""
         (left, few), (right, many) = self._key(join.left), self._key(join.right)
         if left and right and set(right) <= {name for _, name in join.on}:  # looked up on the right

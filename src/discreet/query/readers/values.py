@@ -165,7 +165,7 @@ def _extreme(node: "Expr", scope: Scope) -> Typed:
     return Typed(Extreme(side, tuple(part.expression for part in parts)), kind)
 
 
-def _fixed(node: "Expr", scope: Scope) -> Fraction:
+def _read_constant(node: "Expr", scope: Scope) -> Fraction:
     typed = scope.read(node)
     if isinstance(typed.expression, Literal) and isinstance(typed.expression.value, Fraction):
         return typed.expression.value
@@ -180,8 +180,8 @@ def _bucket(node: "Expr", scope: Scope) -> Typed:
     if None in (node.args.get("max_value"), node.args.get("num_buckets")):
         raise refuse(node, "Write WIDTH_BUCKET(x, 0, 100, 10).")
     operand = number(scope.read(node.this), node, "WIDTH_BUCKET")
-    lower, upper = _fixed(node.args["min_value"], scope), _fixed(node.args["max_value"], scope)
-    count = _fixed(node.args["num_buckets"], scope)
+    limits = ("min_value", "max_value", "num_buckets")
+    lower, upper, count = (_read_constant(node.args[name], scope) for name in limits)
     if operand.is_constant:
         raise refuse(node, "The first argument must hold a column.")
     if not lower < upper or count.denominator != 1 or not 1 <= count <= _MOST_BUCKETS:

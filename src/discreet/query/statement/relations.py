@@ -52,7 +52,7 @@ class Visible:
         return f"{sql_name(self.table)}.{name}" if self.table else name
 
 
-def _typed(column: Column) -> Typed:
+def _type_column(column: Column) -> Typed:
     kind = Kind.OPEN if column.private_keys else _KINDS[column.kind]
     keys = (*column.keys, OTHER) if column.other else column.keys
     return Typed(Field(column.name), kind, keys)
@@ -77,7 +77,7 @@ class Relation:
     def of(table: Table, alias: str) -> "Relation":
         """The rows of a registered table under an alias."""
         shown = [] if table.unit is None else [Visible(alias, table.unit, None)]
-        shown += [Visible(alias, column.name, _typed(column)) for column in table.columns]
+        shown += [Visible(alias, column.name, _type_column(column)) for column in table.columns]
         population = None if table.kind == "public" else table.population
         return Relation(Scan(table.name), tuple(shown), population, table.unit)
 

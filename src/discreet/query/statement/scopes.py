@@ -164,14 +164,14 @@ class Results:
             if key is not None:
                 return key
         if name == "Column":
-            return self._named(node)
+            return self._read_alias(node)
         if name in ON_RESULTS:
             return ON_RESULTS[name](node, self)
         if name in ON_ROWS:
             raise refuse(node, "Put it into GROUP BY, or inside an aggregate.")
         raise refuse(node)
 
-    def _named(self, node: "Expr") -> Typed:
+    def _read_alias(self, node: "Expr") -> Typed:
         name = bare_name(node)
         if name.casefold() in self.names:
             return self.names[name.casefold()]

@@ -133,9 +133,9 @@ def _encoding(start: bytes) -> str:
     if start.count(b"\0") > len(start) // 4:
         return "utf-16"
     text = start.decode("utf-8", errors="replace")
-    damaged = text.rstrip("\ufffd").count("\ufffd")  # the sample may end inside of a character
+    is_damaged = text.rstrip("\ufffd").count("\ufffd")  # the sample may end inside of a character
     whole = sum(sign > "\x7f" for sign in text) - text.count("\ufffd")
-    if damaged == 0 or damaged < whole:
+    if is_damaged == 0 or is_damaged < whole:
         return "utf-8"
     undefined = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
     return "latin-1" if any(code in start for code in undefined) else "cp1252"

@@ -95,7 +95,7 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
     return Heading(header=header, doubts=doubts, width=max(1, width))
 
 
-def _filled(cells: Sequence[str]) -> int:
+def _count_filled(cells: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in cells)
 
 
@@ -113,7 +113,7 @@ def _titles(rows: Sequence[_Row]) -> int:
     count = 0
     for _, cells in rows[:_MOST_TITLES]:
         comment = bool(cells) and cells[0].lstrip().startswith(_COMMENTS) and _width(cells) < usual
-        if not comment and _filled(cells) > most:
+        if not comment and _count_filled(cells) > most:
             break
         count += 1
     below = widths[count:]

@@ -105,7 +105,7 @@ def _misread(source: Raw, column: Column, there: str) -> Iterator[Fault]:
             fault += f" AND ({reading.nan}) IS NOT TRUE"
         yield Fault(column.name, "unreadable", there, fault)
     if column.kind == "integer" and source.reader.dialect is DUCKDB and not _WHOLE.fullmatch(kind):
-        number = f"TRY_CAST({source.formatted(column)[0]} AS DOUBLE)"
+        number = f"TRY_CAST({source.apply_table_format(column)[0]} AS DOUBLE)"
         yield Fault(column.name, "rounded", there, f"{number} <> round({number})")
 
 

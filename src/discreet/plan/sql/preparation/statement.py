@@ -80,9 +80,9 @@ class Raw:
         value, kind = self.value(column.name)
         if column.private_keys:
             return Reading(self.reader.text(value, kind, f"{self.table.name}.{column.name}"))
-        return self.reader.readings[column.kind](column, *self.formatted(column))
+        return self.reader.readings[column.kind](column, *self.apply_table_format(column))
 
-    def formatted(self, column: Column) -> tuple[str, str]:
+    def apply_table_format(self, column: Column) -> tuple[str, str]:
         """A column of the source as SQL, texts by the table's format; and its type then."""
         return apply_format(self.table.format, column.kind, *self.value(column.name))
 
