@@ -169,7 +169,7 @@ class SparkHouse(House):
     @property
     def session(self) -> Any:
         """The engine's session."""
-        return self.engine._open_session()
+        return self.engine._open()
 
     def run(self, sql: str) -> None:
         self.session.sql(sql)

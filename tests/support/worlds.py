@@ -161,9 +161,7 @@ def world_of(base: dict[str, Any], folder: Path, mode: str) -> Iterator[World]:
     clock = HeldClock()
     with Curator.open(folder / "vault", clock=clock, price_floor=0) as curator:
         warehouse = curator._warehouse
-        warehouse.engines.lanes = Lanes(
-            lambda names: Odd(warehouse._open_engine(names), clock, mode)
-        )
+        warehouse.engines.lanes = Lanes(lambda names: Odd(warehouse._open(names), clock, mode))
         app = application(curator, Settings(roots=(base["folder"],)))
         with TestClient(app, base_url="http://127.0.0.1") as client:
             desk = app.state.desk

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRID_SECONDS",
-    "name_vault",
     "existing_vault",
     "hold_interrupts",
+    "name_vault",
     "new_console",
     "print_json",
+    "print_refusals",
     "progress_bar",
     "publishing_session",
-    "print_refusals",
     "tell_interrupts",
     "vault",
     "waiting",

@@ -32,12 +32,7 @@ class Client:
     __slots__ = ("_wire",)
 
     def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        seconds: float = 60,
-        context: ssl.SSLContext | None = None,
+        self, url: str, token: str, *, seconds: float = 60, context: ssl.SSLContext | None = None
     ) -> None:
         self._wire = Wire(url, token, seconds=seconds, context=context)
 

@@ -30,14 +30,7 @@ from discreet.query.identity import QUERY_FORMS
 from discreet.query.parse import parse
 from discreet.schema.table import Table
 
-__all__ = [
-    "from_facts",
-    "public_facts",
-    "receipt_of",
-    "release_body",
-    "release_key",
-    "replay",
-]
+__all__ = ["from_facts", "public_facts", "receipt_of", "release_body", "release_key", "replay"]
 
 _DAY = 86_400  # seconds: a step for which the mistake made no difference
 _PERIODS = "periods of datetimes"

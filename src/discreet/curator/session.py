@@ -41,13 +41,7 @@ from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.patience import GRID_SECONDS
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
 from discreet.plan.rules.sources import MOST_ROWS
-from discreet.plan.target import (
-    COUNTED,
-    assume_count,
-    count_behind,
-    price_for_error,
-    worth_reusing,
-)
+from discreet.plan.target import COUNTED, assume_count, count_behind, price_for_error, worth_reusing
 from discreet.query.literals import refuse_unknown_values
 from discreet.rationals import Number
 from discreet.schema.described import Tables

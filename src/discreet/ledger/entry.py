@@ -21,13 +21,13 @@ __all__ = [
     "MOMENT",
     "Receipt",
     "account_of",
-    "read_adoption",
     "canonical",
     "describe_account",
     "describe_adoption",
     "describe_loss",
     "loss_of",
     "memo_text",
+    "read_adoption",
 ]
 
 FIRST = "discreet ledger 1"

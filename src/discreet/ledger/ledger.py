@@ -9,14 +9,7 @@ from pathlib import Path
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.ledger.account import Account, Holder, Remaining, round_up, share_remaining
-from discreet.ledger.entry import (
-    Act,
-    Entry,
-    Receipt,
-    describe_account,
-    describe_loss,
-    memo_text,
-)
+from discreet.ledger.entry import Act, Entry, Receipt, describe_account, describe_loss, memo_text
 from discreet.ledger.floor import NO_FLOOR, PriceFloor
 from discreet.ledger.quota import NO_QUOTA
 from discreet.ledger.requests import Request, bind, check_unbound

@@ -78,11 +78,7 @@ def price_for_error(
 
 
 def _shares(
-    draft: Draft,
-    first: Plan,
-    targets: Mapping[str, Fraction],
-    kind: type[Price],
-    count: int | None,
+    draft: Draft, first: Plan, targets: Mapping[str, Fraction], kind: type[Price], count: int | None
 ) -> list[Fraction]:
     """How the cheapest price is split, by the errors at equal parts of a price of 1."""
     errors, parts = errors_at_price(apply_until_measures(draft), kind)
@@ -159,10 +155,7 @@ def assume_count(intervals: list[tuple[float, float]]) -> int:
 
 
 def worth_reusing(
-    intervals: list[tuple[float, float]],
-    wanted: Plan,
-    planned: Plan,
-    priced: Callable[[int], Plan],
+    intervals: list[tuple[float, float]], wanted: Plan, planned: Plan, priced: Callable[[int], Plan]
 ) -> bool:
     """Whether a released count serves: no count that could be bought would make it cheaper.
 

@@ -36,8 +36,7 @@ _Looking = Annotated[
     typer.Option("--as", metavar="NAME", help="Also show what is left of this analyst's budget."),
 ]
 _Epsilon = Annotated[
-    Decimal | None,
-    number_option("--epsilon", "E", "The price of the whole question."),
+    Decimal | None, number_option("--epsilon", "E", "The price of the whole question.")
 ]
 _Error = Annotated[
     list[str] | None,
@@ -48,8 +47,7 @@ _Error = Annotated[
     ),
 ]
 _Delta = Annotated[
-    Decimal | None,
-    number_option("--delta", "D", "The most that private keys may cost in delta."),
+    Decimal | None, number_option("--delta", "D", "The most that private keys may cost in delta.")
 ]
 _Count = Annotated[
     int | None,

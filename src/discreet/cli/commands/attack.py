@@ -35,8 +35,7 @@ _INTRODUCTION = (
 def register(app: typer.Typer) -> None:
     """Give the application the command that attacks."""
     app.command(
-        "attack",
-        help="Attack made-up people: exact answers, protections that fail, and a curator.",
+        "attack", help="Attack made-up people: exact answers, protections that fail, and a curator."
     )(_attack)
 
 
@@ -61,8 +60,7 @@ def _attack(
         int, typer.Option("--people", metavar="N", help="How many people to make up, to 2000.")
     ] = 100,
     epsilon: Annotated[
-        Decimal,
-        number_option("--epsilon", "E", "The curator's whole budget."),
+        Decimal, number_option("--epsilon", "E", "The curator's whole budget.")
     ] = Decimal(1),
     html: Annotated[
         Path | None,

@@ -38,18 +38,11 @@ def _bounds(
     table: TableName,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="An integer or a number.")],
     analyst: Analyst,
-    epsilon: Annotated[
-        Decimal | None,
-        number_option("--epsilon", "E", "The price."),
-    ] = None,
+    epsilon: Annotated[Decimal | None, number_option("--epsilon", "E", "The price.")] = None,
     rho: Rho = None,
     failure: Annotated[
         Decimal,
-        number_option(
-            "--failure",
-            "P",
-            "How probable it may be that noise alone sets a bound.",
-        ),
+        number_option("--failure", "P", "How probable it may be that noise alone sets a bound."),
     ] = Decimal("1e-9"),
     write: Annotated[
         Path | None,

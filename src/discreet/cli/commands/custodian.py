@@ -231,8 +231,7 @@ def _say(report: "SourceReport | None") -> None:
 def _add(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema file.")],
     in_place: Annotated[
-        bool,
-        typer.Option("--in-place", help="Leave the data where it is; questions take longer."),
+        bool, typer.Option("--in-place", help="Leave the data where it is; questions take longer.")
     ] = False,
     folder: VaultFolder = Path("vault"),
 ) -> None:

@@ -40,8 +40,7 @@ _Question = Annotated[
     typer.Option("--sql", metavar="SQL", help="Another question of the same run, in quotes."),
 ]
 _Limit = Annotated[
-    Decimal | None,
-    number_option("--threshold", "T", "Another threshold for this check."),
+    Decimal | None, number_option("--threshold", "T", "Another threshold for this check.")
 ]
 _Refresh = Annotated[
     bool,
@@ -74,15 +73,13 @@ def _new(
     ],
     analyst: Analyst,
     threshold: Annotated[
-        Decimal,
-        number_option("--threshold", "T", "At or above this is an alarm; public."),
+        Decimal, number_option("--threshold", "T", "At or above this is an alarm; public.")
     ],
     alarms: Annotated[
         int, typer.Option("--alarms", metavar="C", help="How many alarms a run has.")
     ] = 1,
     epsilon: Annotated[
-        Decimal | None,
-        number_option("--epsilon", "E", "The price of a whole run."),
+        Decimal | None, number_option("--epsilon", "E", "The price of a whole run.")
     ] = None,
     rho: Rho = None,
     numbers: Annotated[
@@ -268,10 +265,7 @@ def _attempt(
 @print_refusals
 @hold_interrupts
 def _renew(
-    name: _Name,
-    analyst: Analyst,
-    as_json: Json = False,
-    folder: VaultFolder = Path("vault"),
+    name: _Name, analyst: Analyst, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
     from discreet.ledger.account import Holder
     from discreet.report.words import left_text

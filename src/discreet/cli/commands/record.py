@@ -117,10 +117,7 @@ def _transcript(
 
 
 @print_refusals
-def _adopt(
-    why: Why,
-    folder: VaultFolder = Path("vault"),
-) -> None:
+def _adopt(why: Why, folder: VaultFolder = Path("vault")) -> None:
     from discreet.report.tables import account_table
 
     with existing_vault(folder) as curator:
@@ -147,11 +144,7 @@ def _amend(
     why: Why,
     delta: Annotated[
         Decimal | None,
-        number_option(
-            "--delta",
-            "D",
-            "The most delta; without it the account keeps its own.",
-        ),
+        number_option("--delta", "D", "The most delta; without it the account keeps its own."),
     ] = None,
     share: Annotated[
         Decimal | None,

@@ -43,12 +43,10 @@ def _serve(
         bool, typer.Option("--behind-tls", help="Cookies only over HTTPS: behind a TLS proxy.")
     ] = False,
     account_megabytes: Annotated[
-        int,
-        typer.Option("--account-megabytes", help="What may be stored for one account."),
+        int, typer.Option("--account-megabytes", help="What may be stored for one account.")
     ] = 256,
     requests_per_minute: Annotated[
-        int,
-        typer.Option("--requests-per-minute", help="How many requests one account may send."),
+        int, typer.Option("--requests-per-minute", help="How many requests one account may send.")
     ] = 6000,
     grid_seconds: Annotated[
         str,

@@ -30,10 +30,7 @@ _Round = Annotated[
     int,
     typer.Option("--round", metavar="N", help="Which round, of a survey that is asked repeatedly."),
 ]
-_Confidence = Annotated[
-    Decimal,
-    number_option("--confidence", "C", "Of each interval, below 1."),
-]
+_Confidence = Annotated[Decimal, number_option("--confidence", "C", "Of each interval, below 1.")]
 
 
 def register(app: typer.Typer) -> None:

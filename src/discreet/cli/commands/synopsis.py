@@ -28,8 +28,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The synopsis' name."
 def register(app: typer.Typer) -> None:
     """Give the application the commands of synopses."""
     group = typer.Typer(
-        no_args_is_help=True,
-        help="Many counting questions about a few columns for one price.",
+        no_args_is_help=True, help="Many counting questions about a few columns for one price."
     )
     group.command("open", help="Begin a synopsis: pay for it and measure.")(_open)
     group.command("query", help="Ask COUNT(*) questions, of the service or of a public file.")(
@@ -50,8 +49,7 @@ def _open(
     analyst: Analyst,
     epsilon: Annotated[Decimal, number_option("--epsilon", "E", "The whole price.")],
     alpha: Annotated[
-        Decimal,
-        number_option("--alpha", "A", "The share of rows that is near enough."),
+        Decimal, number_option("--alpha", "A", "The share of rows that is near enough.")
     ],
     order: Annotated[
         int, typer.Option("--order", help="How many columns at a time are measured ahead.")

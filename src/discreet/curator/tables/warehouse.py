@@ -57,7 +57,7 @@ class Warehouse:
         self._folder = vault.folder / "prepared"
         self._seal = Seal.read(vault.folder)
         self._schemas: dict[str, Table] = {}
-        self.engines = Engines(vault.catalogue, self._folder, self._open_engine)
+        self.engines = Engines(vault.catalogue, self._folder, self._open)
         self._relations: dict[str, tuple[int, str]] = {}
         self._reports: dict[str, SourceReport] = {}
         self._glance = threading.local()
@@ -93,10 +93,7 @@ class Warehouse:
         return table
 
     def add_in_place(
-        self,
-        schema: str | Path | Mapping[str, Any] | Table,
-        *,
-        on_report: Told | None = None,
+        self, schema: str | Path | Mapping[str, Any] | Table, *, on_report: Told | None = None
     ) -> Table:
         """Register a table whose rows stay where they are; every question reads its source.
 
@@ -135,11 +132,7 @@ class Warehouse:
         return self._reports.get(name)
 
     def _add_frame(
-        self,
-        table: Table,
-        data: object,
-        on_progress: Progress | None,
-        on_report: Told | None,
+        self, table: Table, data: object, on_progress: Progress | None, on_report: Told | None
     ) -> Table:
         refuse_frame(self._seal, table.name)
         file = self._folder / f"{_file_name(table)}-{secrets.token_hex(8)}.parquet"
@@ -198,11 +191,7 @@ class Warehouse:
         sweep_prepared(self._folder, {table.prepared for table in self._vault.catalogue.tables()})
 
     def refresh(
-        self,
-        name: str,
-        *,
-        on_progress: Progress | None = None,
-        on_report: Told | None = None,
+        self, name: str, *, on_progress: Progress | None = None, on_report: Told | None = None
     ) -> Registration:
         """Prepare a table again from its changed source; the budget goes on.
 
@@ -361,7 +350,7 @@ class Warehouse:
         """
         return self.engines.share(names, data_versions)
 
-    def _open_engine(self, names: tuple[str, ...]) -> Engine:
+    def _open(self, names: tuple[str, ...]) -> Engine:
         limit, scratch, seal = self._time_limit, self._folder, self._seal
         registered = [self._vault.catalogue.table(name) for name in names]
         for table in registered:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from discreet.engines.process.child import KEY_MARK, Child, Failed, Order, text
 from discreet.errors import InvalidValue, SchemaError, Unavailable
 
-__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "require_seal", "refuse_frame"]
+__all__ = ["CRYPTO", "SEALED", "Seal", "is_sealed", "refuse_frame", "require_seal"]
 
 CRYPTO = ("LOAD httpfs",)
 """What gives DuckDB random numbers that are fit for encrypting; reading needs nothing."""

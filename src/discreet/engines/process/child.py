@@ -241,10 +241,7 @@ class Child:
             left = left[os.write(self._process.stdin.fileno(), left) :]
 
     def _expect(
-        self,
-        wanted: bytes,
-        deadline: float | None,
-        on_progress: Callable[[float], None] | None,
+        self, wanted: bytes, deadline: float | None, on_progress: Callable[[float], None] | None
     ) -> bytearray:
         while True:
             tag, length = _HEADER.unpack(self._receive(_HEADER.size, deadline))

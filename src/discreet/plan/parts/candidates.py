@@ -32,11 +32,11 @@ __all__ = [
     "Choice",
     "MOST_CELLS",
     "QuantileMethod",
+    "bound_moves",
     "choice_loss",
     "chooser",
     "coarse",
     "fraction_of",
-    "bound_moves",
     "pick",
     "width_of",
 ]

@@ -137,10 +137,7 @@ class Measures:
     """Collects the measures a question needs, each of them once."""
 
     def __init__(
-        self,
-        columns: Mapping[str, Column],
-        contribution: Contribution,
-        summed: frozenset[str],
+        self, columns: Mapping[str, Column], contribution: Contribution, summed: frozenset[str]
     ) -> None:
         self._columns = columns
         self._contribution = contribution

@@ -93,10 +93,7 @@ def _names(source: Source, tables: Mapping[str, Table], read: Read) -> _Names:
 
 
 def _trace_columns(
-    columns: tuple[tuple[str, Expression], ...],
-    names: _Names,
-    where: Expression | None,
-    read: Read,
+    columns: tuple[tuple[str, Expression], ...], names: _Names, where: Expression | None, read: Read
 ) -> _Names:
     if where is not None:
         _mark(where, names, read)

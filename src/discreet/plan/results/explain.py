@@ -19,13 +19,7 @@ from discreet.plan.model import Plan
 from discreet.plan.parts.candidates import CandidateQuery, Choice, QuantileMethod
 from discreet.plan.parts.measures import Estimator, Measure
 from discreet.plan.parts.pairs import VARYING, error_of_pair
-from discreet.plan.parts.selection import (
-    OptimalKeys,
-    Selection,
-    ThresholdKeys,
-    TopGroups,
-    ordering,
-)
+from discreet.plan.parts.selection import OptimalKeys, Selection, ThresholdKeys, TopGroups, ordering
 from discreet.plan.parts.smoothed import Smoothed
 from discreet.plan.results.combination import Combination, combination
 from discreet.plan.results.evaluate import find_picked, find_ranked, ranks_off, simple_measure

@@ -56,12 +56,7 @@ class Aggregated:
 
     @classmethod
     def of(
-        cls,
-        expressions: Iterable[Expression],
-        scope: Scope,
-        *,
-        rows: int,
-        taken: Iterable[str],
+        cls, expressions: Iterable[Expression], scope: Scope, *, rows: int, taken: Iterable[str]
     ) -> "Aggregated":
         """Every aggregate in the expressions; `rows` is how many rows one unit can have."""
         columns: dict[Aggregate, tuple[Column, str]] = {}

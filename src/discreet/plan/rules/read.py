@@ -30,12 +30,7 @@ def read(draft: Draft) -> Draft:
     relations = (draft.relation, *(relation for _, relation in draft.others))
     known = {table.name: (table, text) for table, text in zip(tables, relations, strict=True)}
     rows = rowset(
-        source,
-        known,
-        draft.dialect,
-        draft.integer_units,
-        joined_rows=limit,
-        most_rows=most,
+        source, known, draft.dialect, draft.integer_units, joined_rows=limit, most_rows=most
     )
     if most is not None:
         rows = limit_rows(rows, most, draft.dialect)

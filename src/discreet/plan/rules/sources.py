@@ -12,16 +12,7 @@ from discreet.errors import UnsafeQuery
 from discreet.plan.rules.derived import Aggregated, column_of, missing_too, without_aggregates
 from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
-from discreet.query.algebra import (
-    Compare,
-    Expression,
-    Field,
-    Join,
-    PerUnit,
-    Rows,
-    Scan,
-    Source,
-)
+from discreet.query.algebra import Compare, Expression, Field, Join, PerUnit, Rows, Scan, Source
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 

@@ -9,15 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import UnsafeQuery
-from discreet.query.algebra import (
-    Compare,
-    Expression,
-    IsNull,
-    Junction,
-    Literal,
-    Member,
-    Negation,
-)
+from discreet.query.algebra import Compare, Expression, IsNull, Junction, Literal, Member, Negation
 from discreet.query.readers.moments import align
 from discreet.query.readers.typed import Kind, Reader, Scope, Typed, only, refuse, where_in_text
 

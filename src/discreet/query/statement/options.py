@@ -147,10 +147,7 @@ def options(inside: list["Token"], relation: Relation) -> Options:
 
 
 def with_limits(
-    text: str,
-    *,
-    max_groups_contributed: int | None = None,
-    max_rows_contributed: int | None = None,
+    text: str, *, max_groups_contributed: int | None = None, max_rows_contributed: int | None = None
 ) -> str:
     """The question with these limits in its clause, as if the analyst had written them there.
 

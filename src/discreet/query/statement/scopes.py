@@ -33,13 +33,7 @@ ON_RESULTS: Mapping[str, Reader] = MappingProxyType(
 )
 """Every class of node, besides keys and aggregates, that may stand on results."""
 
-_OF_A_UNIT = (
-    Statistic.ROWS,
-    Statistic.VALUES,
-    Statistic.SUM,
-    Statistic.MINIMUM,
-    Statistic.MAXIMUM,
-)
+_OF_A_UNIT = (Statistic.ROWS, Statistic.VALUES, Statistic.SUM, Statistic.MINIMUM, Statistic.MAXIMUM)
 _INSTEAD = MappingProxyType(
     {
         Statistic.AVERAGE: "Select SUM(x) and COUNT(x), and divide their totals outside.",

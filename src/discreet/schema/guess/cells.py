@@ -11,6 +11,7 @@ from discreet.schema.format import Format
 __all__ = [
     "DATES",
     "MISSING",
+    "are_mixed_numbers",
     "fit_patterns",
     "is_eight_digits",
     "is_iso_day",
@@ -18,7 +19,6 @@ __all__ = [
     "is_truth",
     "is_typed",
     "is_whole",
-    "are_mixed_numbers",
     "moments",
     "most",
     "number_marks",

@@ -11,7 +11,7 @@ from discreet.schema.format import ENCODINGS, PLAIN, Format
 from discreet.schema.toml.format_section import read_format
 from discreet.server.pages.shared import Form
 
-__all__ = ["CHOICES", "read_declared", "fields_of", "typed_fields"]
+__all__ = ["CHOICES", "fields_of", "read_declared", "typed_fields"]
 
 _QUOTES = {"double": '"', "single": "'", "none": ""}
 _DECIMALS = {"point": ".", "comma": ","}

@@ -11,14 +11,7 @@ from discreet.plan.sql.preparation.statement import LONGEST_TEXT, Raw
 from discreet.schema.column import Column
 from discreet.schema.table import Table
 
-__all__ = [
-    "FILE_STEP",
-    "Fault",
-    "MOST_LINES",
-    "counts_of_faults",
-    "faults_of",
-    "lines_of_faults",
-]
+__all__ = ["FILE_STEP", "Fault", "MOST_LINES", "counts_of_faults", "faults_of", "lines_of_faults"]
 
 FILE_STEP = 1 << 40
 """More than the lines of any file."""

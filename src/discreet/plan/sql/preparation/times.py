@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from discreet.plan.sql.dialects import DUCKDB
 from discreet.plan.sql.preparation.words import DAY, LOCAL_MOMENT, OFFSET, UTC, YEAR, ZONED_MOMENT
 
-__all__ = ["day_of", "moment_of", "match_day", "match_moment"]
+__all__ = ["day_of", "match_day", "match_moment", "moment_of"]
 
 _TOKEN = re.compile(r"%(.)|([^%]+)", re.DOTALL)
 _MARKS = re.compile(r"([\\.+*?()|\[\]{}^$])")
