@@ -181,7 +181,7 @@ PLANTED = {
     ),
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) MEDIAN(n) AS m FROM visits": (
         read_rule,
-        "limited_rows",
+        "limit_rows",
         _unlimited,
     ),
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (

@@ -42,9 +42,9 @@ class Client:
     @property
     def remaining(self) -> Remaining:
         """What the analyst's own budget still admits."""
-        left = self._wire.call("GET", "/budget")["remaining"]
-        rho = None if left["rho"] is None else rational(left["rho"])
-        return Remaining(epsilon=rational(left["epsilon"]), delta=rational(left["delta"]), rho=rho)
+        own = self._wire.call("GET", "/budget")["remaining"]
+        rho = None if own["rho"] is None else rational(own["rho"])
+        return Remaining(epsilon=rational(own["epsilon"]), delta=rational(own["delta"]), rho=rho)
 
     def explain(
         self,
@@ -59,17 +59,7 @@ class Client:
         max_rows_contributed: int | None = None,
     ) -> dict[str, Any]:
         """What a question would cost and how exact it would be. Costs nothing."""
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        )
-        return dict(self._wire.call("POST", "/explain", question.body()))
+        return dict(self._wire.call("POST", "/explain", Question.among(locals()).body()))
 
     def sql(
         self,
@@ -88,17 +78,7 @@ class Client:
 
         Privacy: `explain` with the same arguments shows the guarantee and its cost.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        )
-        body = question.body()
+        body = Question.among(locals()).body()
         if key is not None:
             body["key"] = key
         reply = self._wire.call("POST", "/queries", body)
@@ -164,8 +144,8 @@ class Client:
 
         Privacy: the price of a run; see `discreet.streams.Monitor.open`.
         """
-        given = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
-        body = {"name": name, "sql": sql, "alarms": alarms, **_floats(given)}
+        numeric = {"threshold": threshold, "epsilon": epsilon, "rho": rho, "numbers": numbers}
+        body = {"name": name, "sql": sql, "alarms": alarms, **_floats(numeric)}
         self._wire.call("POST", "/monitors", body)
         return self.monitor(name)
 
@@ -237,8 +217,8 @@ class Client:
         return self.synopsis(name)
 
 
-def _floats(given: Mapping[str, Number | None]) -> dict[str, Any]:
-    return {key: float(rational(value)) for key, value in given.items() if value is not None}
+def _floats(terms: Mapping[str, Number | None]) -> dict[str, Any]:
+    return {key: float(rational(value)) for key, value in terms.items() if value is not None}
 
 
 def _answer(reply: Mapping[str, Any]) -> Answer:

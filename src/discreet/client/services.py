@@ -41,8 +41,8 @@ class RemoteMonitor:
 
         Paid for by the run; see `discreet.streams.Monitor`.
         """
-        given = {"sql": sql, "threshold": _number(threshold)}
-        body = {name: value for name, value in given.items() if value is not None}
+        changes = {"sql": sql, "threshold": _number(threshold)}
+        body = {name: value for name, value in changes.items() if value is not None}
         return dict(self._wire.call("POST", self._path("/checks"), body))
 
     def renew(self) -> dict[str, Any]:

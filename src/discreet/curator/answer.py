@@ -89,9 +89,7 @@ class Answer:
 
     def _columns(self, columns: dict[str, Estimate]) -> dict[str, NDArray[Any]]:
         """Every column before HAVING, ORDER BY and LIMIT, keys included."""
-        out: dict[str, NDArray[Any]] = {}
-        for name, labels in self._released.keys().items():
-            out[name] = _column(labels)
+        out = {name: _column(labels) for name, labels in self._released.keys().items()}
         for output in self.plan.query.outputs:
             place = simple_measure(self.plan, output.expression)
             chosen = find_picked(self.plan, output.expression)

@@ -59,8 +59,8 @@ def show_columns(
         ends = [row[name] for row in intervals]
         places, beside = _beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
         values = tuple(number_text(row[name], places) for row in rows)
-        kept = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
-        columns.append(Shown(name, values, kept))
+        shown_beside = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
+        columns.append(Shown(name, values, shown_beside))
     return tuple(columns)
 
 

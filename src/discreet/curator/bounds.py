@@ -70,8 +70,8 @@ class Buckets:
         /* bounds of age */ SELECT CASE WHEN "age" <= 32 THEN 0 WHEN "age" <= 40 THEN 1 END \
 AS "bucket", COUNT(*) AS "rows" FROM "visits" GROUP BY "bucket"
         """
-        taken = [*(column.name for column in self.table.columns), self.table.unit or ""]
-        key, count = (free_name(name, taken) for name in ("bucket", "rows"))
+        used = [*(column.name for column in self.table.columns), self.table.unit or ""]
+        key, count = (free_name(name, used) for name in ("bucket", "rows"))
         name, step = self.column.name, self.column.step
         # In steps, both sides of a comparison are integers of the lattice.
         steps = f'"{name}"' if step == 1 else f'"{name}" / ({step})'
@@ -223,10 +223,10 @@ class Bounds:
 
 def failure_probability(value: Number) -> Fraction:
     """Read a failure probability: above 0 and at most 1/2."""
-    given = positive(value, "failure")
-    if given > Fraction(1, 2):
+    failure = positive(value, "failure")
+    if failure > Fraction(1, 2):
         raise InvalidValue(f"failure is {value!s:.40}; it must be at most 1/2.")
-    return given
+    return failure
 
 
 def _plain(value: Fraction) -> int | float:

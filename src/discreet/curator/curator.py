@@ -50,10 +50,10 @@ class Curator:
         most_groups: int = GROUP_LIMIT,
         clock: Clock | None = None,
     ) -> None:
-        given: object = vault
-        if not isinstance(given, Vault):
+        raw: object = vault
+        if not isinstance(raw, Vault):
             raise InvalidValue(
-                f"a curator is made of an open vault, not of {given!r:.80}; write "
+                f"a curator is made of an open vault, not of {raw!r:.80}; write "
                 "Curator.open(folder)."
             )
         self._grid = ResponseGrid(seconds=grid_seconds, clock=clock)
@@ -232,10 +232,10 @@ class Curator:
         return self._grid.deadline(plan.working_seconds)
 
 
-def _check_schema(given: object) -> None:
-    if not isinstance(given, str | Path | Mapping | Table):
+def _check_schema(raw: object) -> None:
+    if not isinstance(raw, str | Path | Mapping | Table):
         raise InvalidValue(
-            f"the schema is {with_article(type(given).__name__)}; write its file, "
+            f"the schema is {with_article(type(raw).__name__)}; write its file, "
             "add('visits.toml'), and hand over a data frame beside it, "
             "add('visits.toml', data=frame)."
         )

@@ -107,16 +107,7 @@ class Session:
 
         Privacy: reads the schema and the accounts, no row.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        ).write_limits()
+        question = Question.among(locals()).write_limits()
         planned = self._plan(question)
         payers, floor = self._planner.find_payers(planned.tables), self._vault.ledger.floor
         try:
@@ -174,16 +165,7 @@ class Session:
         Privacy: `explain` with the same arguments shows the guarantee and its cost; a bought
         count is a charge of its own.
         """
-        question = Question(
-            sql=sql,
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            count=count,
-            delta=delta,
-            max_groups_contributed=max_groups_contributed,
-            max_rows_contributed=max_rows_contributed,
-        ).write_limits()
+        question = Question.among(locals()).write_limits()
         if key is None:
             return self._ask(question, None)
         request = question.request(key)
@@ -350,10 +332,10 @@ class Session:
 
         The plan's cost; a stored release is post-processing.
         """
-        given: object = plan
-        if not isinstance(given, Plan):
+        raw: object = plan
+        if not isinstance(raw, Plan):
             raise InvalidValue(
-                f"run takes what explain made, not {with_article(type(given).__name__)}; for a "
+                f"run takes what explain made, not {with_article(type(raw).__name__)}; for a "
                 "question as text, write session.sql(...). Nothing was run or charged."
             )
         self._planner.check(plan, most_groups=self._planner.most_groups)

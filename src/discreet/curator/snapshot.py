@@ -34,15 +34,15 @@ def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> T
 def _left(account: Account | None) -> dict[str, Any] | None:
     if account is None:
         return None
-    left = account.remaining
-    words = f"epsilon {_down(left.epsilon):g} of {_down(account.epsilon):g}"
-    if left.rho is not None:
+    remaining = account.remaining
+    words = f"epsilon {_down(remaining.epsilon):g} of {_down(account.epsilon):g}"
+    if remaining.rho is not None:
         words += f" at delta {float(account.delta):g}"
     return {
         "name": f"{account.holder.value} {account.name}",
-        "epsilon": _down(left.epsilon),
-        "delta": _down(left.delta),
-        "rho": None if left.rho is None else _down(left.rho),
+        "epsilon": _down(remaining.epsilon),
+        "delta": _down(remaining.delta),
+        "rho": None if remaining.rho is None else _down(remaining.rho),
         "words": words,
     }
 

@@ -38,11 +38,11 @@ def account_name(name: str) -> str:
     >>> account_name("ana@example.org")
     'ana@example.org'
     """
-    given: object = name
+    raw: object = name
     if (
-        not isinstance(given, str)
-        or not _NAME.fullmatch(given)
-        or not unicodedata.is_normalized("NFKC", given)
+        not isinstance(raw, str)
+        or not _NAME.fullmatch(raw)
+        or not unicodedata.is_normalized("NFKC", raw)
     ):
         raise InvalidValue(
             f"the account name {name!r:.80} cannot be used; write 1 to 64 letters, digits "
@@ -168,11 +168,11 @@ class Account:
         >>> Account.open(Holder.ANALYST, "ana", Budget(epsilon=1, delta=1e-6)).remaining.epsilon
         Fraction(1, 1)
         """
-        left = max(Fraction(0), self.limit - self.spent)
+        unspent = max(Fraction(0), self.limit - self.spent)
         if self.pure:
-            return Remaining(epsilon=left, delta=Fraction(0), rho=None)
+            return Remaining(epsilon=unspent, delta=Fraction(0), rho=None)
         delta = max(Fraction(0), self.delta - self.conversion_delta - self.spent_delta)
-        return Remaining(epsilon=self._largest_query(left), delta=delta, rho=left)
+        return Remaining(epsilon=self._largest_query(unspent), delta=delta, rho=unspent)
 
     @property
     def filter(self) -> Filter:
@@ -275,7 +275,7 @@ def share_remaining(population: Account, analyst: Account) -> Remaining:
     if one.rho is not None and other.rho is not None:
         rho = min(one.rho, other.rho)
         return Remaining(epsilon=analyst._largest_query(rho), delta=delta, rho=rho)
-    least = [left.epsilon if left.rho is None else _root(2 * left.rho) for left in (one, other)]
+    least = [room.epsilon if room.rho is None else _root(2 * room.rho) for room in (one, other)]
     return Remaining(epsilon=min(least), delta=delta, rho=None)
 
 

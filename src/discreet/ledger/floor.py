@@ -36,12 +36,12 @@ class PriceFloor:
     share: Fraction
 
     def __init__(self, *, share: Number) -> None:
-        given = nonnegative(share, "price_floor")
-        if given > 1:
+        exact_share = nonnegative(share, "price_floor")
+        if exact_share > 1:
             raise InvalidValue(
                 f"price_floor is {share!s:.40}; it is a share of a budget, from 0 to 1."
             )
-        object.__setattr__(self, "share", given)
+        object.__setattr__(self, "share", exact_share)
 
     def least(self, accounts: Iterable[Account], kind: type[Price]) -> Price:
         """The least price of this kind that is admitted, rounded up.

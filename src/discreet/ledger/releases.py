@@ -56,8 +56,8 @@ class Releases:
 
     def store(self, key: str, receipt: Receipt, body: bytes) -> Release:
         """Keep a released answer under the key of its question, for the analyst who paid."""
-        given: object = body
-        if not isinstance(given, bytes):
+        raw: object = body
+        if not isinstance(raw, bytes):
             raise InvalidValue(f"a release's body is {type(body).__name__}; it must be bytes.")
         self._store.share(lambda book: keep(book, key, receipt, body))
         return Release(key=key, body=body, receipt=receipt)

@@ -63,8 +63,8 @@ class Request:
         discreet.errors.InvalidValue: the key '' cannot be used; write 1 to 128 visible ASCII \
 characters without spaces. Nothing was run or charged.
         """
-        given: object = key
-        if not isinstance(given, str) or not _KEY.fullmatch(given):
+        raw: object = key
+        if not isinstance(raw, str) or not _KEY.fullmatch(raw):
             raise InvalidValue(
                 f"the key {key!r:.80} cannot be used; write 1 to 128 visible ASCII characters "
                 "without spaces. Nothing was run or charged."
@@ -141,10 +141,10 @@ class Requests:
             keep(book, key, receipt, body)
             return True, None
 
-        kept, failure = self._store.share(write)
+        is_kept, failure = self._store.share(write)
         if failure is not None:
             raise Unanswered(unanswered_text(receipt, failure))
-        return None if kept else self._releases.paid_by(receipt.sequence)
+        return None if is_kept else self._releases.paid_by(receipt.sequence)
 
     def fail(self, receipt: Receipt, failure: DiscreetError) -> Release | None:
         """Keep what an asker is told instead of an answer, after the charge, if nothing was kept

@@ -45,8 +45,8 @@ def service_name(name: str) -> str:
     >>> service_name("fièvre-2")
     'fièvre-2'
     """
-    given: object = name
-    known = isinstance(given, str) and given[:1].isalnum() and len(given) <= _LONGEST
+    raw: object = name
+    known = isinstance(raw, str) and raw[:1].isalnum() and len(raw) <= _LONGEST
     plain = unicodedata.normalize("NFKC", name) if known else ""
     if not known or not of_words(plain, "_.-"):
         raise InvalidValue(

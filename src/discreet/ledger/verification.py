@@ -173,9 +173,9 @@ class Replay:
 
     def check_accounts(self, accounts: Iterable[Account]) -> None:
         """The accounts must have the totals of their entries."""
-        kept = {(account.holder, account.name): account for account in accounts}
-        for key in sorted(self._found.keys() | kept.keys()):
-            if self._settle(key) != kept.get(key):
+        stored = {(account.holder, account.name): account for account in accounts}
+        for key in sorted(self._found.keys() | stored.keys()):
+            if self._settle(key) != stored.get(key):
                 problem = f"the totals of {key[0]} {key[1]!r} are not those of its entries."
                 raise Broken(None, problem)
 

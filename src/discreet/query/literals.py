@@ -184,9 +184,9 @@ def _refuse_outside(operator: str, column: Column, value: object) -> None:
         return
     nearest = column.lower if place < column.lower else column.upper
     bounds = f"{_shown(column, column.lower)} to {_shown(column, column.upper)}"
-    given = _number_text(value) if isinstance(value, Fraction) else str(value)
+    spelt = _number_text(value) if isinstance(value, Fraction) else str(value)
     raise UnsafeQuery(
-        f"{given} lies outside the bounds of {column.name}, {bounds}; the nearest is "
+        f"{spelt} lies outside the bounds of {column.name}, {bounds}; the nearest is "
         f"{_shown(column, nearest)}. Nothing was run or charged."
     )
 

@@ -181,8 +181,8 @@ class Described(Mapping[str, Any]):
         if self["kind"] == "public":
             return [*said, "Public: it protects nobody, and has no budget."]
         said.append(f"Protected: {self['protected']}.")
-        left = [budget for budget in self.get("remaining", {}).values() if budget]
-        return said + [f"Budget left of {budget['name']}: {budget['words']}." for budget in left]
+        budgets = [budget for budget in self.get("remaining", {}).values() if budget]
+        return said + [f"Budget left of {budget['name']}: {budget['words']}." for budget in budgets]
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:

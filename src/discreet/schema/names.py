@@ -38,8 +38,8 @@ def any_name(name: str, what: str) -> str:
     >>> any_name("Net income (€)", "a column's name")
     'Net income (€)'
     """
-    given: object = name
-    if not isinstance(given, str) or not _can_be_quoted(given):
+    raw: object = name
+    if not isinstance(raw, str) or not _can_be_quoted(raw):
         raise SchemaError(
             f"{what} is {name!r:.200}; a name has 1 to {_LONGEST_NAME} bytes of printable "
             "characters, one of them a letter or a digit, no quotation mark, backquote or "
@@ -166,11 +166,11 @@ def propose_names(headings: Sequence[str]) -> list[str]:
     ['age', 'Net_income_2', 'c_2024', 'net_income', 'column_5']
     """
     own = {fold(heading) for heading in headings if _is_word(heading)}
-    taken: set[str] = set()
+    used: set[str] = set()
     names = []
     for place, heading in enumerate(headings, 1):
-        if _is_word(heading) and fold(heading) not in taken:
-            taken.add(fold(heading))
+        if _is_word(heading) and fold(heading) not in used:
+            used.add(fold(heading))
             names.append(heading)
             continue
         words = re.sub(r"\W+", "_", unicodedata.normalize("NFC", heading))
@@ -180,10 +180,10 @@ def propose_names(headings: Sequence[str]) -> list[str]:
         if plain[0].isdigit():
             plain = _cut(f"c_{plain}")
         name, number = plain, 1
-        while fold(name) in taken | own:
+        while fold(name) in used | own:
             number += 1
             name = f"{_cut(plain, 5 + len(str(number)))}_{number}"
-        taken.add(fold(name))
+        used.add(fold(name))
         names.append(name)
     return names
 
@@ -198,5 +198,5 @@ def _is_word(heading: str) -> bool:
 
 def _cut(name: str, room: int = 0) -> str:
     """The name without what is beyond the longest, and no letter cut in two."""
-    kept = name.encode("utf-8", "replace")[: _LONGEST_NAME - room]
-    return unicodedata.normalize("NFC", kept.decode("utf-8", "ignore"))
+    prefix = name.encode("utf-8", "replace")[: _LONGEST_NAME - room]
+    return unicodedata.normalize("NFC", prefix.decode("utf-8", "ignore"))

@@ -86,14 +86,14 @@ def import_metadata(document: Mapping[str, Any]) -> tuple[Imported, ...]:
     >>> print(*[line for line in table.text.splitlines() if line.startswith("age")])
     age = { type = "integer", lower = 0, upper = 110 }
     """
-    given = _mapping(document, "the metadata")
-    collections = [name for name in given if name != "engine"]
+    metadata = _mapping(document, "the metadata")
+    collections = [name for name in metadata if name != "engine"]
     if len(collections) != 1:
         raise SchemaError(
             f"the metadata has {len(collections)} collections; one file holds one. "
             "Write collection, schema, table and columns inside each other."
         )
-    tables = list(_tables(str(collections[0] or ""), given[collections[0]]))
+    tables = list(_tables(str(collections[0] or ""), metadata[collections[0]]))
     if not tables:
         raise SchemaError("the metadata has no table. Write collection, schema, table, columns.")
     names = _names([(schema, table) for schema, table, _ in tables])
@@ -223,8 +223,8 @@ def _entry(
     where = f"{table}.{called}"
     kind = _TYPES.get(str(entry.get("type")))
     if kind is None:
-        given = _one_line(str(entry.get("type", "none")))
-        return f"# {called} cannot be declared: its type is {given}.", [f"left out: type {given}."]
+        kind = _one_line(str(entry.get("type", "none")))
+        return f"# {called} cannot be declared: its type is {kind}.", [f"left out: type {kind}."]
     notes = [f"{_one_line(str(key))} is not used." for key in entry if key not in _FACTS]
     notes += ["sensitivity is not used: it follows from the bounds."] * ("sensitivity" in entry)
     notes += ["cardinality is not used."] * ("cardinality" in entry)

@@ -191,9 +191,9 @@ class Table:
                 f"{self.name}: rows_per_key is {self.rows_per_key} but no key is named. "
                 "Name the columns that identify a row, or leave rows_per_key out."
             )
-        given: object = self.key
-        if not isinstance(given, tuple):
-            raise SchemaError(f"{self.name}: key is {given!r}, not a tuple of column names.")
+        raw: object = self.key
+        if not isinstance(raw, tuple):
+            raise SchemaError(f"{self.name}: key is {raw!r}, not a tuple of column names.")
         for name in self.key:
             if not isinstance(name, str) or fold(name) not in columns:
                 hint = nearest(str(name), columns.values())
@@ -232,14 +232,14 @@ class Table:
         object.__setattr__(self, "unreadable_share", share)
 
     def _check_public(self) -> None:
-        for name, given in (
+        for name, is_given in (
             ("unit", self.unit is not None),
             ("budget", self.budget is not None),
             ("population", self.population != population_name(self.name)),
             ("neighbours", self.neighbours != Relation.ADD_REMOVE),
             ("joined_rows_per_unit", self.joined_rows_per_unit != JOINED_ROWS),
         ):
-            if given:
+            if is_given:
                 raise SchemaError(
                     f"{self.name}: a public table protects nobody and has no {name}. "
                     f"Leave {name} out, or kind if the table is about people."
@@ -278,13 +278,13 @@ class Table:
             key = tuple(facts.pop("key", ()))
             seconds = facts.pop("answer_seconds", None)
             share = Fraction(facts.pop("unreadable_share", UNREADABLE_SHARE))
-            given: dict[str, Any] = {
+            marks: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value
                 for name, value in facts.pop("format", {}).items()
             }
             return Table(
                 **facts,
-                format=Format(**given),
+                format=Format(**marks),
                 unreadable_share=share,
                 neighbours=relation,
                 columns=columns,

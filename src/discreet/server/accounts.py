@@ -129,9 +129,9 @@ class Accounts:
         name = _decode(encoded)
         known = self._read(name) or json.loads(_UNKNOWN)
         tokens = known.get("tokens", [])
-        identity, given = _NO_TOKEN, token.encode("utf-8", "replace")
+        identity, identifier = _NO_TOKEN, token.encode("utf-8", "replace")
         for stored in [*tokens, *[_NO_TOKEN] * (_MOST_TOKENS - len(tokens))]:
-            if hmac.compare_digest(stored["id"].encode(), given):
+            if hmac.compare_digest(stored["id"].encode(), identifier):
                 identity = stored
         matches = hmac.compare_digest(identity["hash"], _hash(secret))
         if not matches or not identity["id"] or not self._valid(identity):
@@ -168,13 +168,13 @@ class Accounts:
         """Make a token, or all of an account, worthless at once."""
 
         def remove(known: dict[str, Any]) -> dict[str, Any]:
-            kept = [
+            remaining = [
                 stored for stored in known.get("tokens", []) if token not in (None, stored["id"])
             ]
-            if not known or (token is not None and len(kept) == len(known["tokens"])):
+            if not known or (token is not None and len(remaining) == len(known["tokens"])):
                 what = f"token {token!r:.40} of " if token is not None else ""
                 raise InvalidValue(f"there is no {what}account {name!r:.80}.")
-            return {**known, "tokens": kept}
+            return {**known, "tokens": remaining}
 
         self._change(name, remove)
 

@@ -295,9 +295,9 @@ def require(
         names_asker = "who" in signature.parameters
 
         @functools.wraps(work)
-        async def route(request: Request, who: Identity, **given: Any) -> _Outcome:
+        async def route(request: Request, who: Identity, **terms: Any) -> _Outcome:
             server = server_of(request)
-            arguments = {"who": who, **given} if names_asker else given
+            arguments = {"who": who, **terms} if names_asker else terms
             return await server.gate.run(who.name, lambda: work(server, **arguments))
 
         shared = {"request": Request, "who": Annotated[Identity, Depends(role_check)]}
@@ -335,8 +335,8 @@ def identify(request: Request) -> Identity:
     login = login_of(request)
     if login is None:
         raise Problem("not-signed-in")
-    given = request.headers.get(_HEADER, "").encode("utf-8", "replace")
-    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), given):
+    sent = request.headers.get(_HEADER, "").encode("utf-8", "replace")
+    if request.method not in _SAFE and not hmac.compare_digest(login.csrf.encode(), sent):
         raise Problem("forgery", f"The header {_HEADER} is missing or wrong.")
     return server.admit(login.identity)
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.curator.session import Session
     from discreet.ledger.account import Account
-    from discreet.plan.pipeline import Plan
     from discreet.schema.described import Tables
 
 __all__ = ["register"]
@@ -114,15 +113,6 @@ def _terms(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in TERMS} | {"error": _errors(options["error"])}
 
 
-def _accounts(curator: "Curator", plan: "Plan", analyst: str) -> tuple["Account", "Account"]:
-    from discreet.ledger.account import Holder
-
-    return (
-        curator.ledger.account(Holder.POPULATION, plan.table.population),
-        curator.ledger.account(Holder.ANALYST, analyst),
-    )
-
-
 def _remaining(population: "Account", analyst: "Account") -> dict[str, Any]:
     from discreet.report.values import account_values
 
@@ -190,12 +180,14 @@ def _explain(
 
     with existing_vault(folder) as curator:
         plan = curator.session(analyst).explain(sql, **_terms(locals()))
-        population, account = _accounts(curator, plan, analyst)
+        population, account = curator.ledger.payers(
+            population=plan.table.population, analyst=analyst
+        )
     refusal = refusal_of(plan.cost, population, account)
     if as_json:
-        left = {"admitted": refusal is None, "remaining": _remaining(population, account)}
+        outlook = {"admitted": refusal is None, "remaining": _remaining(population, account)}
         suggested = [suggestion.values() for suggestion in suggestions(plan, count)]
-        print_json({**explain_plan(plan, count), "suggestions": suggested, **left})
+        print_json({**explain_plan(plan, count), "suggestions": suggested, **outlook})
         return
     console = new_console()
     console.print(plan_table(plan, account, count))
@@ -240,7 +232,9 @@ def _query(
         if plot is not None:
             _check_bars(session, sql, terms)
         answer = session.sql(sql, key=key, **terms)
-        population, account = _accounts(curator, answer.plan, analyst)
+        population, account = curator.ledger.payers(
+            population=answer.plan.table.population, analyst=analyst
+        )
     if as_json:
         print_json({**answer_values(answer), "remaining": _remaining(population, account)})
     else:

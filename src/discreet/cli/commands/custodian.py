@@ -96,11 +96,11 @@ def _check_unit(unit: str | None, previewed: "Preview", file: str) -> None:
     names = [column for column, _ in previewed.guess.columns]
     if unit is None or unit in names:
         return
-    hint, given = nearest(unit, names), previewed.guess.format
-    line = f"line {given.first_line}" if given.first_line > 1 else "the first line"
+    hint, marks = nearest(unit, names), previewed.guess.format
+    line = f"line {marks.first_line}" if marks.first_line > 1 else "the first line"
     if source_files(file).kind not in _WITH_HEADER:
         pass
-    elif not given.header:
+    elif not marks.header:
         hint += (
             f" The names of columns were not found: {line} was taken for a row. If it holds them, "
             "use --header; if another line does, --header --first-line LINE."

@@ -154,8 +154,8 @@ def _explained(curator: "Curator", design: "Design", analyst: str) -> dict[str, 
 
 def _line(check: "Check") -> str:
     number = "" if check.number is None else f", about {float(check.number):g}"
-    left = f"; {check.alarms_left} alarm(s) left" if check.above else ""
-    return f"{check.time}  check {check.number_of_check}: {check.said}{number}{left}"
+    remaining = f"; {check.alarms_left} alarm(s) left" if check.above else ""
+    return f"{check.time}  check {check.number_of_check}: {check.said}{number}{remaining}"
 
 
 @print_refusals
@@ -275,12 +275,12 @@ def _renew(
         monitor = Monitor.open(curator.session(analyst), name=name)
         monitor.renew()
         values = monitor.values()
-        left = left_text(curator.ledger.account(Holder.ANALYST, analyst))
+        remaining = left_text(curator.ledger.account(Holder.ANALYST, analyst))
     if as_json:
         print_json(values)
     else:
         typer.echo(f"{name}: run {values['run']} begins, with {values['alarms_left']} alarm(s).")
-        typer.echo(f"Left of analyst {analyst}: {left}.")
+        typer.echo(f"Left of analyst {analyst}: {remaining}.")
 
 
 @print_refusals

@@ -206,17 +206,17 @@ def _collect(
         )
     allowed = None if invitations is None else invited(invitations)
     path = _reports_path(file, reports, round_number)
-    kept = Reports(path, survey, invited=allowed, round_number=round_number)
+    store = Reports(path, survey, invited=allowed, round_number=round_number)
     try:
-        endpoint = Endpoint(kept, host=host, port=port)
-        typer.echo(f"Respondents go to {endpoint.address} . Reports: {kept.path}. Stop: Ctrl-C.")
+        endpoint = Endpoint(store, host=host, port=port)
+        typer.echo(f"Respondents go to {endpoint.address} . Reports: {store.path}. Stop: Ctrl-C.")
         try:
             endpoint.wait()
         except KeyboardInterrupt:
             endpoint.close()
-        typer.echo(f"{len(kept):,} reports are kept in {kept.path}.")
+        typer.echo(f"{len(store):,} reports are kept in {store.path}.")
     finally:
-        kept.close()
+        store.close()
 
 
 @print_refusals
@@ -246,11 +246,11 @@ def _report(
 
     survey = read_survey(file)
     path = _reports_path(file, reports, round_number)
-    kept = Reports.existing(path, survey, round_number=round_number)
+    store = Reports.existing(path, survey, round_number=round_number)
     try:
-        piles, said = kept.piles(), cost_words(kept)
+        piles, said = store.piles(), cost_words(store)
     finally:
-        kept.close()
+        store.close()
     results = findings(survey, piles, confidence=confidence)
     tables = (pairs(survey, piles, *_two(joint)),) if joint is not None else ()
     if as_json:
@@ -259,7 +259,7 @@ def _report(
                 "title": survey.title,
                 "epsilon": float(survey.epsilon),
                 "rounds": survey.rounds,
-                "limit": None if kept.unmarked else float(survey.limit),
+                "limit": None if store.unmarked else float(survey.limit),
                 "cost": said,
                 "questions": [finding.to_dict() for finding in results],
                 "joint": [table.to_dict() for table in tables],

@@ -69,9 +69,9 @@ class Line(Generic[_Item]):
 
     def withdraw(self, item: _Item) -> bool:
         """Wait no more; whether it was still waiting."""
-        left = [waiter for waiter in self._waiting if waiter[1] is not item]
-        gone = len(left) < len(self._waiting)
-        self._waiting = left
+        others = [waiter for waiter in self._waiting if waiter[1] is not item]
+        gone = len(others) < len(self._waiting)
+        self._waiting = others
         return gone
 
     def dismiss(self) -> list[_Item]:

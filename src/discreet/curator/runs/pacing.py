@@ -55,8 +55,8 @@ class SystemClock:
 
     def wait(self, until: float) -> None:
         """Sleep, again if woken early."""
-        while (left := until - self.now()) > 0:
-            time.sleep(left)
+        while (seconds := until - self.now()) > 0:
+            time.sleep(seconds)
 
     def race(self, work: Callable[[], _Result], until: float) -> _Result:
         """See `Clock.race`; what counts is when the work ended, not when this thread woke.

@@ -246,9 +246,9 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
     """Refuse what a format says of text files where the source is none, and a word that is both a
     key and missing.
     """
-    given = table.format
+    marks = table.format
     for column in table.columns:
-        both = [key for key in column.keys if key in given.missing]
+        both = [key for key in column.keys if key in marks.missing]
         if both:
             raise SchemaError(
                 f"{table.name}.{column.name}: the key {both[0]!r:.80} is also a word for missing "
@@ -263,7 +263,7 @@ def _refuse_marks(table: Table, files: SourceFiles) -> None:
         ("first_line", ("CSV", "Excel")),
         ("columns", ("CSV", "Excel")),
     ):
-        if getattr(given, name) != getattr(PLAIN, name) and files.kind not in kinds:
+        if getattr(marks, name) != getattr(PLAIN, name) and files.kind not in kinds:
             raise SchemaError(
                 f"{table.name}: [format] has {name}, which a source of the kind {files.kind} does "
                 f"not have. Leave {name} out. Nothing was added."

@@ -377,18 +377,18 @@ class Warehouse:
         table = self._schema(known)
         if table.source is None or known.source is None:
             raise InvalidValue(f"{name} was added from memory; its source is gone.")
-        kept = f"SELECT count(*) FROM {self.relation(name)}"
-        told = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
-        with take_in(told, _origin(table), self._folder, self._seal) as took:
-            origin = took.origin
+        count = f"SELECT count(*) FROM {self.relation(name)}"
+        lenient = replace(table, unreadable_share=Fraction(1))  # nothing is refused here
+        with take_in(lenient, _origin(table), self._folder, self._seal) as intake:
+            origin = intake.origin
             shown = origin.relation("source")
-            labels, statement = clamp_counts(table, shown, took.types, origin.dialect)
+            labels, statement = clamp_counts(table, shown, intake.types, origin.dialect)
             with closing(origin.engine(time_limit_seconds=self._time_limit)) as engine:
                 counts = dict(zip(labels, engine.rows(statement)[0], strict=True))
         return {
-            "rows kept": self.engine((name,)).rows(kept)[0][0],
+            "rows kept": self.engine((name,)).rows(count)[0][0],
             **counts,
-            **took.report.counts(),
+            **intake.report.counts(),
         }
 
     def close(self) -> None:

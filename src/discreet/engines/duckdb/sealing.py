@@ -71,12 +71,12 @@ class Seal:
         >>> Seal.read(Path("vault"), {}) is None
         True
         """
-        given, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
-        if not given and not file:
+        key, file = environment.get(_KEY, ""), environment.get(_KEY_FILE, "")
+        if not key and not file:
             return None
-        if given and file:
+        if key and file:
             raise InvalidValue(f"{_KEY} and {_KEY_FILE} are both set; unset one of them.")
-        content = (given or _from_file(file, vault)).strip()
+        content = (key or _from_file(file, vault)).strip()
         if len(content) < _SHORTEST:
             raise InvalidValue(
                 f"the data key has {len(content)} characters; the least is {_SHORTEST}. "

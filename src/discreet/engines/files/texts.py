@@ -249,8 +249,8 @@ def _single(
             if width == 1:
                 yield Record(number, [""])
             continue
-        kept = None if cells is None else _fitting(cells, width)
-        yield Record(number, None if kept is None or is_damaged(body, given.encoding) else kept)
+        fitted = None if cells is None else _fitting(cells, width)
+        yield Record(number, None if fitted is None or is_damaged(body, given.encoding) else fitted)
 
 
 def _cells(body: str, given: Format, delimiter: str) -> list[str] | None:
@@ -341,12 +341,12 @@ def _spanning(
                         yield Record(source.number, [""])
                     source.settle()
                     continue
-                kept = _fitting(cells, width)
+                fitted = _fitting(cells, width)
                 text = "".join(cells)
-                if kept is None or is_damaged(text, given.encoding):
+                if fitted is None or is_damaged(text, given.encoding):
                     broken = True
                     break
-                yield Record(source.number, kept)
+                yield Record(source.number, fitted)
                 source.settle()
         except csv.Error:
             broken = True

@@ -110,8 +110,8 @@ def _environment() -> dict[str, str]:
     """The parent's without its secrets, and in UTC: else the machine's zone would decide on which
     day a time falls.
     """
-    kept = {name: value for name, value in os.environ.items() if "DISCREET_DATA_KEY" not in name}
-    return {**kept, "TZ": "UTC"}
+    passed = {name: value for name, value in os.environ.items() if "DISCREET_DATA_KEY" not in name}
+    return {**passed, "TZ": "UTC"}
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
@@ -236,9 +236,9 @@ class Child:
     def _send(self, message: Sequence[str] | dict[str, Any]) -> None:
         assert self._process.stdin is not None
         payload = json.dumps(message).encode()
-        left = memoryview(_HEADER.pack(b"Q", len(payload)) + payload)
-        while left:
-            left = left[os.write(self._process.stdin.fileno(), left) :]
+        unsent = memoryview(_HEADER.pack(b"Q", len(payload)) + payload)
+        while unsent:
+            unsent = unsent[os.write(self._process.stdin.fileno(), unsent) :]
 
     def _expect(
         self, wanted: bytes, deadline: float | None, on_progress: Callable[[float], None] | None
@@ -258,18 +258,18 @@ class Child:
 
     def _receive(self, length: int, deadline: float | None) -> bytearray:
         buffer = bytearray(length)
-        left = memoryview(buffer)
+        unfilled = memoryview(buffer)
         output = self._output()
         poll = select.poll()
         poll.register(output, select.POLLIN)
-        while left:
+        while unfilled:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             if not poll.poll(wait):
                 self.kill()
                 raise Failed("the time limit ran out; the child process was killed")
-            count = os.readv(output, [left])
+            count = os.readv(output, [unfilled])
             if count == 0:
                 self.kill()
                 raise Failed("the child process died")
-            left = left[count:]
+            unfilled = unfilled[count:]
         return buffer

@@ -66,7 +66,7 @@ def salvage(connection: Connection) -> tuple[Account, ...]:
             break
         except _UNREADABLE:
             continue
-    kept = {}
+    written = {}
     accounts = read_accounts(connection)
     while True:
         try:
@@ -75,11 +75,11 @@ def salvage(connection: Connection) -> tuple[Account, ...]:
             break
         except _UNREADABLE:
             continue
-        kept[account.holder, account.name] = account
+        written[account.holder, account.name] = account
     salvaged_accounts = []
-    for key in sorted(remains.accounts.keys() | kept.keys()):
-        one, other = remains.account(key), kept.get(key)
-        salvaged_accounts.append(_larger(one or kept[key], other))
+    for key in sorted(remains.accounts.keys() | written.keys()):
+        one, other = remains.account(key), written.get(key)
+        salvaged_accounts.append(_larger(one or written[key], other))
     return tuple(salvaged_accounts)
 
 

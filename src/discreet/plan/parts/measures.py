@@ -262,11 +262,11 @@ class Measures:
             square = replace(square, sql=f"{square.wide} * {square.wide}")
             terms = [(1, square.total), (-2 * centre, total), (centre**2, count)]
             low, high = (0 if low <= 0 <= high else min(low**2, high**2)), max(low**2, high**2)
-        kept = tuple(term for term in terms if term[0])
+        used = tuple(term for term in terms if term[0])
         name = (
             f"sum({value.sql})" if order == 1 and not centre else f"moment {order} of {value.sql}"
         )
-        return self._add(Measure(name, kept, self._contribution.of(low, high), value.step**order))
+        return self._add(Measure(name, used, self._contribution.of(low, high), value.step**order))
 
     def _add(self, measure: Measure) -> int:
         if measure not in self.found:

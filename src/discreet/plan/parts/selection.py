@@ -54,8 +54,8 @@ class ThresholdKeys:
 
         Privacy: as `Threshold` says.
         """
-        kept, noisy = self.threshold.release(exact, bits)
-        return kept.tolist(), noisy
+        keys, noisy = self.threshold.release(exact, bits)
+        return keys.tolist(), noisy
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,8 +139,8 @@ def _offers(price: Price) -> Iterator[_Offer]:
     for share in _SHARES:
         for degrees in _DEGREES:
             smoothing = root * float(share) / degrees
-            left = (root - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
-            sliding = math.sqrt(degrees) * math.sqrt(left**2 - smoothing**2)
+            room = (root - smoothing * (degrees - 1) / 2) * 2 / (degrees + 1)
+            sliding = math.sqrt(degrees) * math.sqrt(room**2 - smoothing**2)
             yield _Offer(StudentShape(degrees=degrees), share, sliding, smoothing)
         for sigma in () if pure else _SIGMAS:
             steepest = math.exp(1.5 * float(sigma) ** 2)

@@ -35,16 +35,16 @@ def decide_methods(draft: Draft, prices: Sequence[Price]) -> Draft:
     """
     decisions: list[tuple[CandidateQuery, Choice]] = []
     ways: list[QuantileMethod] = []
-    given = draft.ways if len(draft.ways) == len(draft.picks) else ()
+    asked = draft.ways if len(draft.ways) == len(draft.picks) else ()
     for place, price in enumerate(prices):
         plain = draft.picks[place]
         known: dict[QuantileMethod, tuple[CandidateQuery, Choice]] = {
             QuantileMethod.RANKED: (plain, chooser(plain, price))
         }
-        wanted = given[place] if given else QuantileMethod.RANKED
-        if wanted is not QuantileMethod.RANKED or (not given and draft.assumed_rows is not None):
+        wanted = asked[place] if asked else QuantileMethod.RANKED
+        if wanted is not QuantileMethod.RANKED or (not asked and draft.assumed_rows is not None):
             known = forms(draft, place, price)
-        if not given and draft.assumed_rows is not None:
+        if not asked and draft.assumed_rows is not None:
             wanted = _choose_method(known, draft.assumed_rows)
         wanted = wanted if wanted in known else QuantileMethod.RANKED
         ways.append(wanted)

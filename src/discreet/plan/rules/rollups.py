@@ -39,7 +39,7 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
     """
     listed = [quote_column(column) for column in small_keys(table)]
     listed += [f"{sql} AS {name}" for sql, name in _name_totals(table).items()]
-    kept = {TOTALS: f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"}
+    statements = {TOTALS: f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"}
     for column in table.columns:
         if column.kind in _SUMMED:
             value = bounded(Field(column.name), scope(table))
@@ -47,8 +47,8 @@ def kept_tables(table: Table, relation: str) -> dict[str, str]:
             keys = [quote_column(name) for name in small_keys(table, _bins(column))]
             listed = [*keys, f'{code} AS "$c"', 'COUNT(*) AS "$n"']
             name = _histogram(table, column)
-            kept[name] = f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"
-    return kept
+            statements[name] = f"SELECT {', '.join(listed)} FROM {relation} GROUP BY ALL"
+    return statements
 
 
 def small_keys(table: Table, cells: int = 1) -> tuple[Column, ...]:

@@ -171,9 +171,9 @@ class _Reader:
             )
         scope = self._scope(inner.columns)
         keys = [self._column(name, expression, scope) for name, expression in per.keys]
-        taken = {column.name for column, _ in keys}
+        keyed = {column.name for column, _ in keys}
         aggregated = Aggregated.of(
-            [columns for _, columns in per.columns], scope, rows=inner.rows_per_unit, taken=taken
+            [columns for _, columns in per.columns], scope, rows=inner.rows_per_unit, taken=keyed
         )
         listed = ['"$unit"', *(f'{sql} AS "{column.name}"' for column, sql in keys)]
         listed += [f'{sql} AS "{column.name}"' for column, sql in aggregated.columns.values()]

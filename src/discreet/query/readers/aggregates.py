@@ -200,23 +200,23 @@ def _quantile_parts(node: "Expr") -> tuple["Expr | None", "Expr | None"]:
         return node.this, None
     if name == "Quantile":
         only(node, "this", "quantile")
-        given = [node.this, node.args.get("quantile")]
+        parts = [node.this, node.args.get("quantile")]
     elif name == "Anonymous":
         only(node, "this", "expressions")
-        given = list(node.args.get("expressions") or [])
+        parts = list(node.args.get("expressions") or [])
     else:
         only(node, "this", "expression")
-        given = [node.this, node.args.get("expression")]
-    if len(given) != 2 or None in given:
+        parts = [node.this, node.args.get("expression")]
+    if len(parts) != 2 or None in parts:
         raise refuse(node, _WRITE_QUANTILE)
-    return given[0], given[1]
+    return parts[0], parts[1]
 
 
 def _share(node: "Expr | None", whole: "Expr", rows: Counted) -> Fraction:
     if node is None:
         return Fraction(1, 2)
-    given = rows.read(node).expression
-    share = given.value if isinstance(given, Literal) else None
+    constant = rows.read(node).expression
+    share = constant.value if isinstance(constant, Literal) else None
     if not isinstance(share, Fraction) or not 0 <= share <= 1:
         raise UnsafeQuery(
             f"a quantile{where_in_text(whole)} needs a constant between 0 and 1. {_WRITE_QUANTILE}"

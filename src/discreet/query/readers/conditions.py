@@ -90,8 +90,8 @@ def _junction(node: "Expr", scope: Scope) -> Typed:
     if settling in parts:
         return Typed(settling, Kind.BOOLEAN)
     parts.pop(Literal(operator == "and"), None)
-    left = tuple(parts) or (Literal(operator == "and"),)
-    return Typed(left[0] if len(left) == 1 else Junction(operator, left), Kind.BOOLEAN)
+    operands = tuple(parts) or (Literal(operator == "and"),)
+    return Typed(operands[0] if len(operands) == 1 else Junction(operator, operands), Kind.BOOLEAN)
 
 
 def _boolean(node: "Expr", scope: Scope, what: str) -> Expression:

@@ -184,11 +184,11 @@ def rename_taken(right: Relation, taken: Iterable[str]) -> Relation:
     if not clashing:
         return right
     first = next(scans(right.source))
-    kept = [*used, *own]
+    avoided = [*used, *own]
     names: dict[str, str] = {}
     for name in clashing:
-        names[name] = free_name(f"{first}_{name}"[:_LONGEST], kept)
-        kept.append(names[name])
+        names[name] = free_name(f"{first}_{name}"[:_LONGEST], avoided)
+        avoided.append(names[name])
     columns = tuple(_move(column, names) for column in right.columns)
     return replace(right, source=_with_names(right.source, names), columns=columns)
 

@@ -73,16 +73,16 @@ def items(nodes: list["Expr"]) -> tuple[Item, ...]:
             f"the SELECT list has {len(nodes)} entries; it must have 1 to {_MOST_COLUMNS}."
         )
     listed: list[Item] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for node in nodes:
         if type(node).__name__ != "Alias":
             listed.append(Item(node, None))
             continue
         only(node, "this", "alias")
         alias = check_alias(str(node.args["alias"].this))
-        if alias.casefold() in taken:
+        if alias.casefold() in used:
             raise UnsafeQuery(f"the alias {alias!r} is given twice. Choose another.")
-        taken.add(alias.casefold())
+        used.add(alias.casefold())
         listed.append(Item(node.this, alias))
     return tuple(listed)
 
@@ -158,7 +158,7 @@ def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Resu
     spelt = rows.relation.spellings
     plain = Results(rows, {typed.expression: typed for typed in keys})
     names: dict[Expression, str] = {}
-    taken = [item.alias for item in listed if item.alias is not None]
+    used = [item.alias for item in listed if item.alias is not None]
     for item in listed:
         key = None if item.interval else plain.key(item.node)
         if key is None:
@@ -166,14 +166,14 @@ def scope(listed: tuple[Item, ...], keys: tuple[Typed, ...], rows: Rows) -> Resu
         if key.expression in names:
             raise UnsafeQuery(f"{names[key.expression]!r} is selected twice. Keep one.")
         if item.alias is None:
-            names[key.expression] = free_name(default_name(key.expression, spelt), taken)
-            taken.append(names[key.expression])
+            names[key.expression] = free_name(default_name(key.expression, spelt), used)
+            used.append(names[key.expression])
         else:
             names[key.expression] = item.alias
     for typed in keys:
         if typed.expression not in names:
-            names[typed.expression] = free_name(default_name(typed.expression, spelt), taken)
-            taken.append(names[typed.expression])
+            names[typed.expression] = free_name(default_name(typed.expression, spelt), used)
+            used.append(names[typed.expression])
     fields = {
         typed.expression: replace(typed, expression=Field(names[typed.expression]))
         for typed in keys
@@ -236,7 +236,7 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
     >>> outputs(items(select.expressions), Results(Rows(Relation.of(Table("t"), "t"))))[1]
     ('count', 'value')
     """
-    taken = [item.alias for item in listed if item.alias] + [
+    used = [item.alias for item in listed if item.alias] + [
         str(default_name(key.expression)) for key in results.keys.values()
     ]
     spelt = results.rows.relation.spellings
@@ -244,8 +244,8 @@ def outputs(listed: tuple[Item, ...], results: Results) -> tuple[tuple[Made, ...
     columns: dict[int, str] = {}
 
     def add(item: Item, typed: Typed) -> None:
-        name = item.alias or free_name(default_name(typed.expression, spelt), taken)
-        taken.append(name)
+        name = item.alias or free_name(default_name(typed.expression, spelt), used)
+        used.append(name)
         noisy[id(item)] = Made(Output(name, typed.expression), typed)
         columns[id(item)] = name
 

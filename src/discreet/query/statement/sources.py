@@ -108,8 +108,8 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
         )
     right = _one(node.this, known, subquery)
     _tell_apart(left, right, node)
-    taken = [*left.spellings, *(unit.name for unit in left.units)]
-    right = rename_taken(right, taken)
+    used = [*left.spellings, *(unit.name for unit in left.units)]
+    right = rename_taken(right, used)
     pairs = _pairs(left, right, node)
     if side and right.population is not None:
         raise UnsafeQuery(

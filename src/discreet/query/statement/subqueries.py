@@ -142,9 +142,9 @@ def _filter_rows(listed: tuple[Item, ...], rows: Rows, where: Expression | None)
 
 def _name(shown: _Shown, unnamed: Iterable[tuple[Item, Typed]], relation: Relation) -> None:
     for item, typed in unnamed:
-        taken = [column.name for column in shown.columns]
+        used = [column.name for column in shown.columns]
         name = default_name(typed.expression, relation.spellings)[:_LONGEST]
-        shown.add(free_name(name, taken), typed, item.node)
+        shown.add(free_name(name, used), typed, item.node)
 
 
 def _star(item: Item, relation: Relation) -> list[Visible] | None:
@@ -211,12 +211,12 @@ def _per_unit(
 
 def _inside(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
     """The keys under names that mean no other column of the source."""
-    taken = list(relation.spellings)
+    used = list(relation.spellings)
     inside: dict[Expression, Typed] = {}
     for expression, key in keys.items():
         if not isinstance(expression, Field):
-            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], taken)
-            taken.append(name)
+            name = free_name(default_name(expression, relation.spellings)[:_LONGEST], used)
+            used.append(name)
             inside[expression] = replace(key, expression=Field(name))
         else:
             inside[expression] = replace(key, expression=expression)

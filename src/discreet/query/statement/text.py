@@ -54,9 +54,9 @@ _TYPES = "Write types without a size, and dates as DATE '2024-01-31'."
 
 
 def _size(text: str) -> None:
-    given: object = text
-    if not isinstance(given, str):
-        raise UnsafeQuery(f"a question is text, not {type(given).__name__}.")
+    raw: object = text
+    if not isinstance(raw, str):
+        raise UnsafeQuery(f"a question is text, not {type(raw).__name__}.")
     size = len(text) if len(text) > _LARGEST_TEXT else len(text.encode("utf-8", "replace"))
     if size > _LARGEST_TEXT:
         raise UnsafeQuery(

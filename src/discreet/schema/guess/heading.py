@@ -136,8 +136,8 @@ def _votes(first: Sequence[str], below: Sequence[Sequence[str]]) -> _Votes:
     series = _is_series([cell.strip() for cell in first if is_whole(cell.strip())])
     # Names may come again where files were put together; a row's cells come in other rows too.
     below = [cells for cells in below if [*cells] != [*first]]
-    for place, given in enumerate(first):
-        cell = given.strip()
+    for place, first_cell in enumerate(first):
+        cell = first_cell.strip()
         if not cell or cell in MISSING:
             continue
         cells = [row[place].strip() for row in below if place < len(row)]

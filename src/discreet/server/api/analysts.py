@@ -6,8 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.curator.snapshot import tables_of
-from discreet.ledger.account import Account, Holder
-from discreet.plan.pipeline import Plan
+from discreet.ledger.account import Holder
 from discreet.report.values import account_values, adopted_values
 from discreet.report.words import refusal_of
 from discreet.schema.described import Tables
@@ -108,20 +107,12 @@ def _find_tables(server: ServerContext, who: Identity) -> Tables:
 @require(analyst)
 def _explain(server: ServerContext, form: QuestionForm, who: Identity) -> dict[str, Any]:
     plan = server.session(who).explain(form.sql, **prices_of(form))
-    accounts = _accounts(server, who, plan)
+    payers = server.curator.ledger.payers(population=plan.table.population, analyst=who.name)
     return {
         **server.describe_plan(plan, form.count),
-        "admitted": refusal_of(plan.cost, *accounts) is None,
-        "remaining": {own.holder.value: account_values(own)["remaining"] for own in accounts},
+        "admitted": refusal_of(plan.cost, *payers) is None,
+        "remaining": {own.holder.value: account_values(own)["remaining"] for own in payers},
     }
-
-
-def _accounts(server: ServerContext, who: Identity, plan: Plan) -> tuple[Account, Account]:
-    ledger = server.curator.ledger
-    return (
-        ledger.account(Holder.POPULATION, plan.table.population),
-        ledger.account(Holder.ANALYST, who.name),
-    )
 
 
 @require(analyst)

@@ -133,9 +133,9 @@ def preview_of(here: Here, form: Form) -> dict[str, Any]:
 def _describe_preview(
     here: Here, session: Session, plan: Plan, epsilon: Fraction, count: int | None
 ) -> dict[str, Any]:
-    ledger = here.server.curator.ledger
-    population = ledger.account(Holder.POPULATION, plan.table.population)
-    analyst = ledger.account(Holder.ANALYST, here.who.name)
+    population, analyst = here.server.curator.ledger.payers(
+        population=plan.table.population, analyst=here.who.name
+    )
     errors = error_of(plan, count)
     shown = next((name for name, error in errors.items() if error), None)
     drawn = "" if shown is None else _curve(session, plan, shown, epsilon, count)
@@ -173,8 +173,8 @@ def _count_left(plan: Plan, *accounts: Account) -> str:
     """How many questions of this price the budgets still admit."""
     counts = []
     for account in accounts:
-        left, (cost, _) = account.remaining, price(plan.cost, account.currency)
-        counts.append(int((left.epsilon if left.rho is None else left.rho) / cost))
+        remaining, (cost, _) = account.remaining, price(plan.cost, account.currency)
+        counts.append(int((remaining.epsilon if remaining.rho is None else remaining.rho) / cost))
     return f"{min(counts):,}"
 
 
@@ -245,9 +245,10 @@ async def _answer(receipt: str, here: Analyst, free: str = "") -> Response:
 
 
 def _describe_shown(here: Here, answer: Answer) -> dict[str, Any]:
-    ledger, receipt = here.server.curator.ledger, answer.receipt
-    analyst = ledger.account(Holder.ANALYST, here.who.name)
-    population = ledger.account(Holder.POPULATION, receipt.population)
+    receipt = answer.receipt
+    population, analyst = here.server.curator.ledger.payers(
+        population=receipt.population, analyst=here.who.name
+    )
     columns = [
         zip(column.values, column.beside or ("",) * len(answer), strict=True)
         for column in answer.shown()

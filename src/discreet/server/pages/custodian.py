@@ -247,15 +247,15 @@ def _draw_burn(here: Here, account: Account) -> dict[str, Any]:
     """What was left of an account after each of its last charges, counted back from now."""
     currency = account.currency
     total = account.limit - account.spent
-    left = [float(total)]
+    balances = [float(total)]
     for entry in here.server.curator.ledger.charges_to(account, limit=PAGE):
         total += price(entry.loss, currency)[0]
-        left.append(float(min(total, account.limit)))
+        balances.append(float(min(total, account.limit)))
     title = f"{account.holder.value} {account.name}"
     words = f"What is left of {title} after each of its last charges, in {currency.value}"
     return {
         "title": title,
-        "chart": steps(words, left[::-1], float(account.limit)),
+        "chart": steps(words, balances[::-1], float(account.limit)),
         "left": f"Left: {left_text(account)}.",
     }
 

@@ -216,12 +216,12 @@ def missing_count(
         reading = source.reading(column)
         known = "" if reading.nan is None or column.nan == AS_NULL else f" AND NOT ({reading.nan})"
         missing = f"({reading.code}) IS NULL{known}" if not column.other else None
-        for rule, given, test in (
+        for rule, action, test in (
             ("null", column.null, missing),
             ("nan", column.nan, reading.nan),
             ("infinity", column.infinity, reading.infinite),
         ):
-            if given == "error" and test is not None:
+            if action == "error" and test is not None:
                 refusals.append(Refusal(column.name, rule))
                 counts.append(_count_of(test))
     return (refusals, f"SELECT {', '.join(counts)} FROM {relation}") if refusals else None
