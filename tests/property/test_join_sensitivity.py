@@ -129,7 +129,7 @@ def _half_a_key(self, public, source, on):
     key, many = self._key(source)
     if not set(key) & set(on):
         return public, None
-    first = sources._first(public, [f'"{name}"' for name in key], many, self.dialect)
+    first = sources._first_rows(public, [f'"{name}"' for name in key], many, self.dialect)
     return replace(public, select=first), many
 
 
@@ -149,10 +149,10 @@ def _unlimited(rows, most, _):
 def _strangers(self, join, left, right):
     """Sources of one population are joined without their unit."""
     units = '"$unit" IS NOT NULL AND "$r" IS NOT NULL'
-    return _on(self, join, left, right) if left.public or right.public else units
+    return _join_condition(self, join, left, right) if left.public or right.public else units
 
 
-_on = sources._Reader._on
+_join_condition = sources._Reader._join_condition
 NUMBER = Column("n", "number", lower=0, upper=3)
 LABEL = Column("c", "category", upper=2, keys=("x", "y", "z"))
 TWO = Table("visits", unit="who", rows_per_unit=2, population="p", columns=(NUMBER, LABEL))
@@ -168,7 +168,11 @@ EVERYBODY = {
 }
 PUBLIC = {"codes": [(0, 0), (1, 0), (3, 0)], "pairs": [(1, 0), (2, 0), (3, 0), (3, 0)]}
 PLANTED = {
-    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (sources, "_times", _forgotten),
+    "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer": (
+        sources,
+        "_product",
+        _forgotten,
+    ),
     "SELECT COUNT(*) AS n FROM visits JOIN codes USING (c)": (
         sources._Reader,
         "_match",
@@ -186,7 +190,7 @@ PLANTED = {
     ),
     "SELECT COUNT(*) AS n FROM visits JOIN stays ON who = payer WHERE visits.n < 3": (
         sources._Reader,
-        "_on",
+        "_join_condition",
         _strangers,
     ),
 }

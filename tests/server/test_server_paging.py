@@ -101,7 +101,7 @@ def test_a_client_follows_the_links(long, monkeypatch):
             paths.append(path)
             return real(method, path.replace("limit=1000", "limit=5"), body)
 
-        monkeypatch.setattr(type(client._wire), "_sent", lambda _, *given: sent(*given))
+        monkeypatch.setattr(type(client._wire), "_send", lambda _, *given: sent(*given))
         found = list(client.history())
     assert [each["question"] for each in found] == [f"SELECT {n}" for n in range(COUNT)]
     assert len(paths) == 5

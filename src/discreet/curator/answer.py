@@ -240,32 +240,32 @@ class Answer:
         `errors`: at 95% for True, or at the confidence that is given.
         """
         frame = _library("pandas").DataFrame(self.to_dicts(), columns=list(self.columns))
-        frame = frame.assign(**self._ends(intervals))
-        frame.attrs["notes"] = self._said()
+        frame = frame.assign(**self._error_columns(intervals))
+        frame.attrs["notes"] = self._note_texts()
         return frame
 
     def to_polars(self, *, intervals: Number | None = None) -> Any:
         """A polars data frame; its attribute `attrs` has the notes, `intervals` as in
         `to_pandas`.
         """
-        frame = _library("polars").DataFrame(self._lists() | self._ends(intervals))
-        frame.attrs = {"notes": self._said()}  # of this frame only: polars keeps none
+        frame = _library("polars").DataFrame(self._column_lists() | self._error_columns(intervals))
+        frame.attrs = {"notes": self._note_texts()}  # of this frame only: polars keeps none
         return frame
 
     def to_arrow(self, *, intervals: Number | None = None) -> Any:
         """An Arrow table; its metadata has the notes, as JSON; `intervals` as in `to_pandas`."""
-        table = _library("pyarrow").table(self._lists() | self._ends(intervals))
-        return table.replace_schema_metadata({"notes": json.dumps(self._said())})
+        table = _library("pyarrow").table(self._column_lists() | self._error_columns(intervals))
+        return table.replace_schema_metadata({"notes": json.dumps(self._note_texts())})
 
-    def _ends(self, intervals: Number | None) -> dict[str, list[Any]]:
+    def _error_columns(self, intervals: Number | None) -> dict[str, list[Any]]:
         if intervals is None or intervals is False:
             return {}
         return self.errors(_CONFIDENCE if intervals is True else intervals)
 
-    def _said(self) -> list[str]:
+    def _note_texts(self) -> list[str]:
         return [str(note) for note in self.notes]
 
-    def _lists(self) -> dict[str, list[Any]]:
+    def _column_lists(self) -> dict[str, list[Any]]:
         """Columns for libraries without integers beyond 64 bits: wide ones become floats."""
         rows = self.to_dicts()
         lists = {name: [row[name] for row in rows] for name in self.columns}
@@ -306,11 +306,11 @@ class Answer:
             rows,
             group=", ".join(keys),
             value=value,
-            beside=self._promise(value),
+            beside=self._error_words(value),
             notes=[note.text for note in self.notes],
         )
 
-    def _promise(self, name: str) -> str:
+    def _error_words(self, name: str) -> str:
         """What a chart's title says of the error of a column."""
         chosen = self._find_ranked().get(name)
         if chosen is None:

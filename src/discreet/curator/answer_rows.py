@@ -57,14 +57,14 @@ def show_columns(
             columns.append(Shown(name, tuple(number_text(row[name]) for row in rows)))
             continue
         ends = [row[name] for row in intervals]
-        places, beside = _beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
+        places, beside = _format_beside(plan, noisy[name], ends, [row.get(name) for row in buckets])
         values = tuple(number_text(row[name], places) for row in rows)
         shown_beside = () if isinstance(noisy[name], IntervalEnd) else tuple(beside)
         columns.append(Shown(name, values, shown_beside))
     return tuple(columns)
 
 
-def _beside(
+def _format_beside(
     plan: Plan,
     expression: Expression,
     intervals: list[tuple[float, float]],

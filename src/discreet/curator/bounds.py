@@ -160,12 +160,12 @@ class Bounds:
     @property
     def lower(self) -> int | float | None:
         """The estimated lower bound; None if no bucket cleared the threshold."""
-        return None if self.ends is None else _plain(self.ends[0])
+        return None if self.ends is None else _plain_number(self.ends[0])
 
     @property
     def upper(self) -> int | float | None:
         """The estimated upper bound; None if no bucket cleared the threshold."""
-        return None if self.ends is None else _plain(self.ends[1])
+        return None if self.ends is None else _plain_number(self.ends[1])
 
     @property
     def share(self) -> float | None:
@@ -229,5 +229,5 @@ def failure_probability(value: Number) -> Fraction:
     return failure
 
 
-def _plain(value: Fraction) -> int | float:
+def _plain_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)

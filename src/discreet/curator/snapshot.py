@@ -26,26 +26,26 @@ def tables_of(ledger: Ledger, tables: Iterable[Table], analyst: str | None) -> T
         paying = accounts.get((Holder.POPULATION, table.population))
         values = table_values(table)
         if table.kind != "public":
-            values["remaining"] = {"population": _left(paying), "analyst": _left(own)}
+            values["remaining"] = {"population": _describe(paying), "analyst": _describe(own)}
         described.append(values)
     return Tables(described)
 
 
-def _left(account: Account | None) -> dict[str, Any] | None:
+def _describe(account: Account | None) -> dict[str, Any] | None:
     if account is None:
         return None
     remaining = account.remaining
-    words = f"epsilon {_down(remaining.epsilon):g} of {_down(account.epsilon):g}"
+    words = f"epsilon {_round_down(remaining.epsilon):g} of {_round_down(account.epsilon):g}"
     if remaining.rho is not None:
         words += f" at delta {float(account.delta):g}"
     return {
         "name": f"{account.holder.value} {account.name}",
-        "epsilon": _down(remaining.epsilon),
-        "delta": _down(remaining.delta),
-        "rho": None if remaining.rho is None else _down(remaining.rho),
+        "epsilon": _round_down(remaining.epsilon),
+        "delta": _round_down(remaining.delta),
+        "rho": None if remaining.rho is None else _round_down(remaining.rho),
         "words": words,
     }
 
 
-def _down(value: Fraction) -> float:
+def _round_down(value: Fraction) -> float:
     return float(floor_decimal(value, _DIGITS))

@@ -233,18 +233,18 @@ run or charged.
             allowed = self.delta - self.conversion_delta
             return (
                 f"the delta of {who} to {_above(self.spent_delta + delta, allowed)}; the budget "
-                f"keeps {_plain(allowed)} for steps priced in delta."
+                f"keeps {_number_text(allowed)} for steps priced in delta."
             )
-        budget = f"the budget is {_plain(self.epsilon)}."
+        budget = f"the budget is {_number_text(self.epsilon)}."
         if self.pure:
             return f"the epsilon of {who} to {_above(total, self.limit)}; {budget}"
-        rho = f"rho {_above(total, self.limit)} of {_plain(self.limit)}"
+        rho = f"rho {_above(total, self.limit)} of {_number_text(self.limit)}"
         if total > _LARGEST_EPSILON:
             return f"{who} to {rho}."
         epsilon = zcdp_epsilon(rho=total, delta=self.conversion_delta)
         if epsilon <= self.epsilon:  # above the limit, yet below the last digit of the conversion
             return f"{who} to {rho}."
-        at = f"at delta={_plain(self.conversion_delta)} ({rho})"
+        at = f"at delta={_number_text(self.conversion_delta)} ({rho})"
         return f"the epsilon of {who} to {_above(epsilon, self.epsilon)} {at}; {budget}"
 
     def _largest_query(self, rho: Fraction) -> Fraction:
@@ -296,7 +296,7 @@ def _root(value: Fraction) -> Fraction:
     return floor_decimal(value / sqrt_up(value), _EPSILON_DIGITS) if value else value
 
 
-def _plain(value: Fraction) -> str:
+def _number_text(value: Fraction) -> str:
     return f"{float(value):.12g}" if value < 10**300 else "over 1e300"
 
 

@@ -85,14 +85,14 @@ was run or charged.
             return
         smallest = paying[shares.index(max(shares))]
         raise InvalidValue(
-            f"{label} is below the least price, which is {_said(smallest, self.share)}: "
+            f"{label} is below the least price, which is {_price_text(smallest, self.share)}: "
             f"{float(self.share * 100):.6g}% of the budget of {smallest.holder} "
             f"{smallest.name!r}. Pay more; only a custodian can lower price_floor. Nothing was "
             "run or charged."
         )
 
 
-def _said(account: Account, share: Fraction) -> str:
+def _price_text(account: Account, share: Fraction) -> str:
     least = ceil_decimal(share * account.limit, _DIGITS)
     if account.pure:
         return f"epsilon={float(least):g}"

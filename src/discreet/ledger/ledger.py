@@ -116,7 +116,7 @@ Nothing was changed.
             try:
                 amended = replay(read_entries(book.connection), fresh)
             except BudgetExceeded:
-                raise BudgetExceeded(_too_little(known, fresh)) from None
+                raise BudgetExceeded(_refusal_of_amount(known, fresh)) from None
             book.append(Act.AMEND, (fresh,), describe_account(fresh), text)
             book.put(amended)
 
@@ -287,14 +287,14 @@ def open_account(book: Book, account: Account) -> None:
         return
     if known.budget != account.budget:
         raise InvalidValue(
-            f"{known.holder} {known.name!r} has a budget of {_shown(known)} already. To make it "
-            f"{_shown(account)}, run `{_amending(account)}`. Nothing was changed."
+            f"{known.holder} {known.name!r} has a budget of {_terms_of(known)} already. To make it "
+            f"{_terms_of(account)}, run `{_amend_command(account)}`. Nothing was changed."
         )
 
 
-def _too_little(known: Account, fresh: Account) -> str:
+def _refusal_of_amount(known: Account, fresh: Account) -> str:
     """That a budget is below what was spent, and the least that is not, to the custodian."""
-    said = f"{fresh.holder} {fresh.name!r} has spent more than {_shown(fresh)} admits"
+    said = f"{fresh.holder} {fresh.name!r} has spent more than {_terms_of(fresh)} admits"
     room = known.spent_delta <= fresh.delta - fresh.conversion_delta
     if known.pure != fresh.pure or not room:
         return f"{said}; keep its delta, {float(known.delta):.12g}. Nothing was changed."
@@ -305,7 +305,7 @@ def _too_little(known: Account, fresh: Account) -> str:
     return f"{said}; give it at least epsilon {shown}. Nothing was changed."
 
 
-def _amending(account: Account) -> str:
+def _amend_command(account: Account) -> str:
     """The command that gives an account this budget."""
     words = ["discreet", "ledger", "amend", account.holder.value, account.name]
     words += ["--epsilon", f"{float(account.epsilon):.12g}"]
@@ -317,7 +317,7 @@ def _amending(account: Account) -> str:
     return " ".join([*words, "--why", "TEXT"])
 
 
-def _shown(account: Account) -> str:
+def _terms_of(account: Account) -> str:
     text = f"epsilon={float(account.epsilon):.12g}, delta={float(account.delta):.12g}"
     share = account.budget.delta_for_conversion
     return text if account.pure else f"{text}, delta_for_conversion={float(share):.12g}"

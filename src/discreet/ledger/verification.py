@@ -68,7 +68,7 @@ def replay(entries: Iterable[Entry], fresh: Account) -> Account:
     adoptions = [place for place, entry in enumerate(past) if entry.act is Act.ADOPT]
     account = fresh
     if adoptions:
-        account = _from_adopted(past[adoptions[-1]], fresh)
+        account = _carry_adopted(past[adoptions[-1]], fresh)
         past = past[adoptions[-1] :]
     for entry in past:
         if entry.act is Act.CHARGE and _names(entry)[fresh.holder] == fresh.name:
@@ -76,7 +76,7 @@ def replay(entries: Iterable[Entry], fresh: Account) -> Account:
     return account
 
 
-def _from_adopted(entry: Entry, fresh: Account) -> Account:
+def _carry_adopted(entry: Entry, fresh: Account) -> Account:
     for known in read_adoption(entry):
         if (known.holder, known.name) != (fresh.holder, fresh.name):
             continue

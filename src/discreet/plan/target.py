@@ -58,7 +58,7 @@ def price_for_error(
     wanted: dict[int | None, Fraction] = {}  # the error wanted of each measure by itself
     for output in first.query.outputs:
         if output.name in targets:
-            place, factor = _single(first, output.expression)
+            place, factor = _find_single(first, output.expression)
             width = targets[output.name] / factor
             wanted[place] = min(width, wanted.get(place, width))
     if set(wanted) == set(range(len(first.prices))):
@@ -87,7 +87,7 @@ def _shares(
     for output in first.query.outputs:
         if output.name in targets and output.expression not in statistics:
             statistics.append(output.expression)
-            known.append(_made_from(first, output.expression, errors))
+            known.append(_trace_parts(first, output.expression, errors))
     errors = Errors(known, errors.power)
     equal = kind.of(Fraction(1, parts))
     reached = error_of(plan(replace(draft, price=(equal,) * parts)), count)
@@ -104,7 +104,7 @@ def _shares(
     return for_targets(errors, parts, wanted) if wanted else [Fraction(1, parts)] * parts
 
 
-def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
+def _find_single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
     """The measure that a column is a multiple of, and the factor; None if it is no such column."""
     sums = combination(first, expression)
     if sums is None or sums.ratios or len(sums.measures) != 1:
@@ -113,7 +113,7 @@ def _single(first: Plan, expression: Expression) -> tuple[int | None, Fraction]:
     return place, abs(factor) / first.measures[place].step
 
 
-def _made_from(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
+def _trace_parts(first: Plan, expression: Expression, errors: Errors) -> dict[int, float]:
     """What each part adds to the error of a column that is a sum of aggregates with factors."""
     sums = combination(first, expression)
     assert sums is not None  # what is no such sum has no error, and was refused

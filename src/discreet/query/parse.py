@@ -36,9 +36,9 @@ def _tree(words: list["Token"], text: str) -> "Expr":
     try:
         statements = Dialect.get_or_raise("").parser().parse(words, text)
     except ParseError as error:
-        raise UnsafeQuery(_unreadable(error.errors)) from None
+        raise UnsafeQuery(_explain_errors(error.errors)) from None
     except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):
-        raise UnsafeQuery(_unreadable([])) from None
+        raise UnsafeQuery(_explain_errors([])) from None
     if len(statements) != 1 or statements[0] is None:
         raise UnsafeQuery("several statements. Ask one question at a time.")
     for node in statements[0].walk():
@@ -47,7 +47,7 @@ def _tree(words: list["Token"], text: str) -> "Expr":
     return statements[0]
 
 
-def _unreadable(errors: list[dict[str, object]]) -> str:
+def _explain_errors(errors: list[dict[str, object]]) -> str:
     place = ""
     if errors and errors[0].get("line") is not None:
         near = str(errors[0].get("highlight") or "")[:60]
@@ -58,7 +58,7 @@ def _unreadable(errors: list[dict[str, object]]) -> str:
     )
 
 
-def _shallow(tree: "Expr") -> None:
+def _check_depth(tree: "Expr") -> None:
     waiting = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -124,7 +124,7 @@ def _name_results(results: Results, noisy: tuple[Made, ...]) -> Results:
     return Results(results.rows, results.keys, names)
 
 
-def _public(table: Table) -> list[str]:
+def _list_names(table: Table) -> list[str]:
     return [table.name, table.unit or "", *(column.name for column in table.columns)]
 
 
@@ -138,10 +138,10 @@ def parse(text: str, tables: Mapping[str, Table]) -> Query:
     ('avg_age',)
     """
     outside, inside = cut(tokens(text))
-    allow([*outside, *inside], (name for table in tables.values() for name in _public(table)))
+    allow([*outside, *inside], (name for table in tables.values() for name in _list_names(table)))
     try:
         tree = _tree(outside, text)
-        _shallow(tree)
+        _check_depth(tree)
         return _query(tree, tables, inside)
     except RecursionError:
         raise UnsafeQuery("the question is nested too deeply. Write it flatter.") from None

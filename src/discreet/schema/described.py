@@ -77,7 +77,7 @@ def column_values(column: Column) -> dict[str, Any]:
         return facts
     if column.kind == "boolean":
         return facts
-    low, high = (_shown(column.decode(end)) for end in (column.lower, column.upper))
+    low, high = (_plain_value(column.decode(end)) for end in (column.lower, column.upper))
     return {**facts, "lower": low, "upper": high, "step": float(column.step)}
 
 
@@ -88,7 +88,7 @@ def _null(column: Column) -> str:
     return column.null if isinstance(column.null, str) else str(column.decode(column.null))
 
 
-def _shown(value: object) -> object:
+def _plain_value(value: object) -> object:
     return value if isinstance(value, int | float) else str(value)
 
 
@@ -272,7 +272,7 @@ class Tables(Mapping[str, Described]):
         >>> Tables([table_values(Table("codes", kind="public"))]).rows
         [('codes', '0 columns; public', '')]
         """
-        return [(name, _short(table), table["description"]) for name, table in self._tables.items()]
+        return [(name, _brief(table), table["description"]) for name, table in self._tables.items()]
 
     def __repr__(self) -> str:
         return "\n".join(_align(self.rows)) if self._tables else "No table is registered yet."
@@ -281,7 +281,7 @@ class Tables(Mapping[str, Described]):
         return html_table(("table", "what it is", "meaning"), self.rows)
 
 
-def _short(table: Mapping[str, Any]) -> str:
+def _brief(table: Mapping[str, Any]) -> str:
     columns = f"{len(table['columns'])} column{'' if len(table['columns']) == 1 else 's'}"
     if table["kind"] == "public":
         return f"{columns}; public"
@@ -302,11 +302,11 @@ def _values(column: Mapping[str, Any]) -> str:
     if "lower" not in column:
         return "true, false"
     steps = "" if column["step"] == 1 else f", steps of {column['step']:g}"
-    lower, upper = (_end(column[end]) for end in ("lower", "upper"))
+    lower, upper = (_number_text(column[end]) for end in ("lower", "upper"))
     return f"{lower} to {upper}{steps}"
 
 
-def _end(value: object) -> str:
+def _number_text(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

@@ -147,7 +147,7 @@ def _import_table(
             f"{name}: {' and '.join(units)} are private_id; one column tells people apart. "
             "Keep one."
         )
-    notes = [f"{name}: {note}" for note in _left_behind(name, facts)]
+    notes = [f"{name}: {note}" for note in _note_options(name, facts)]
     by_row = _flag(name, facts, "row_privacy", False)
     if by_row and units:
         notes.append(
@@ -196,7 +196,7 @@ def _unit(name: str, units: list[str], facts: Mapping[Any, Any]) -> list[str]:
     return [f"unit = {text_literal(called)}", *source_name, f"rows_per_unit = {rows}"]
 
 
-def _left_behind(name: str, facts: Mapping[Any, Any]) -> Iterator[str]:
+def _note_options(name: str, facts: Mapping[Any, Any]) -> Iterator[str]:
     """The table's options that have no counterpart, each with what happens instead."""
     if "rows" in facts:
         yield "rows is not used: no answer needs the number of rows in advance."

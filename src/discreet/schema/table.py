@@ -386,8 +386,8 @@ def _version(table: Table) -> str:
 
 
 def _facts(table: Table) -> dict[str, Any]:
-    facts = _but_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
-    facts["columns"] = [_but_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
+    facts = _omit_defaults({**asdict(table), "format": table.format.facts()}, _LATER_ON_TABLES)
+    facts["columns"] = [_omit_defaults(column, _LATER_ON_COLUMNS) for column in facts["columns"]]
     for column in facts["columns"]:
         column["step"] = str(column["step"])
     if table.answer_seconds is not None:
@@ -402,7 +402,7 @@ def _facts(table: Table) -> dict[str, Any]:
     return facts
 
 
-def _but_defaults(facts: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _omit_defaults(facts: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in facts.items()

@@ -70,7 +70,7 @@ def _bounds(
         _print(bounds, account)
     if write is not None:
         _write(write, bounds)
-        typer.echo(name_vault(_written(write, bounds), folder), err=as_json)
+        typer.echo(name_vault(_write_or_advise(write, bounds), folder), err=as_json)
 
 
 def _check(schema: Path, buckets: "Buckets") -> None:
@@ -135,7 +135,7 @@ def _write(schema: Path, bounds: "Bounds") -> None:
     schema.write_bytes(amended.encode())
 
 
-def _written(schema: Path, bounds: "Bounds") -> str:
+def _write_or_advise(schema: Path, bounds: "Bounds") -> str:
     if bounds.ends is None:
         return f"Nothing was written to {schema}."
     return (

@@ -71,7 +71,7 @@ def _source(text: str, schema: Path) -> tuple[str, str]:
     return (table.rpartition(".")[2] or name_of(name)), place + mark + table
 
 
-def _plain(text: str) -> Path:
+def _check_source(text: str) -> Path:
     """The file, or the pattern of files, of a source; a folder or no name at all is refused."""
     name = text if Path(text).exists() else text.partition("#")[0]
     if not name:
@@ -151,7 +151,7 @@ def _init(
     from discreet.schema.toml.read import FILL_IN, marks_in
     from discreet.schema.toml.skeleton import skeleton
 
-    plain = _plain(file)
+    plain = _check_source(file)
     schema = output or plain.with_name(f"{name_of(str(plain))}.toml")
     if schema.exists():
         raise InvalidValue(f"{schema} is there already; name another file with --output.")
@@ -205,7 +205,7 @@ def _show(previewed: "Preview", shown: Callable[[str], str]) -> None:
         typer.echo(f"  Check: {doubt}.")
 
 
-def _say(report: "SourceReport | None") -> None:
+def _print_report(report: "SourceReport | None") -> None:
     """What could not be read of a source, and a longer time to declare."""
     if report is None:
         return
@@ -254,7 +254,7 @@ def _add(
         seconds = time.perf_counter() - start
         how = "left in place" if in_place else f"prepared in {seconds:.1f} s"
         typer.echo(f"{table.name}: {counted(len(table.columns), 'column')}, {how}. Vault: {folder}")
-        _say(curator.report(table.name))
+        _print_report(curator.report(table.name))
         if table.kind == "public":
             typer.echo("Public: it protects nobody, costs nothing, and questions may join it.")
             return
@@ -271,7 +271,7 @@ def _refresh(table: TableName, folder: VaultFolder = Path("vault")) -> None:
         with progress_bar(f"preparing {table}") as step:
             curator.refresh(table, on_progress=partial(step, ""))
         typer.echo(f"{table}: refreshed. The budget goes on: new data is not new budget.")
-        _say(curator.report(table))
+        _print_report(curator.report(table))
 
 
 @print_refusals

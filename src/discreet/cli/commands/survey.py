@@ -161,7 +161,7 @@ def _invite(
 
     links = "".join(f"{address}#{token}\n" for token in invite(people))
     try:
-        with open(output, "x", encoding="utf-8", opener=_private) as new_file:
+        with open(output, "x", encoding="utf-8", opener=_open_private) as new_file:
             new_file.write(links)
     except FileExistsError:
         raise InvalidValue(f"{output} is there already; nothing was written.") from None
@@ -171,7 +171,7 @@ def _invite(
     )
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
@@ -252,7 +252,7 @@ def _report(
     finally:
         store.close()
     results = findings(survey, piles, confidence=confidence)
-    tables = (pairs(survey, piles, *_two(joint)),) if joint is not None else ()
+    tables = (pairs(survey, piles, *_split_joint(joint)),) if joint is not None else ()
     if as_json:
         print_json(
             {
@@ -281,7 +281,7 @@ def _report(
         typer.echo(f"Wrote {html}.", err=as_json)
 
 
-def _two(joint: str) -> tuple[str, str]:
+def _split_joint(joint: str) -> tuple[str, str]:
     names = [name.strip() for name in joint.split(",")]
     if len(names) != 2:
         raise InvalidValue(f"--joint is {joint!r}; write two questions, as in smokes,diet.")

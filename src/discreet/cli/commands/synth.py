@@ -92,7 +92,7 @@ def _synth(
         raise InvalidValue(f"{output}: name a file that ends in .csv or .parquet.")
     with existing_vault(vault) as curator:
         session = publishing_session(curator, table, analyst)
-        synthesis = _made(session, table, epsilon, columns, method, name)
+        synthesis = _make(session, table, epsilon, columns, method, name)
         keeping(_KEPT)
         synthesis.write(output, rows)
         pages = [] if report is None else _pages(curator, synthesis, rows, report, target)
@@ -116,7 +116,7 @@ def _synth(
         console.print(f"wrote {page}", markup=False)
 
 
-def _made(
+def _make(
     session: "Session",
     table: str,
     epsilon: Decimal,

@@ -63,7 +63,7 @@ class Engines:
             alone = names not in self._busy
             self._busy.add(names)
         if not alone:
-            with self.lanes.taken(names, versions, asker) as lane:
+            with self.lanes.take(names, versions, asker) as lane:
                 yield lane.engine
             return
         try:
@@ -81,7 +81,7 @@ class Engines:
         Starting takes whole steps of time.
         """
         self._check_versions(names, versions)
-        with self.lanes.taken(names, versions, asker) as lane:
+        with self.lanes.take(names, versions, asker) as lane:
             grid.start(lane.engine.ready)
             yield lane
 

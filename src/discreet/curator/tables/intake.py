@@ -93,14 +93,14 @@ class Finding:
         said = _SAID[self.kind].format(
             count=self.count,
             cells=self.cells,
-            where=_where(self.places, self.count),
+            where=_places_text(self.places, self.count),
             texts=f"{counted(self.count, 'text')} {are}",
             are=are,
         )
         return f"{self.column}: {said}."
 
 
-def _where(places: tuple[str, ...], count: int) -> str:
+def _places_text(places: tuple[str, ...], count: int) -> str:
     if not places:
         return ""
     words = {place.rpartition(" ")[0] for place in places}
@@ -141,7 +141,7 @@ class SourceReport:
             are = (
                 "line is no record and is" if self.left_out == 1 else "lines are no records and are"
             )
-            said.append(f"{self.left_out} {are} left out{_where(self.lines, self.left_out)}.")
+            said.append(f"{self.left_out} {are} left out{_places_text(self.lines, self.left_out)}.")
         return said + [finding.sentence() for finding in self.findings]
 
     def counts(self) -> dict[str, int]:
@@ -226,15 +226,15 @@ def take_in_place(table: Table, origin: Origin, folder: Path) -> Intake:
         files = source_files(origin.source)
         _refuse_marks(table, files)
         if needs_tidying(files, origin.format):
-            raise _only_prepared(files)
+            raise _refuse_in_place(files)
     counted = _count_faults(table, origin, folder)
     if counted is None:
         assert files is not None
-        raise _only_prepared(files) if files.kind == "CSV" else files.unreadable()
+        raise _refuse_in_place(files) if files.kind == "CSV" else files.unreadable()
     return _accept(table, origin, files, None, counted, folder)
 
 
-def _only_prepared(files: SourceFiles) -> SchemaError:
+def _refuse_in_place(files: SourceFiles) -> SchemaError:
     return SchemaError(
         f"source {files.given!r} cannot be read in place: that takes Parquet, DuckDB, or CSV in "
         "UTF-8 whose lines are all records. Add it without in-place, so that its rows are "
@@ -388,7 +388,7 @@ source, or raise unreadable_share in [table]. Nothing was added or changed.
     if report.left_out > table.unreadable_share * (rows + report.left_out):
         lines = rows + report.left_out
         what = f"{report.left_out} of {lines} lines are no records"
-        what += _where(report.lines, report.left_out)
+        what += _places_text(report.lines, report.left_out)
         way = (
             "Say in [format] how they are written (delimiter, quote, encoding; first_line where "
             "the names of columns stand below a title; multiline = true where cells hold ends of "
@@ -400,7 +400,7 @@ source, or raise unreadable_share in [table]. Nothing was added or changed.
         if finding.kind == "unreadable" and finding.count > table.unreadable_share * finding.cells:
             kind = kinds[finding.column]
             what = f"{finding.count} of {finding.cells} cells of the column {finding.column!r} "
-            what += f"cannot be read as type {kind}{_where(finding.places, finding.count)}"
+            what += f"cannot be read as type {kind}{_places_text(finding.places, finding.count)}"
             raise _refusal(table, what, Fraction(finding.count, finding.cells), _WAYS[kind])
 
 

@@ -256,7 +256,7 @@ class Warehouse:
         finally:
             self._glance.seen = None
 
-    def _known(self, name: str) -> Registration:
+    def _find(self, name: str) -> Registration:
         seen = getattr(self._glance, "seen", None) or {}
         return seen.get(name) or self._vault.catalogue.table(name)
 
@@ -283,7 +283,7 @@ class Warehouse:
 
         Looks at the source's size and time only.
         """
-        known = self._known(name)
+        known = self._find(name)
         table = self._schema(known)
         watched = table.source if known.source is not None else None
         if watched is not None and Origin.of(watched).stamp() != known.stamp:
@@ -297,7 +297,7 @@ class Warehouse:
         """What stands after FROM: the prepared table, or the lattice rows of the source in
         place.
         """
-        known = self._known(name)
+        known = self._find(name)
         if known.prepared is not None:
             return '"prepared"'
         known = self.current(name)  # else a source that is gone would be named
@@ -308,7 +308,7 @@ class Warehouse:
 
     def kept(self, name: str) -> str:
         """Which form of totals is kept beside a prepared table; empty if there are none."""
-        file = self._known(name).prepared
+        file = self._find(name).prepared
         return TOTALS if file is not None and file.endswith(_WITH_TOTALS) else ""
 
     def _in_place(self, known: Registration, view: str) -> str:
@@ -330,15 +330,15 @@ class Warehouse:
 
     def dialect(self, name: str) -> str:
         """The dialect of a table's engine."""
-        known = self._known(name)
+        known = self._find(name)
         return "duckdb" if known.prepared is not None else _origin(self._schema(known)).dialect
 
     def seconds(self, name: str) -> Fraction:
         """What one reading of a table may take: as its schema declares, or by its engine."""
-        declared = self._schema(self._known(name)).answer_seconds
+        declared = self._schema(self._find(name)).answer_seconds
         if declared is not None:
             return declared
-        prepared = self._known(name).prepared is not None
+        prepared = self._find(name).prepared is not None
         return ENGINE_SECONDS["prepared" if prepared else self.dialect(name)]
 
     def engine(

@@ -230,13 +230,13 @@ def records(
     """
     csv.field_size_limit(max(csv.field_size_limit(), 2 * _LONGEST_RECORD))
     return (
-        _spanning(lines, given, delimiter, width)
+        _read_spanning(lines, given, delimiter, width)
         if given.multiline
-        else _single(lines, given, delimiter, width)
+        else _read_lines(lines, given, delimiter, width)
     )
 
 
-def _single(
+def _read_lines(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
     """The records of a text whose records are lines."""
@@ -249,7 +249,7 @@ def _single(
             if width == 1:
                 yield Record(number, [""])
             continue
-        fitted = None if cells is None else _fitting(cells, width)
+        fitted = None if cells is None else _fit(cells, width)
         yield Record(number, None if fitted is None or is_damaged(body, given.encoding) else fitted)
 
 
@@ -320,7 +320,7 @@ def _clean_line(quote: str, delimiter: str, width: int) -> "re.Pattern[bytes]":
     return re.compile(cell + more + rb"(?P<end>\r?\n|)")
 
 
-def _spanning(
+def _read_spanning(
     lines: Iterator[str], given: Format, delimiter: str, width: int | None
 ) -> Iterator[Record]:
     """The records of a text whose quoted cells may hold ends of lines."""
@@ -341,7 +341,7 @@ def _spanning(
                         yield Record(source.number, [""])
                     source.settle()
                     continue
-                fitted = _fitting(cells, width)
+                fitted = _fit(cells, width)
                 text = "".join(cells)
                 if fitted is None or is_damaged(text, given.encoding):
                     broken = True
@@ -360,7 +360,7 @@ def _is_blank(cells: list[str], width: int | None) -> bool:
     return not cells or (width != 1 and len(cells) == 1 and not cells[0].strip())
 
 
-def _fitting(cells: list[str], width: int | None) -> list[str] | None:
+def _fit(cells: list[str], width: int | None) -> list[str] | None:
     if width is None or len(cells) == width:
         return cells
     return cells[:width] if len(cells) > width and not any(cells[width:]) else None
@@ -378,7 +378,7 @@ def header(path: str, given: Format, source: str) -> Header:
 in utf-8; it cannot be read. Nothing was added.
     """
     if not given.header:
-        return _nameless(given, source)
+        return _name_by_place(given, source)
     reason = "it cannot be read"
     try:
         with open_text(path, given) as lines:
@@ -396,16 +396,16 @@ in utf-8; it cannot be read. Nothing was added.
     except BROKEN:
         pass
     raise SchemaError(
-        f"source {source!r}: {_place(given)} must hold the column names, in {given.encoding}; "
+        f"source {source!r}: {_line_words(given)} must hold the column names, in {given.encoding}; "
         f"{reason}. Nothing was added."
     )
 
 
-def _place(given: Format) -> str:
+def _line_words(given: Format) -> str:
     return "the first line" if given.first_line == 1 else f"line {given.first_line}"
 
 
-def _nameless(given: Format, source: str) -> Header:
+def _name_by_place(given: Format, source: str) -> Header:
     """Of a table without names nothing is read: no row decides how others are read."""
     if not given.delimiter:
         raise SchemaError(
@@ -423,7 +423,7 @@ def _header(path: str, given: Format, source: str, first: str) -> Header:
         read = record.cells
     if read is None or not any(name.strip() for name in read):
         raise SchemaError(
-            f"source {source!r}: {_place(given)} must hold the column names; its quotes are "
+            f"source {source!r}: {_line_words(given)} must hold the column names; its quotes are "
             "not closed there (write multiline = true in [format] if a name holds the end of a "
             "line), or no column has a name. Nothing was added."
         )

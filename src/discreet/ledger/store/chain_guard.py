@@ -31,7 +31,7 @@ class Keeper:
         self._halt = threading.Event()
         self._after_fork()
         here = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _again(here))
+        os.register_at_fork(after_in_child=lambda: _renew_after_fork(here))
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
@@ -58,7 +58,7 @@ class Keeper:
             with checking() as connection:
                 if not _is_sealed(connection):
                     return
-                chain = self._refusing(lambda: self._whole(connection, anchor))
+                chain = self._refuse_broken(lambda: self._whole(connection, anchor))
             self._trust(chain)
 
     def _trust(self, chain: Chain) -> None:
@@ -73,7 +73,7 @@ class Keeper:
             anchor = None if self._chain else self._place.anchor()  # before the record: not ahead
             with reading() as connection:
                 if self._chain is not None or _is_sealed(connection):
-                    self._refusing(lambda: self._follow(connection, anchor))
+                    self._refuse_broken(lambda: self._follow(connection, anchor))
                 else:
                     self._check_begins(connection, anchor)
 
@@ -82,7 +82,7 @@ class Keeper:
         with self._lock:
             if self._chain is None and not _is_sealed(connection):
                 return self._first(connection)
-            chain = self._refusing(
+            chain = self._refuse_broken(
                 lambda: self._follow(connection, None if self._chain else self._place.anchor())
             )
             self._place.check_writable()
@@ -118,14 +118,14 @@ class Keeper:
 
     def adopt(self, connection: Connection, memo: Mapping[str, str]) -> Book:
         """A book that seals everything as it stands, under an entry that says so."""
-        key, anchor = self._place.made_key(), self._place.made_anchor()
+        key, anchor = self._place.ensure_key(), self._place.ensure_anchor()
         newest = connection.execute(
             "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1"
         ).fetchone() or (0, "")
         (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM entries").fetchone()
         accounts = salvage(connection)
         tail = Tail(key, max(newest[0], anchor.number), newest[1])
-        book = Book(connection, tail, Replay(), self._begun)
+        book = Book(connection, tail, Replay(), self._settle_start)
         book.begin(last + 1)
         book.append(Act.ADOPT, (), describe_adoption(accounts), memo_text(memo))
         for account in accounts:
@@ -137,10 +137,10 @@ class Keeper:
         self._check_begins(connection, self._place.anchor())
         if not _verify_unsealed(connection).sound:
             raise Unavailable(NOT_SOUND)
-        chain = Chain(self._place.made_key())
-        self._place.made_anchor()
+        chain = Chain(self._place.ensure_key())
+        self._place.ensure_anchor()
         chain.replay = _replay(connection)
-        book = Book(connection, chain.tail(), chain.replay, self._begun)
+        book = Book(connection, chain.tail(), chain.replay, self._settle_start)
         book.begin(0)
         return book
 
@@ -175,7 +175,7 @@ class Keeper:
         chain.check_anchor(connection, anchor)
         return chain
 
-    def _refusing(self, work: Callable[[], Chain]) -> Chain:
+    def _refuse_broken(self, work: Callable[[], Chain]) -> Chain:
         try:
             return work()
         except Broken:
@@ -188,7 +188,7 @@ class Keeper:
                 self._chain.advance(tail, replay)
         self._place.export(Anchor(tail.number, replay.count, tail.code))
 
-    def _begun(self, tail: Tail, replay: Replay) -> None:
+    def _settle_start(self, tail: Tail, replay: Replay) -> None:
         """As `_settle`, where a chain begins: all of it is this process's own."""
         with self._lock:
             self._chain = Chain(tail.key)
@@ -229,7 +229,7 @@ def _replay(connection: Connection) -> Replay:
     return Replay().after(last or (0, "", FIRST), accounts)
 
 
-def _again(here: "weakref.ref[Keeper]") -> None:
+def _renew_after_fork(here: "weakref.ref[Keeper]") -> None:
     keeper = here()
     if keeper is not None:
         keeper._after_fork()

@@ -97,7 +97,7 @@ class Groups(Generic[_Page]):
         self._turn = turn
         self._after_fork()
         here = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _again(here))
+        os.register_at_fork(after_in_child=lambda: _renew_after_fork(here))
 
     def _after_fork(self) -> None:
         """The other threads, and what they waited for, stayed with the parent."""
@@ -160,7 +160,7 @@ class Groups(Generic[_Page]):
         if caught.error is not None and begun and not finished:
             self._one_by_one(group)
             return
-        for item in group if begun else self._all():
+        for item in group if begun else self._take_all():
             item.finish(caught.error)
 
     def _attempt(self, group: list[_Item[_Page]], page: _Page) -> None:
@@ -196,7 +196,7 @@ class Groups(Generic[_Page]):
             self._queue.extendleft(reversed(rest))
             raise
 
-    def _all(self) -> list[_Item[_Page]]:
+    def _take_all(self) -> list[_Item[_Page]]:
         items = []
         with contextlib.suppress(IndexError):
             while True:
@@ -204,7 +204,7 @@ class Groups(Generic[_Page]):
         return items
 
 
-def _again(here: "weakref.ref[Groups[Any]]") -> None:
+def _renew_after_fork(here: "weakref.ref[Groups[Any]]") -> None:
     groups = here()
     if groups is not None:
         groups._after_fork()

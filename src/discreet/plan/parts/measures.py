@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import UnsafeQuery, with_article
 from discreet.loss import Relation, Sensitivity
-from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, together
+from discreet.plan.parts.pairs import PAIRED, LatticeRange, influence_of_pair, read_together
 from discreet.plan.sql.bounds import Bounded
 from discreet.plan.sql.expressions import bounded
 from discreet.query.algebra import Aggregate, Arithmetic, Expression, Statistic
@@ -184,7 +184,7 @@ class Measures:
         arguments = [aggregate.argument, aggregate.second]
         # In an order of their own, the same for every engine, so that y by x and x by y share sums.
         ordered = sorted(arguments, key=repr)
-        *values, known = together(*(bounded(part, self._columns) for part in ordered))
+        *values, known = read_together(*(bounded(part, self._columns) for part in ordered))
         same = ordered == arguments
         y, x = values if same else reversed(values)
         if x.kind != "number":

@@ -79,7 +79,7 @@ def cuts_of(plan: Plan) -> tuple[Note, ...]:
     for table, names in read.items():
         prefix = f"{table}." if len(known) > 1 else ""
         notes += _bounds(known[table], names, prefix, where, placed)
-    return tuple(dict.fromkeys([*notes, *_keys(plan), *_few(plan)]))
+    return tuple(dict.fromkeys([*notes, *_keys(plan), *_note_few(plan)]))
 
 
 def table_notes(table: Table, columns: tuple[str, ...]) -> tuple[Note, ...]:
@@ -284,7 +284,7 @@ def _keys(plan: Plan) -> Iterator[Note]:
         if domain.private:
             private.append(key.name)
             continue
-        words = _lost(plan, key)
+        words = _missing_text(plan, key)
         if words:
             alike.setdefault(words, []).append(key)
     if private:
@@ -306,12 +306,12 @@ def _either(names: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _lost(plan: Plan, key: Key) -> str:
+def _missing_text(plan: Plan, key: Key) -> str:
     """How a row can be without this key; empty if none can."""
     columns = {column.name: column.accepted for column in plan.table.columns}
     expression = key.expression
     for name in _find_guarded(expression):
-        columns[name] = _present(columns[name])
+        columns[name] = _assume_present(columns[name])
     value = bounded(expression, replace(scope(plan.table, plan.dialect), columns=columns))
     optional = any(columns[name].nullable for name in fields_of(expression))
     if value.missing == "never" or (value.kind == "boolean" and not optional):
@@ -340,12 +340,12 @@ def _find_placed(query: Query) -> frozenset[str]:
     return frozenset(guarded - used) if _plain(query) else frozenset()
 
 
-def _present(column: Column) -> Column:
+def _assume_present(column: Column) -> Column:
     """The same column where it is not missing."""
     return replace(column, null=column.lower, nan=AS_NULL, infinity="clamp")
 
 
-def _few(plan: Plan) -> Iterator[Note]:
+def _note_few(plan: Plan) -> Iterator[Note]:
     """Private keys of few people."""
     if isinstance(plan.selection, ThresholdKeys):
         few = plan.selection.threshold.threshold

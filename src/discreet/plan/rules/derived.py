@@ -14,7 +14,7 @@ from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import OTHER, Column
 
-__all__ = ["Aggregated", "column_of", "missing_too", "without_aggregates"]
+__all__ = ["Aggregated", "column_of", "allow_missing", "without_aggregates"]
 
 
 def column_of(name: str, value: Bounded) -> Column:
@@ -38,10 +38,10 @@ def column_of(name: str, value: Bounded) -> Column:
         ) from None
 
 
-def missing_too(column: Column) -> Column:
+def allow_missing(column: Column) -> Column:
     """The same column where it may be missing: on the right of a left join.
 
-    >>> missing_too(Column("a", "category", upper=1, keys=("x",), other=True)).keys
+    >>> allow_missing(Column("a", "category", upper=1, keys=("x",), other=True)).keys
     ('x', 'other')
     """
     keys = (*column.keys, OTHER) if column.other else column.keys
@@ -63,13 +63,13 @@ class Aggregated:
         used = {name.casefold() for name in taken}
         for aggregate in aggregates_of(tuple(expressions)):
             if aggregate not in columns:
-                name = _free(used)
+                name = _free_name(used)
                 value = _value(aggregate, scope, rows)
                 columns[aggregate] = (column_of(name, value), f"CAST({value.sql} AS BIGINT)")
         return cls(columns)
 
 
-def _free(used: set[str]) -> str:
+def _free_name(used: set[str]) -> str:
     number = len(used)
     while f"aggregate_{number}" in used:
         number += 1

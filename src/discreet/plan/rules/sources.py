@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 from discreet.errors import UnsafeQuery
-from discreet.plan.rules.derived import Aggregated, column_of, missing_too, without_aggregates
+from discreet.plan.rules.derived import Aggregated, allow_missing, column_of, without_aggregates
 from discreet.plan.sql.dialects import Dialect, dialect_of, join_relations, quote_column
 from discreet.plan.sql.expressions import Scope, bounded, condition
 from discreet.query.algebra import Compare, Expression, Field, Join, PerUnit, Rows, Scan, Source
@@ -75,7 +75,7 @@ def limit_rows(rows: Rowset, most: int, dialect: str) -> Rowset:
     """
     if rows.unit is None or (rows.rows_per_unit is not None and most >= rows.rows_per_unit):
         return rows
-    first = _first(rows, ['"$unit"'], most, dialect_of(dialect))
+    first = _first_rows(rows, ['"$unit"'], most, dialect_of(dialect))
     return replace(rows, select=first, rows_per_unit=most, work=rows.work + most)
 
 
@@ -84,7 +84,7 @@ def _names(rows: Rowset) -> list[str]:
     return names if rows.unit is None else ['"$unit"', *names]
 
 
-def _first(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
+def _first_rows(rows: Rowset, partition: list[str], most: int, dialect: Dialect) -> str:
     """The first rows of each partition, by a hash of it and of all lattice values."""
     texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
@@ -212,15 +212,15 @@ class _Reader:
         if left.public:
             left, many = self._match(left, join.left, [name for name, _ in join.on])
             right = self._cut_to(right, many)
-            rows = _times(right.rows_per_unit, many)
+            rows = _product(right.rows_per_unit, many)
         elif right.public:
             right, many = self._match(right, join.right, [name for _, name in join.on])
             left = self._cut_to(left, many)
-            rows = _times(left.rows_per_unit, many)
+            rows = _product(left.rows_per_unit, many)
         else:  # of one population, joined on the unit
-            left, right = self._cut(left, right)
+            left, right = self._cut_sides(left, right)
             many = None
-            rows = _times(left.rows_per_unit, right.rows_per_unit)
+            rows = _product(left.rows_per_unit, right.rows_per_unit)
         private = right if left.public else left
         if private.unit is None and rows != 1:
             raise UnsafeQuery(
@@ -254,15 +254,15 @@ class _Reader:
         """
         columns = (*left.columns, *right.columns)
         if join.kind == "left":
-            columns = (*left.columns, *map(missing_too, right.columns))
+            columns = (*left.columns, *map(allow_missing, right.columns))
         listed = [quote_column(column) for column in columns]
         if left.unit is not None or right.unit is not None:
             listed.insert(0, '"$unit"')
-        sides = left.select, self._aside(left, right)
+        sides = left.select, self._rename_unit(left, right)
         if left.public and not right.public:
             sides = right.select, left.select
         one, other = (self.dialect.derived(*side) for side in zip(sides, "lr", strict=True))
-        names, on = ", ".join(listed), self._on(join, left, right)
+        names, on = ", ".join(listed), self._join_condition(join, left, right)
         if left.public and right.public:
             return join_relations(join.kind, names, one, other, on), columns
         if left.public or right.public:
@@ -273,9 +273,9 @@ class _Reader:
         """The most rows of one unit that a join may make: no fewer than a side has already."""
         return max(self.joined_rows, left.rows_per_unit or 0, right.rows_per_unit or 0)
 
-    def _cut(self, left: Rowset, right: Rowset) -> tuple[Rowset, Rowset]:
+    def _cut_sides(self, left: Rowset, right: Rowset) -> tuple[Rowset, Rowset]:
         """Both sides, with fewer rows of each unit where all of them would be too many to join."""
-        rows = _times(left.rows_per_unit, right.rows_per_unit)
+        rows = _product(left.rows_per_unit, right.rows_per_unit)
         if rows is None or self.most_rows is None or rows <= self._limit(left, right):
             return left, right
         name, most = self.dialect.name, self.most_rows
@@ -283,7 +283,7 @@ class _Reader:
 
     def _cut_to(self, private: Rowset, many: int | None) -> Rowset:
         """The same for the one side that is private, of which each row meets so many."""
-        rows = _times(private.rows_per_unit, many)
+        rows = _product(private.rows_per_unit, many)
         if rows is None or self.most_rows is None or rows <= self._limit(private, private):
             return private
         return limit_rows(private, self.most_rows, self.dialect.name)
@@ -314,14 +314,14 @@ class _Reader:
                 "Nothing was run or charged."
             )
 
-    def _aside(self, left: Rowset, right: Rowset) -> str:
+    def _rename_unit(self, left: Rowset, right: Rowset) -> str:
         """The right side; its unit gets another name where the left has one."""
         if left.unit is None or right.unit is None:
             return right.select
         names = ['"$unit" AS "$r"', *(quote_column(column) for column in right.columns)]
         return f"SELECT {', '.join(names)} FROM {self.dialect.derived(right.select, 'aside')}"
 
-    def _on(self, join: Join, left: Rowset, right: Rowset) -> str:
+    def _join_condition(self, join: Join, left: Rowset, right: Rowset) -> str:
         scope = self._scope((*left.columns, *right.columns))
         tests = [condition(Compare("=", Field(a), Field(b)), scope) for a, b in join.on]
         if left.unit is not None and right.unit is not None:
@@ -340,7 +340,7 @@ class _Reader:
         key, many = self._key(source)
         if not key or not set(key) <= set(on):
             return public, None
-        first = _first(public, [f'"{name}"' for name in key], many, self.dialect)
+        first = _first_rows(public, [f'"{name}"' for name in key], many, self.dialect)
         return replace(public, select=first), many
 
     def _key(self, source: Source) -> tuple[list[str], int]:
@@ -383,7 +383,7 @@ def _check_people(join: Join, left: Rowset, right: Rowset) -> None:
         )
 
 
-def _times(rows: int | None, many: int | None) -> int | None:
+def _product(rows: int | None, many: int | None) -> int | None:
     if rows is None or many is None:
         return None
     return rows * many

@@ -74,7 +74,7 @@ def _parts(node: "Expr") -> list["Expr"]:
     return parts
 
 
-def _flat(operator: str, expression: Expression) -> tuple[Expression, ...]:
+def _flatten(operator: str, expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, Junction) and expression.operator == operator:
         return expression.parts
     return (expression,)
@@ -85,7 +85,7 @@ def _junction(node: "Expr", scope: Scope) -> Typed:
     parts: dict[Expression, None] = {}
     for part in _parts(node):
         expression = _boolean(part, scope, operator.upper())
-        parts.update(dict.fromkeys(_flat(operator, expression)))
+        parts.update(dict.fromkeys(_flatten(operator, expression)))
     settling = Literal(operator == "or")
     if settling in parts:
         return Typed(settling, Kind.BOOLEAN)

@@ -49,7 +49,7 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
             f"the question names no table{where_in_text(select)}. Add FROM and a table."
         )
     only(clause, "this")
-    relation = _one(clause.this, known, subquery)
+    relation = _read_source(clause.this, known, subquery)
     for node in select.args.get("joins") or []:
         relation = _join(relation, node, known, subquery)
         if len(list(scans(relation.source))) > _MOST_SCANS:
@@ -60,7 +60,7 @@ def from_clause(select: "Expr", known: Known, subquery: Subquery) -> Relation:
     return relation
 
 
-def _one(node: "Expr", known: Known, subquery: Subquery) -> Relation:
+def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
     kind = type(node).__name__
     if kind == "Subquery" and type(node.this).__name__ == "Select":
         only(node, "this", "alias")
@@ -106,7 +106,7 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
             f"{written[:60]} JOIN{where_in_text(node)} is not supported here. "
             "Write JOIN ... ON, or LEFT JOIN with a public table."
         )
-    right = _one(node.this, known, subquery)
+    right = _read_source(node.this, known, subquery)
     _tell_apart(left, right, node)
     used = [*left.spellings, *(unit.name for unit in left.units)]
     right = rename_taken(right, used)
@@ -119,7 +119,7 @@ def _join(left: Relation, node: "Expr", known: Known, subquery: Subquery) -> Rel
     on = _check_pairs(left, right, pairs, node)
     source = Join("left" if side else "inner", left.source, right.source, on)
     private = left if left.population is not None else right
-    columns = (*left.columns, *_shown(left, right, node))
+    columns = (*left.columns, *_show_columns(left, right, node))
     return Relation(source, columns, private.population, private.unit)
 
 
@@ -133,7 +133,7 @@ def _tell_apart(left: Relation, right: Relation, node: "Expr") -> None:
         )
 
 
-def _shown(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
+def _show_columns(left: Relation, right: Relation, node: "Expr") -> list[Visible]:
     merged = {str(name.this).casefold() for name in node.args.get("using") or []}
     units = {unit.name.casefold() for unit in left.units}
     shown = []

@@ -190,7 +190,7 @@ def _per_unit(
     relation, shown = rows.relation, _Shown()
     others = tuple(item for item in listed if not _is_unit(item.node, relation))
     results = scope(others, _keys(group, listed, rows), rows)
-    keys = _inside(results.keys, relation)
+    keys = _rename_keys(results.keys, relation)
     place = Unit(rows, keys)
     unnamed: list[tuple[Item, Typed]] = []
     for item in listed:
@@ -209,7 +209,7 @@ def _per_unit(
     return Relation(source, tuple(shown.columns), relation.population, relation.unit)
 
 
-def _inside(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
+def _rename_keys(keys: Mapping[Expression, Typed], relation: Relation) -> dict[Expression, Typed]:
     """The keys under names that mean no other column of the source."""
     used = list(relation.spellings)
     inside: dict[Expression, Typed] = {}
@@ -233,7 +233,7 @@ def _keys(group: "Expr", listed: tuple[Item, ...], rows: Rows) -> tuple[Typed, .
     nodes = [resolve_term(node, listed, rows) for node in group.expressions]
     further = [node for node in nodes if not _is_unit(node, rows.relation)]
     if len(further) == len(nodes):
-        raise _without_unit(rows.relation, group)
+        raise _refuse_without_unit(rows.relation, group)
     return tuple(dict.fromkeys(_read_key(node, rows) for node in further))
 
 
@@ -250,7 +250,7 @@ def _is_unit(node: "Expr", relation: Relation) -> bool:
     return relation.find(node).typed is None
 
 
-def _without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
+def _refuse_without_unit(relation: Relation, group: "Expr") -> UnsafeQuery:
     what = f"a subquery grouped without the unit{where_in_text(group)}"
     if relation.population is None:
         return UnsafeQuery(

@@ -126,7 +126,7 @@ class _Look:
 
 
 async def _step(request: Request, here: Custodian) -> Response:
-    form = _of_this_sheet(await form_of(request, here))
+    form = _drop_other_sheets(await form_of(request, here))
     source = form.text("other") or form.text("source")
     try:
         look = await here.run(lambda: _look(here.server.settings, source, form))
@@ -159,7 +159,7 @@ async def _step(request: Request, here: Custodian) -> Response:
     )
 
 
-def _of_this_sheet(form: Form) -> Form:
+def _drop_other_sheets(form: Form) -> Form:
     """A form without the format of another sheet than the one that is chosen now."""
     if form.text("sheet") == form.text("sheet-seen"):
         return form
