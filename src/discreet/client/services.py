@@ -41,8 +41,9 @@ class RemoteMonitor:
 
         Paid for by the run; see `discreet.streams.Monitor`.
         """
-        changes = {"sql": sql, "threshold": _number(threshold)}
-        body = {name: value for name, value in changes.items() if value is not None}
+        body: dict[str, Any] = {} if sql is None else {"sql": sql}
+        if threshold is not None:
+            body["threshold"] = float(rational(threshold))
         return dict(self._wire.call("POST", self._path("/checks"), body))
 
     def renew(self) -> dict[str, Any]:
@@ -128,7 +129,3 @@ class RemoteSynopsis:
 
     def _path(self, rest: str = "") -> str:
         return f"/synopses/{quote(self.name)}{rest}"
-
-
-def _number(value: Number | None) -> float | None:
-    return None if value is None else float(rational(value))

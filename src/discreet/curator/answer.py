@@ -329,7 +329,7 @@ class Answer:
         head = "".join(f"<th>{escape(column.name)}</th>" for column in columns)
         cells = [
             [
-                _cell(value, beside)
+                f"{escape(value)} <small>{escape(beside)}</small>"
                 for value, beside in zip(column.values, column.beside, strict=True)
             ]
             if column.beside
@@ -367,10 +367,6 @@ def _column(labels: list[Label]) -> NDArray[Any]:
         return np.array(labels, dtype=object)
     wide = any(isinstance(label, int) and abs(label) >= _WIDEST for label in labels)
     return np.array(labels, dtype=object if wide else None)
-
-
-def _cell(value: str, beside: str) -> str:
-    return f"{escape(value)} <small>{escape(beside)}</small>"
 
 
 def _item(note: Note) -> str:

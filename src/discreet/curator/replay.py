@@ -15,7 +15,7 @@ from discreet.curator.answer import Answer, Receipt
 from discreet.encoding import digest
 from discreet.ledger.entry import Receipt as Charge
 from discreet.ledger.releases import Release
-from discreet.loss import Currency, Price
+from discreet.loss import Currency
 from discreet.plan.parts.candidates import QuantileMethod
 from discreet.plan.parts.keys import KeyDomain
 from discreet.plan.pipeline import GROUP_LIMIT, Draft, Plan, plan
@@ -94,7 +94,7 @@ def _list_facts(released: Released, data_versions: tuple[int, ...]) -> dict[str,
         "question": plan.question,
         "behind": plan.counts_for,
         "schemas": [table.public.to_json() for table in plan.tables],
-        "prices": [_written(price) for price in plan.prices],
+        "prices": [[price.currency.value, str(price.amount)] for price in plan.prices],
         "delta": None if plan.delta is None else str(plan.delta),
         "limit": plan.limit,
         "joined_rows": plan.joined_rows,
@@ -118,7 +118,7 @@ def from_facts(body: Mapping[str, Any], charge: Charge) -> Answer:
     draft = Draft(
         query=parse(body["question"], {table.name: table for table in (first, *others)}),
         table=first,
-        price=tuple(_read(price) for price in body["prices"]),
+        price=tuple(Currency(name).price(Fraction(amount)) for name, amount in body["prices"]),
         delta=None if body["delta"] is None else Fraction(body["delta"]),
         limit=body.get("limit", GROUP_LIMIT),
         ways=tuple(
@@ -164,11 +164,3 @@ def _find_mistaken(plan: Plan) -> tuple[KeyDomain, ...]:
 
 def _fits(column: list[int]) -> bool:
     return all(-(1 << 63) <= value < 1 << 63 for value in column)
-
-
-def _written(price: Price) -> list[str]:
-    return [price.currency.value, str(price.amount)]
-
-
-def _read(price: list[str]) -> Price:
-    return Currency(price[0]).price(Fraction(price[1]))

@@ -102,11 +102,9 @@ class Releases:
         """The first so many releases to an analyst after one, oldest first, without their
         bodies.
         """
-        return self._list("AND r.number > ? ORDER BY r.number", (analyst, number, limit))
-
-    def _list(self, part: str, values: tuple[str, int, int]) -> tuple[Listed, ...]:
+        query = f"{_LIST} AND r.number > ? ORDER BY r.number LIMIT ?"
         with self._store.reading() as connection:
-            rows = connection.execute(f"{_LIST} {part} LIMIT ?", values).fetchall()
+            rows = connection.execute(query, (analyst, number, limit)).fetchall()
         return tuple(_read_listed(row) for row in rows)
 
     def transcript(self, analyst: str) -> tuple[Release, ...]:

@@ -147,7 +147,7 @@ class States:
             (adopted,) = connection.execute(
                 "SELECT coalesce(max(sequence), 0) FROM entries WHERE act = 'adopt'"
             ).fetchone()
-        return None if row is None else _state(row), adopted
+        return None if row is None else _read_state(row), adopted
 
     def names(self, *, analyst: str, kind: str) -> tuple[str, ...]:
         """The names of an analyst's services of a kind, oldest first."""
@@ -247,7 +247,7 @@ def move(book: Book, change: Change) -> State:
     return state
 
 
-def _state(row: tuple[Any, ...]) -> State:
+def _read_state(row: tuple[Any, ...]) -> State:
     analyst, name, kind, version, entry, body = row
     return State(analyst, name, kind, version, entry, bytes(body))
 

@@ -186,13 +186,10 @@ def _texts(files: SourceFiles, marks: Format, declared: Mapping[str, Any]) -> Pr
         read = islice(rows_of(lines, marks, head), _SAMPLE_ROWS)
         tried = [record.cells for record in read]
     rows = [cells for cells in tried if cells is not None]
-    places = [place for place, name in enumerate(head.names) if not _is_added(files, name)]
+    added = (FILE, LINE) if files.kind == "tidy" else ()
+    places = [place for place, name in enumerate(head.names) if name not in added]
     rows = [[row[place] for place in places] for row in rows]
     guess = guess_columns(marks, [head.names[place] for place in places], rows, declared)
     if len(rows) < _MOSTLY * len(tried):
         guess = replace(guess, doubts=(_NO_RECORDS.format(len(tried) - len(rows)), *guess.doubts))
     return Preview(guess, tuple(tuple(row) for row in rows[:_SHOWN]), is_text=True)
-
-
-def _is_added(files: SourceFiles, name: str) -> bool:
-    return files.kind == "tidy" and name in (FILE, LINE)

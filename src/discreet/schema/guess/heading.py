@@ -95,10 +95,6 @@ def guess_header(rows: Sequence[_Row]) -> Heading:
     return Heading(header=header, doubts=doubts, width=max(1, width))
 
 
-def _count_filled(cells: Sequence[str]) -> int:
-    return sum(bool(cell.strip()) for cell in cells)
-
-
 def _width(cells: Sequence[str]) -> int:
     return max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
 
@@ -113,7 +109,7 @@ def _titles(rows: Sequence[_Row]) -> int:
     count = 0
     for _, cells in rows[:_MOST_TITLES]:
         comment = bool(cells) and cells[0].lstrip().startswith(_COMMENTS) and _width(cells) < usual
-        if not comment and _count_filled(cells) > most:
+        if not comment and sum(bool(cell.strip()) for cell in cells) > most:
             break
         count += 1
     below = widths[count:]

@@ -39,7 +39,9 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
         if not form.wait:
             started = jobs.start(server, who, form)
             return JSONResponse(started, 202, {"Location": f"/api/v1/jobs/{started['job']}"})
-        return _answer_query(server, who, form)
+        answer = server.session(who).sql(form.sql, key=form.key, **prices_of(form))
+        server.count("answers", "free" if answer.free else "charged")
+        return server.describe_answer(who, answer)
 
     async def job(request: Request, name: _Job, who: _Analyst) -> dict[str, Any]:
         status = jobs.find(who.name, name)
@@ -77,12 +79,6 @@ def analyst_routes(jobs: Jobs) -> APIRouter:
             responses={200: {"content": {kind: {}}}},
         )
     return routes
-
-
-def _answer_query(server: ServerContext, who: Identity, form: QueryForm) -> dict[str, Any]:
-    answer = server.session(who).sql(form.sql, key=form.key, **prices_of(form))
-    server.count("answers", "free" if answer.free else "charged")
-    return server.describe_answer(who, answer)
 
 
 @require(identify)
