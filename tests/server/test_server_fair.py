@@ -273,8 +273,8 @@ def test_what_is_counted_is_what_is_stored_step_by_step(house):
         if number == 3:
             assert house.call(who, "POST", "/monitors", json=MONITOR).status_code == 201
         for name in ("ana", "eve", "nobody"):
-            counted = quota.used(name, reading)
-            assert counted == Quota(most=1).used(name, reading) == by_hand(name)
+            counted = quota.count_bytes(name, reading)
+            assert counted == Quota(most=1).count_bytes(name, reading) == by_hand(name)
     with pytest.raises(QuotaExceeded):
         quota.check("ana", reading)
 
@@ -284,8 +284,8 @@ def test_the_length_of_an_old_state_does_not_show(house):
     states, reading = house.curator.vault.states, house.curator.vault._store.reading
     used = []
     for name, size in (("a", 1), ("b", 10), ("c", 5000)):
-        before = Quota(most=1).used("ana", reading)
+        before = Quota(most=1).count_bytes("ana", reading)
         body = b"x" * size
         states.put(Change(analyst="ana", name=name, kind="monitor", version=1, body=body))
-        used.append(Quota(most=1).used("ana", reading) - before)
+        used.append(Quota(most=1).count_bytes("ana", reading) - before)
     assert len(set(used)) == 1

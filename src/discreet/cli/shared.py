@@ -207,8 +207,8 @@ def _options(command: Callable[..., Any]) -> dict[str, str]:
     """How a command spells what Python calls by a name: by that of its option, or of its own."""
     spellings: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        for each in getattr(parameter.annotation, "__metadata__", ()):
-            flag = getattr(each, "default", None)  # in Annotated, the first word is the option's
+        for option in getattr(parameter.annotation, "__metadata__", ()):
+            flag = getattr(option, "default", None)  # in Annotated, the first word is the option's
             if isinstance(flag, str) and flag.startswith("--"):
                 spelt = f"{flag} {{}}"
                 spellings |= {name: spelt, flag.removeprefix("--").replace("-", "_"): spelt}

@@ -288,7 +288,7 @@ class Session:
         return bought, [row[COUNTED] for row in bought.intervals()]
 
     def _find_released_count(
-        self, wanted: Plan, priced: Callable[[int], Plan]
+        self, wanted: Plan, plan_at: Callable[[int], Plan]
     ) -> tuple[Answer, list[tuple[float, float]]] | None:
         """The most exact released count, if buying one would not make the question cheaper.
 
@@ -306,7 +306,7 @@ class Session:
         usable: list[tuple[Answer, list[tuple[float, float]], Plan]] = []
         for old, intervals in known:
             with contextlib.suppress(InvalidValue):  # no price reaches it in groups that small
-                planned = priced(assume_count(intervals))
+                planned = plan_at(assume_count(intervals))
                 usable.append((old, intervals, planned))
         for old, intervals, planned in usable:
             key = release_key(planned, versions)
@@ -314,8 +314,8 @@ class Session:
                 return old, intervals
         if not usable:
             return None
-        old, intervals, planned = min(usable, key=lambda each: max(b - a for a, b in each[1]))
-        return (old, intervals) if worth_reusing(intervals, wanted, planned, priced) else None
+        old, intervals, planned = min(usable, key=lambda known: max(b - a for a, b in known[1]))
+        return (old, intervals) if worth_reusing(intervals, wanted, planned, plan_at) else None
 
     def bounds(
         self, table: str, column: str, *, epsilon: Number | None = None, rho: Number | None = None

@@ -315,8 +315,8 @@ def _find_tie(connection: Connection, key: _Key) -> str | None:
         path = PurePosixPath(value.decode("utf-8", "surrogateescape"))
         values += [str(parent).encode("utf-8", "surrogateescape") for parent in path.parents]
     query = "SELECT population FROM sources WHERE kind = ? AND value = ?"
-    for each in values:
-        row = connection.execute(query, (kind, each)).fetchone()
+    for place in values:
+        row = connection.execute(query, (kind, place)).fetchone()
         if row is not None:
             return str(row[0])
     return None

@@ -107,7 +107,7 @@ class History:
         part = "AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?"
         return self._list(part, (analyst, first, limit))
 
-    def adopted(self, analyst: str) -> Adopted | None:
+    def find_adoption(self, analyst: str) -> Adopted | None:
         """What the newest adoption of the record took over for an analyst; None without one."""
         query = (
             "SELECT sequence, time, act, population, analyst, event, memo, previous "

@@ -67,14 +67,14 @@ def price_for_error(
     _need_count(first, targets, count)
     shares = _shares(draft, first, targets, kind, count)
 
-    def priced(price: Price) -> Plan:
+    def plan_at(price: Price) -> Plan:
         return plan(replace(draft, price=tuple(price.share(share) for share in shares)))
 
     def enough(price: Price) -> bool:
-        reached = error_of(priced(price), count)
+        reached = error_of(plan_at(price), count)
         return all(_within(reached[name], width) for name, width in targets.items())
 
-    return priced(smallest_price(enough, kind))
+    return plan_at(smallest_price(enough, kind))
 
 
 def _shares(
@@ -155,7 +155,10 @@ def assume_count(intervals: list[tuple[float, float]]) -> int:
 
 
 def worth_reusing(
-    intervals: list[tuple[float, float]], wanted: Plan, planned: Plan, priced: Callable[[int], Plan]
+    intervals: list[tuple[float, float]],
+    wanted: Plan,
+    planned: Plan,
+    plan_at: Callable[[int], Plan],
 ) -> bool:
     """Whether a released count serves: no count that could be bought would make it cheaper.
 
@@ -169,7 +172,7 @@ def worth_reusing(
         return True
     largest = [high + _UNLUCKY_INTERVALS * (high - low) for low, high in intervals]
     hoped = assume_count([(count - width, count + width) for count in largest])
-    return planned.cost.amount <= wanted.cost.amount + priced(hoped).cost.amount
+    return planned.cost.amount <= wanted.cost.amount + plan_at(hoped).cost.amount
 
 
 def check_count(count: int | None) -> int | None:

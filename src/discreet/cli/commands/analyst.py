@@ -127,7 +127,7 @@ def _tables(
     analyst: _Looking = None, as_json: Json = False, folder: VaultFolder = Path("vault")
 ) -> None:
     with existing_vault(folder) as curator:
-        tables = _described(curator, analyst)
+        tables = _find_tables(curator, analyst)
     if as_json:
         print_json([dict(table) for table in tables.values()])
         return
@@ -144,14 +144,14 @@ def _describe(
     folder: VaultFolder = Path("vault"),
 ) -> None:
     with existing_vault(folder) as curator:
-        described = _described(curator, analyst)[table]
+        described = _find_tables(curator, analyst)[table]
     if as_json:
         print_json(dict(described))
         return
     typer.echo(repr(described))
 
 
-def _described(curator: "Curator", analyst: str | None) -> "Tables":
+def _find_tables(curator: "Curator", analyst: str | None) -> "Tables":
     from discreet.curator.snapshot import tables_of
 
     if analyst is not None:

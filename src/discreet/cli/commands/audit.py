@@ -58,7 +58,7 @@ def _audit(
         _print_names(as_json)
         return
     start = time.process_time()
-    examined, elsewhere = _examined(name, _QUICK if quick else None)
+    examined, elsewhere = _run_audits(name, _QUICK if quick else None)
     seconds = time.process_time() - start + elsewhere
     if html is not None:
         write_page(html, audit_page(examined))
@@ -79,7 +79,7 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _examined(name: str | None, most: int | None) -> "tuple[list[Examined], float]":
+def _run_audits(name: str | None, most: int | None) -> "tuple[list[Examined], float]":
     """What was found, and the processor seconds that other processes took."""
     import os
     from contextlib import ExitStack

@@ -113,7 +113,7 @@ def _new(
         design = Monitor.explain(session, sql, **words)
         if not dry:
             Monitor.open(session, sql, name=name, **words)
-        said = _explained(curator, design, analyst)
+        said = _describe_design(curator, design, analyst)
         notes = cuts_of(design.watched.plan)
     charged = not dry and not known
     if as_json:
@@ -137,7 +137,7 @@ def _new(
         typer.echo(f"A run costs {said['cost']}. Nothing was run or charged.")
 
 
-def _explained(curator: "Curator", design: "Design", analyst: str) -> dict[str, Any]:
+def _describe_design(curator: "Curator", design: "Design", analyst: str) -> dict[str, Any]:
     from discreet.ledger.account import Holder
     from discreet.report.words import cost_text, left_text
 
@@ -174,7 +174,7 @@ def _check(
 
     with existing_vault(folder) as curator:
         monitor = Monitor.open(curator.session(analyst), name=name)
-        check = _checked(curator, monitor, refresh, sql, threshold)
+        check = _check_with_refresh(curator, monitor, refresh, sql, threshold)
         notes = monitor.notes_of(check.question)
     if as_json:
         print_json({**check.values(), "notes": note_values(notes)})
@@ -228,7 +228,7 @@ def _run(
         typer.echo(name_vault(said, folder), err=True)
 
 
-def _checked(
+def _check_with_refresh(
     curator: "Curator",
     monitor: "Monitor",
     refresh: bool,
@@ -253,7 +253,7 @@ def _attempt(
 ) -> "Check | None":
     """One check of a schedule; a failure that may pass is said, and the schedule goes on."""
     try:
-        return _checked(curator, monitor, refresh)
+        return _check_with_refresh(curator, monitor, refresh)
     except Unavailable as failure:
         if failures + 1 >= _PATIENCE:
             raise

@@ -98,7 +98,7 @@ def _transcript(
     with existing_vault(folder) as curator:
         account = curator.ledger.account(Holder.ANALYST, analyst)
         charges = curator.session(analyst).history(after=after, limit=limit)
-        adopted = curator.vault.history.adopted(analyst)
+        adopted = curator.vault.history.find_adoption(analyst)
     if as_json:
         shown = {
             "account": account_values(account),

@@ -12,11 +12,11 @@ from typing import Any
 from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.names import SourceFiles, source_files
-from discreet.engines.files.sources import numbered
+from discreet.engines.files.sources import number_rows
 from discreet.engines.files.texts import lines_of
 from discreet.engines.files.tidying import Tidied, needs_tidying, tidy
 from discreet.engines.origins import Origin
-from discreet.engines.process.child import quoted
+from discreet.engines.process.child import quote
 from discreet.errors import SchemaError, Unavailable, counted
 from discreet.plan.sql.preparation.readable import (
     FILE_STEP,
@@ -297,7 +297,7 @@ def _count_faults(table: Table, origin: Origin, scratch: Path) -> _Counted | Non
         _check_names(table, types)
     faults = faults_of(table, types, origin.dialect)
     # Of a text file every column is read, so that a line that is no record is noticed now.
-    names = [quoted(name) for name in types] if is_text else []
+    names = [quote(name) for name in types] if is_text else []
     statement = counts_of_faults(faults, names, origin.relation("source"))
     with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
         try:
@@ -354,7 +354,7 @@ def _places(
     """Where the first of each fault are; nowhere on a server, whose rows have no order."""
     if not faults or files is None:
         return [()] * len(faults)
-    statement = lines_of_faults(faults, numbered(origin.read, origin.format))
+    statement = lines_of_faults(faults, number_rows(origin.read, origin.format))
     with closing(origin.engine(time_limit_seconds=_LIMIT_SECONDS, scratch=scratch)) as engine:
         row = engine.rows(statement)[0]
     places = [

@@ -15,7 +15,7 @@ from discreet.engines.duckdb.scratch import Scratch
 from discreet.engines.duckdb.sealing import Seal
 from discreet.engines.files.sources import opening
 from discreet.engines.files.tidying import written_cell
-from discreet.engines.process.child import Child, Failed, Order, quoted
+from discreet.engines.process.child import Child, Failed, Order, quote
 from discreet.errors import InvalidValue, SchemaError, with_article
 from discreet.schema.format import PLAIN, Format
 
@@ -102,7 +102,7 @@ def prepare(
         if seal is not None:
             order = _seal_order(order, seal)
         tables = {TABLE: select_sql, **kept}
-        made_by = "; ".join(f"CREATE TABLE {quoted(name)} AS {sql}" for name, sql in tables.items())
+        made_by = "; ".join(f"CREATE TABLE {quote(name)} AS {sql}" for name, sql in tables.items())
         reason = _build(order, made_by, on_progress)
         if reason is None and (log := Path(f"{part}.wal")).exists() and log.stat().st_size:
             reason = "the write-ahead log was not emptied"

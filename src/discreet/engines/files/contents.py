@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from discreet.engines.files.sources import ask_rows
-from discreet.engines.process.child import quoted
+from discreet.engines.process.child import quote
 from discreet.schema.format import PLAIN, Format
 
 __all__ = ["file_end", "text_code", "value_codes"]
@@ -69,7 +69,7 @@ def value_codes(source: str, given: Format = PLAIN) -> list[bytes]:
     def statement(types: Mapping[str, str]) -> str:
         columns = (name for name in types if not name.startswith(_INDEX))
         names.extend(sorted(columns, key=str.casefold))
-        plain = [(quoted(name), types[name]) for name in names]
+        plain = [(quote(name), types[name]) for name in names]
         in_utc = [
             (f"CAST({name} AS TIMESTAMP)" if kind == _ZONED else name, kind) for name, kind in plain
         ]

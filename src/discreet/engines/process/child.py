@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Child", "Failed", "KEY_MARK", "Order", "quoted", "text"]
+__all__ = ["Child", "Failed", "KEY_MARK", "Order", "quote", "text"]
 
 KEY_MARK = "\0key\0"
 """Where the child puts the key into a statement; no path can hold it."""
@@ -53,10 +53,10 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A quoted identifier of SQL.
 
-    >>> print(quoted('a "b"'))
+    >>> print(quote('a "b"'))
     "a ""b"\""
     """
     return '"' + name.replace('"', '""') + '"'

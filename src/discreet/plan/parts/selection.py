@@ -148,8 +148,8 @@ def ranking(
         return None
     shown = wanted in others
     before, after = (
-        each.of_units() if wanted.statistic is Statistic.UNITS else each.of(0, 1)
-        for each in (contribution, replace(contribution, groups_in_all=count))
+        limits.of_units() if wanted.statistic is Statistic.UNITS else limits.of(0, 1)
+        for limits in (contribution, replace(contribution, groups_in_all=count))
     )
     whole, half = kind.of(1), kind.of(Fraction(1, 2))
     noise = _noise(before, whole if shown else half)

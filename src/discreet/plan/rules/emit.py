@@ -108,7 +108,7 @@ def _limit_groups(
         f"coalesce({dialect.hash_of(name)}, '')" if domain.private else dialect.text(name)
         for name, domain in zip(names, domains, strict=True)
     ]
-    order = dialect.hashed('"$unit"', texts, "'|'")
+    order = dialect.hash_texts('"$unit"', texts, "'|'")
     rows = dialect.derived(
         f"SELECT *, {', '.join(_name_keys(domains))} FROM {relation}{where}", "r"
     )

@@ -65,8 +65,8 @@ def choose_mechanism(draft: Draft) -> Draft:
     draft = replace(draft, prices=price, noises=noises)
     selection = _selection(draft, price[-1])
     losses: list[Loss] = [
-        noise.loss(at_least_one_step(each.sensitivity))
-        for noise, each in zip(noises, draft.measures, strict=True)
+        noise.loss(at_least_one_step(measure.sensitivity))
+        for noise, measure in zip(noises, draft.measures, strict=True)
     ]
     pairs = zip(draft.picks, draft.choices, strict=True)
     losses += [choice_loss(*pair, price[0]) for pair in pairs]

@@ -88,7 +88,7 @@ def _first_rows(rows: Rowset, partition: list[str], most: int, dialect: Dialect)
     """The first rows of each partition, by a hash of it and of all lattice values."""
     texts = [dialect.column_text(column) for column in rows.columns]
     names = _names(rows)
-    order = ", ".join([dialect.hashed(partition[0], texts, "'|'"), *names])
+    order = ", ".join([dialect.hash_texts(partition[0], texts, "'|'"), *names])
     ranked = (
         f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {', '.join(partition)} "
         f'ORDER BY {order}) AS "$place" FROM {dialect.derived(rows.select, "every")}'

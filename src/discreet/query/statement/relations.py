@@ -91,10 +91,10 @@ class Relation:
         """The analyst's name of every column, by its name in the source."""
         return {name: column.name for column in self.columns if (name := _field(column))}
 
-    def called(self, alias: str) -> "Relation":
+    def give_alias(self, alias: str) -> "Relation":
         """The same with all columns under one alias.
 
-        >>> Relation.of(Table("t", unit="id"), "t").called("p").units[0].spelt
+        >>> Relation.of(Table("t", unit="id"), "t").give_alias("p").units[0].spelt
         'p.id'
         """
         columns = tuple(replace(column, table=alias) for column in self.columns)
@@ -116,7 +116,7 @@ class Relation:
                 f"{table[:60]!r}{where_in_text(node)} is not the table asked about. "
                 f"Write {listed or own}."
             )
-        matches = self.named(name, table)
+        matches = self.find_all(name, table)
         if len(matches) > 1:
             listed = " or ".join(match.spelt for match in matches)
             raise UnsafeQuery(
@@ -132,7 +132,7 @@ class Relation:
             f"{hint or nearest(name[:60], columns, spelt=sql_name)}"
         )
 
-    def named(self, name: str, table: str = "") -> list[Visible]:
+    def find_all(self, name: str, table: str = "") -> list[Visible]:
         """The columns of that name, in that table if one is given."""
         reach = ("bare", "qualified") if table else ("bare",)
         return [

@@ -120,7 +120,7 @@ def resolve_term(node: "Expr", listed: tuple[Item, ...], rows: Rows) -> "Expr":
     aliased = [item for item in listed if item.alias and item.alias.casefold() == name.casefold()]
     if not aliased:
         return node
-    if rows.relation.named(name) and not _same(node, aliased[0].node, rows):
+    if rows.relation.find_all(name) and not _same(node, aliased[0].node, rows):
         raise UnsafeQuery(
             f"GROUP BY {name!r}{where_in_text(node)} is both a column and the alias of something "
             "else. Choose another alias, or group by the position in the SELECT list."

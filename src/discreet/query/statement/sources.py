@@ -64,7 +64,7 @@ def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
     kind = type(node).__name__
     if kind == "Subquery" and type(node.this).__name__ == "Select":
         only(node, "this", "alias")
-        return subquery(node.this, known).called(_alias(node) or "")
+        return subquery(node.this, known).give_alias(_alias(node) or "")
     if kind == "Subquery":
         raise refuse(node, "Write FROM a JOIN b ON ... without parentheses around the join.")
     if kind != "Table":
@@ -74,7 +74,7 @@ def _read_source(node: "Expr", known: Known, subquery: Subquery) -> Relation:
         raise refuse(node.this, "Ask about a table by its name.")
     name = str(node.this.this)
     if name.casefold() in known.queries:
-        return known.queries[name.casefold()].called(_alias(node) or name)
+        return known.queries[name.casefold()].give_alias(_alias(node) or name)
     tables = {name.casefold(): table for name, table in known.tables.items()}
     if name.casefold() not in tables:
         raise UnsafeQuery(
@@ -160,7 +160,7 @@ def _use_column(left: Relation, right: Relation, node: "Expr") -> tuple[Visible,
     if type(node).__name__ != "Identifier":
         raise refuse(node, "Write USING (column).")
     name = str(node.this)
-    sides = left.named(name), right.named(name)
+    sides = left.find_all(name), right.find_all(name)
     for relation, columns in zip((left, right), sides, strict=True):
         if len(columns) != 1:
             listed = "is in several tables" if columns else "is not there"

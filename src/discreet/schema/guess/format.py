@@ -351,8 +351,8 @@ def _choose(fits: Sequence[_Fit]) -> list[str]:
     """Put one pattern of each column among those that were found; and what may be wrong with it."""
     doubts: list[str] = []
     # Where days and months can be told apart comes first: other columns are most likely alike.
-    for name, fit, chosen in sorted(fits, key=lambda each: _is_open(each[1])):
-        pattern = next((each for each in fit if each in chosen), fit[0])
+    for name, fit, chosen in sorted(fits, key=lambda found: _is_open(found[1])):
+        pattern = next((known for known in fit if known in chosen), fit[0])
         settled = pattern in chosen
         swapped = _swap(pattern)
         if swapped != pattern and swapped in chosen:

@@ -114,7 +114,7 @@ def _explain(server: ServerContext, form: QuestionForm, who: Identity) -> dict[s
 @require(analyst)
 def _budget(server: ServerContext, who: Identity) -> dict[str, Any]:
     account = server.curator.ledger.account(Holder.ANALYST, who.name)
-    adopted = adopted_values(server.curator.vault.history.adopted(who.name))
+    adopted = adopted_values(server.curator.vault.history.find_adoption(who.name))
     return {**account_values(account), "adopted": adopted}
 
 

@@ -226,6 +226,7 @@ async def _history(here: Analyst, before: str = "") -> Response:
     charges = newest[:PAGE]
     older = charges[-1]["number"] if len(newest) > PAGE else None
     account = await here.run(lambda: _account(here))
+    record = here.server.curator.vault.history
     return await here.page(
         "history.html",
         title="History",
@@ -234,7 +235,7 @@ async def _history(here: Analyst, before: str = "") -> Response:
         newer=first is not None,
         budget=_budget(account),
         spent="nothing" if account is None else spent_text(account),
-        adopted=await here.run(lambda: here.server.curator.vault.history.adopted(here.who.name)),
+        adopted=await here.run(lambda: record.find_adoption(here.who.name)),
     )
 
 

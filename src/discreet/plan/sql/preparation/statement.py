@@ -190,7 +190,7 @@ def _first_rows(source: Raw, rows: str) -> str:
     texts = [dialect.column_text(column) for column in columns]
     listed = ", ".join(map(quote_column, columns))
     unit = '"$unit"'
-    order = f"{dialect.hashed(unit, texts, 'chr(31)')}, {listed}"
+    order = f"{dialect.hash_texts(unit, texts, 'chr(31)')}, {listed}"
     return source.reader.first_rows(rows, listed, order, source.table.rows_per_unit)
 
 
