@@ -95,7 +95,7 @@ def test_parts_that_cannot_be_are_refused(house):
 def test_a_client_follows_the_links(long, monkeypatch):
     with listening(long.client.app) as url:
         client = discreet.Client(url, long.tokens["ana"])
-        real, paths = client._wire._sent, []
+        real, paths = client._wire._send, []
 
         def sent(method, path, body):
             paths.append(path)
