@@ -14,7 +14,7 @@ from discreet.query.algebra import Aggregate, Expression, Field, Statistic
 from discreet.query.expression import aggregates_of, parts_of
 from discreet.schema.column import OTHER, Column
 
-__all__ = ["Aggregated", "column_of", "allow_missing", "without_aggregates"]
+__all__ = ["Aggregated", "allow_missing", "column_of", "without_aggregates"]
 
 
 def column_of(name: str, value: Bounded) -> Column:
